@@ -1,4 +1,4 @@
-//! Accept: whether a request may be applied to the state as it is now.
+//! Accept: decides whether a request may be applied to the present state.
 //!
 //! Every fact is looked up again: the proposer's view does not count. All checks are on the request's sums with its
 //! releases netted first, so a swap needs no room for both sides.
@@ -13,9 +13,9 @@ use crate::request::{
 };
 use crate::resource::{Resources, Room, fits};
 
-/// Whether all additions of a batch together stay within the limits of queues and users. Then any part of them does. It
-/// cannot be said where users are held to shares, which move with each part. The amounts are those that the pass put in
-/// flight: all additions of its requests.
+/// Whether all additions of a batch together stay within the limits of queues and users. Then any part of them does.
+/// False where users have shares, because shares move with each part. `amounts` are those that the pass put in flight:
+/// all additions of its requests.
 pub(super) fn is_within_limits(facts: &Facts, amounts: &Amounts) -> bool {
     let share = |partition: &PartitionId| PartitionShare {
         partition: *partition,
@@ -35,7 +35,8 @@ pub(super) fn is_within_limits(facts: &Facts, amounts: &Amounts) -> bool {
     queues && users && limit_usages
 }
 
-/// Whether all of `request` may be applied. Limits of queues and users need no look if they are kept anyway.
+/// Whether all of `request` may be applied. With `is_within_limits`, the request cannot exceed limits of queues or
+/// users, and they are not checked.
 pub(super) fn accept(
     facts: &Facts,
     request: &ResourceAllocationCommitRequest,
@@ -55,8 +56,8 @@ pub(super) fn accept(
     }
 }
 
-/// Nearly every request: one container for an ask without reservations. Decides as [`accept_sums`] would, without the
-/// sums.
+/// Decides as [`accept_sums`], but without sums, for one container of an ask without reservations. Nearly every request
+/// is of this kind.
 fn accept_single(
     facts: &Facts,
     proposal: &AllocationProposal,
@@ -71,7 +72,7 @@ fn accept_single(
         return Err(RejectReason::NothingOutstanding);
     }
     if is_within_limits {
-        // So it was proposed by a pass, and those know active applications only, which stay active.
+        // So a pass proposed it. Passes see only active applications, and these stay active.
         return Ok(());
     }
     let (size, application) = (&shape.need.resources, facts.applications.at(ask.application));
@@ -85,7 +86,7 @@ fn accept_single(
     check_user_limit(facts, application.user, shape.share(), size, size)
 }
 
-/// Whether the queue's use may change by so much.
+/// Whether the queue's use may change by `change`.
 pub(super) fn check_queue_limit(
     facts: &Facts,
     queue: QueueId,
@@ -96,7 +97,7 @@ pub(super) fn check_queue_limit(
     if facts.queue_admits(queue, share, used, change) { Ok(()) } else { Err(RejectReason::QueueLimit) }
 }
 
-/// Whether the use that counts for a user or a group may change by so much.
+/// Whether the use that counts for a user or a group may change by `change`.
 pub(super) fn check_limit_usage(
     facts: &Facts,
     limit_usage: LimitUsageId,
@@ -111,7 +112,7 @@ pub(super) fn check_limit_usage(
     }
 }
 
-/// Whether the user's use may change by so much, with containers of this size at most.
+/// Whether the user's use may change by `change`, if its largest container has size `largest`.
 pub(super) fn check_user_limit(
     facts: &Facts,
     user: LeafUserId,
@@ -122,7 +123,7 @@ pub(super) fn check_user_limit(
     if facts.user_may_use(user, share, change, largest) { Ok(()) } else { Err(RejectReason::UserLimit) }
 }
 
-/// An application that is held back gets nothing.
+/// An inactive application gets nothing.
 pub(super) fn check_active(application: &Application) -> Result<(), RejectReason> {
     if application.is_active { Ok(()) } else { Err(RejectReason::ApplicationInactive) }
 }
@@ -152,14 +153,14 @@ fn accept_sums(facts: &Facts, request: &ResourceAllocationCommitRequest) -> Resu
 /// The changes of use that a request makes, by queue, user and limit usage.
 #[derive(Default)]
 struct Sums {
-    /// Nodes as they would be.
+    /// The room of nodes after the request.
     nodes: SmallVec<[(NodeId, Room); 1]>,
-    /// Containers with tags, more and fewer.
+    /// Changes in the number of tagged containers.
     tags: TagCounts,
-    /// Change of use at each queue of every chain concerned. If it is for borrowed containers alone, it is held to what
-    /// those may have.
+    /// Change of use at each queue of every chain concerned. If it is for borrowed containers alone, the limit of
+    /// borrowed containers applies.
     queues: SmallVec<[(QueueId, PartitionShare, Resources); 6]>,
-    /// The same for users, and at least as much as any one container or reservation that they get.
+    /// The same for users, with an upper bound on each single container or reservation that they get.
     users: SmallVec<[(LeafUserId, PartitionShare, Resources, Resources); 1]>,
     /// The same for users and groups with limits.
     limit_usages: SmallVec<[(LimitUsageId, PartitionId, Resources); 2]>,
@@ -189,7 +190,7 @@ impl Sums {
                 room.devices.give(container.devices, need.milli);
             }
             let freed = Resources::ZERO - shape.need.resources;
-            // Releases are no reason to hold borrowed containers to the queue's own limit.
+            // Charged as borrowed, so that a release does not bring borrowed containers under the queue's own limit.
             self.charge(facts, application, PartitionShare::borrowed(shape.partition), &freed);
         }
         Ok(())
@@ -246,7 +247,7 @@ impl Sums {
         Ok(())
     }
 
-    /// Reservations that an ask has too many end with the request.
+    /// Ends the surplus reservations of each ask, as `apply` will.
     fn drop_surplus_reservations(&mut self, facts: &Facts) {
         let asks: SmallVec<[(AskId, u32, i64); 1]> =
             self.asks.iter().copied().filter(|ask| ask.1 > 0).collect();
@@ -284,7 +285,7 @@ impl Sums {
         let reservations = (ask.reservations.len() as i64 + units.2).max(0) as usize;
         let outstanding = ask.outstanding() - units.1;
         units.2 += 1;
-        // With the first one, counting begins anew.
+        // Each reservation resets the ask's re-reservations, so they count for the first one only.
         let re_reservations = if is_first { ask.re_reservations } else { 0 };
         if reservations as u64 >= facts.reservations_max(ask, outstanding, reservations, re_reservations) {
             return Err(RejectReason::NothingOutstanding);
@@ -308,7 +309,7 @@ impl Sums {
         Ok(())
     }
 
-    /// How many nodes of the partition would be reserved.
+    /// The number of nodes of the partition that would be reserved.
     fn reserved_nodes(&self, facts: &Facts, partition: PartitionId) -> usize {
         let here = |node: NodeId| facts.nodes.at(node).partition == partition;
         let ended = self.ended.iter().filter(|id| here(facts.reservations.at(**id).node)).count();
@@ -332,8 +333,7 @@ impl Sums {
         &mut self.asks[place]
     }
 
-    /// Counts a change of use. Containers of the partition's own asks are held to the queue's limit, with all other
-    /// use.
+    /// Counts a change of use. If any change is for the partition's own asks, the queue's own limit applies to the sum.
     fn charge(
         &mut self,
         facts: &Facts,
@@ -372,8 +372,8 @@ impl Sums {
     }
 }
 
-/// The ask and node of a proposal, and the shape that the container would have, if the node may serve the ask at all
-/// with so many containers with tags more.
+/// The ask and node of a proposal, and the shape that the container would have. Fails if the node may not serve the ask
+/// at all, with `tags` on top of the present tags.
 fn candidate<'a>(
     facts: &'a Facts,
     ask: AskId,

@@ -1,4 +1,4 @@
-//! Admit: whether a change from a caller or a log is valid in the present state.
+//! Admit: decides whether a change from a caller or a log is valid in the present state.
 
 use super::configure::check_configuration;
 use super::destination::destination;
@@ -12,11 +12,11 @@ use crate::ids::{ApplicationId, ContainerId, NodeId, PartitionId, QueueId};
 use crate::resource::{DEVICES_MAX, Resources};
 use crate::state::State;
 
-/// With at most this many nodes of at most [`AMOUNT_MAX`](crate::resource::AMOUNT_MAX) no sum overflows.
+/// With at most this many nodes of at most [`AMOUNT_MAX`](crate::resource::AMOUNT_MAX), no sum overflows.
 const NODES_MAX: usize = 1 << 20;
-/// The most that one leaf may have pending of one type: sums over thousands of leaves do not overflow.
+/// The most that one leaf may have pending of one resource type: sums over thousands of leaves do not overflow.
 const PENDING_MAX: i64 = 1 << 50;
-/// Racks are numbered where they are first named, so a few numbers may arrive ahead of their turn.
+/// A rack gets its number where it is first named, so a few numbers may arrive out of order.
 const RACKS_AHEAD_MAX: usize = 1 << 20;
 
 /// Whether the change is valid in the present state. Commit requests are validated by [`accept`](super::accept::accept)
@@ -96,7 +96,7 @@ fn unended(facts: &Facts, id: ApplicationId) -> Result<&Application, Refusal> {
     if application.ending.is_none() { Ok(application) } else { Err(Refusal::ApplicationEnding) }
 }
 
-/// Whether the application may ask for that.
+/// Whether the application may submit this ask.
 fn admit_ask(facts: &Facts, application: ApplicationId, spec: &AskSpec) -> Result<(), Refusal> {
     let is_valid = spec.count > 0
         && spec.partition.is_none_or(|partition| partition.index() < facts.partitions.len())
@@ -122,8 +122,9 @@ pub(super) fn partition_for(leaf: &Queue, spec: &AskSpec) -> PartitionId {
     spec.partition.unwrap_or(leaf.default_partition)
 }
 
-/// Whether the leaf and the queues above take one application more of this user. A leaf that is still to be created has
-/// none, and its template gives the limit. An application from another leaf counts already in the queues above both.
+/// Whether the leaf and the queues above take one more application of this user. A leaf that is still to be created has
+/// no applications, and its template gives the limit. An application from another leaf already counts in the common
+/// ancestors.
 pub(super) fn takes_application(
     facts: &Facts,
     to: &Destination,
@@ -153,7 +154,7 @@ pub(super) fn takes_application(
     Ok(())
 }
 
-/// The same of changes of containers.
+/// Whether a change of a container is valid.
 fn admit_container(facts: &Facts, change: &Change) -> Result<(), Refusal> {
     match change {
         Change::ContainerRecovered { ask, .. } if !facts.asks.is_vacant(*ask) => {
@@ -200,13 +201,13 @@ fn admit_container(facts: &Facts, change: &Change) -> Result<(), Refusal> {
     }
 }
 
-/// Whether the container would have something of this size, or may have nothing.
+/// Whether the configuration admits the container's size after the change; it may refuse empty containers.
 fn stays_something(facts: &Facts, id: ContainerId, size: Resources) -> bool {
     facts.config.allocation.admits(&resized(facts, id, size).need.resources)
 }
 
-/// Whether the node may have the container that it reports, regardless of limits: it runs. The sum of its containers
-/// must not overflow, and devices cannot be held twice.
+/// Whether the node may have the container that it reports. Limits do not matter, because the container already runs.
+/// The sum of the node's containers must not overflow, and no device may be held twice.
 fn may_recover(facts: &Facts, node: NodeId, container: &RunningContainer) -> Result<(), Refusal> {
     let types = &facts.config.resources;
     let node = facts.nodes.get(node).ok_or(Refusal::UnknownNode)?;
@@ -223,12 +224,13 @@ fn may_recover(facts: &Facts, node: NodeId, container: &RunningContainer) -> Res
     }
 }
 
-/// Whether the master's size and partition make sense.
+/// Whether the master's size and partition are in range.
 fn is_possible(facts: &Facts, master: &Master) -> bool {
     master.partition.index() < facts.partitions.len() && facts.config.resources.check(&master.size).is_ok()
 }
 
-/// Whether the leaf's pending amount does not overflow with this ask. The amounts are those of one container.
+/// Whether the leaf's pending amount stays below [`PENDING_MAX`] with this ask. The ask's size is that of one
+/// container.
 fn pending_stays_countable(quota: &Quota, spec: &AskSpec) -> bool {
     const MOST: Resources = Resources::all(PENDING_MAX);
     spec.size.times(i64::from(spec.count)).within(&(MOST - quota.pending))

@@ -13,9 +13,9 @@ use crate::request::{CommitOutcome, CommitSeq, RejectReason, ResourceAllocationC
 use crate::state::State;
 use crate::stats::EngineStats;
 
-/// Decides commit requests one by one: YARN-5139's interface of the same name.
+/// Decides commit requests one by one. The interface has the same name in YARN-5139.
 pub trait ResourceAllocationCommitter {
-    /// Applies all of the request, or nothing of it.
+    /// Applies the whole request or nothing.
     fn commit(&mut self, request: ResourceAllocationCommitRequest) -> CommitOutcome;
 }
 
@@ -32,7 +32,7 @@ pub(crate) struct Committer<'a> {
 #[derive(Debug, Default)]
 struct Known {
     is_within_limits: bool,
-    /// The set whose view already has the request's containers taken out.
+    /// The set whose view the pass already debited for the request's containers.
     debited_in: Option<SetId>,
 }
 
@@ -62,15 +62,14 @@ impl Committer<'_> {
         admit(self.state, change)
     }
 
-    /// Applies and logs a change that is known to make sense.
+    /// Applies and logs an admitted change.
     pub(crate) fn apply(&mut self, change: Change) -> CommitSeq {
         let seq = self.applier().apply(&change);
         self.log.append(seq, Logged::Change(change));
         seq
     }
 
-    /// Applies and logs of many changes those for which `judge` says yes; where they are, they stay until they are
-    /// encoded.
+    /// Applies and logs the changes that `judge` accepts. They stay in the vector until the log encodes them.
     pub(crate) fn apply_all(
         &mut self,
         mut changes: Vec<Change>,
@@ -87,7 +86,7 @@ impl Committer<'_> {
         self.log.append(CommitSeq(self.state.facts.changes), Logged::Changes(changes));
     }
 
-    /// Applies a request, without logging it, if it may be.
+    /// Applies a request if it is accepted, without logging it.
     fn decide(&mut self, request: &ResourceAllocationCommitRequest, known: &Known) -> CommitOutcome {
         if let Err(reason) = accept(&self.state.facts, request, known.is_within_limits) {
             self.stats.count_rejected(reason);
@@ -98,8 +97,8 @@ impl Committer<'_> {
         CommitOutcome::Accepted(self.applier().apply_request(request, known.debited_in))
     }
 
-    /// Decides a batch's requests and records its observations. Afterwards nothing of it is in flight; only the lease
-    /// is left to be given back, outside the guard. Returns the number of rejected requests.
+    /// Decides a batch's requests and records its observations. Afterwards nothing of the batch is in flight. The
+    /// caller gives back the lease outside the guard. Returns the number of rejected requests.
     pub(crate) fn commit_batch(&mut self, batch: &mut ProposalBatch) -> usize {
         let ProposalBatch { proposals, set, .. } = batch;
         self.state.resume(&proposals.requests);
@@ -114,7 +113,8 @@ impl Committer<'_> {
         requests.retain(|request| self.commit_proposed(request, &known));
         let rejected = proposed - requests.len();
         self.log.append(CommitSeq(self.state.facts.changes), Logged::Requests(requests));
-        // An application that was moved meanwhile is charged elsewhere than it was in flight.
+        // The containers of an application that was moved meanwhile are charged to other queues than their amounts in
+        // flight.
         self.state.take_back_amounts(&proposals.amounts, rejected > 0 || have_moved);
         proposals.amounts.clear();
         if let Some(set) = set {
@@ -130,7 +130,7 @@ impl Committer<'_> {
         rejected
     }
 
-    /// Decides a request whose units are in flight; afterwards they are not.
+    /// Decides a request whose units are in flight, and takes them out of flight.
     fn commit_proposed(&mut self, request: &ResourceAllocationCommitRequest, known: &Known) -> bool {
         request.units().for_each(|ask| self.state.take_back_unit(ask));
         let is_accepted = self.decide(request, known).is_accepted();
@@ -180,14 +180,14 @@ impl State {
         }
     }
 
-    /// A unit is decided, one way or the other, and no longer in flight.
+    /// Takes a unit out of flight when it is decided or dropped.
     fn take_back_unit(&mut self, ask: AskId) {
         if self.facts.asks.get(ask).is_some() {
             self.in_flight.give_back_unit(ask);
         }
     }
 
-    /// A unit was rejected; rejections in a row count. An ask that is gone has none.
+    /// Returns a rejected unit and counts the rejection. An ask that is gone is not counted.
     fn return_starved(&mut self, ask: AskId) {
         if self.facts.asks.get(ask).is_some() {
             self.backlog.starved.record_rejected(ask);
@@ -195,7 +195,7 @@ impl State {
         self.return_unit(ask);
     }
 
-    /// A unit that was in flight is pending again: its lane is worth a look.
+    /// Makes the lane runnable for a unit that was in flight and is pending again.
     fn return_unit(&mut self, id: AskId) {
         if let Some(ask) = self.facts.asks.get(id) {
             let user = self.facts.applications.at(ask.application).user;
@@ -203,7 +203,7 @@ impl State {
         }
     }
 
-    /// Takes amounts out of flight. If not all of them became use, parked lanes may go on.
+    /// Takes amounts out of flight. With `is_relief`, not all of them became use, so parked lanes wake.
     fn take_back_amounts(&mut self, amounts: &Amounts, is_relief: bool) {
         for (queue, partition, resources) in &amounts.queues {
             self.in_flight.give_back_of_queue(*queue, *partition, resources);

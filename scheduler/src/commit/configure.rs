@@ -8,7 +8,7 @@ use crate::config::{
 use crate::facts::{Facts, Queue};
 use crate::ids::QueueId;
 
-/// Whether a change of the configuration leaves a valid one; the error says what is wrong, and where.
+/// Checks that a change leaves a valid configuration. The error names the mistake and its place.
 pub(crate) fn check_configuration(facts: &Facts, change: &Change) -> Result<(), ConfigError> {
     match change {
         Change::QueueUpdated { queue, update } => check_update(facts, *queue, update),
@@ -17,7 +17,7 @@ pub(crate) fn check_configuration(facts: &Facts, change: &Change) -> Result<(), 
     }
 }
 
-/// One queue is looked at, and its siblings: a tree may be large.
+/// Checks only the queue and its siblings, because a tree may be large.
 fn check_update(facts: &Facts, id: QueueId, update: &QueueUpdate) -> Result<(), ConfigError> {
     let unknown = || ConfigError::UnknownQueue { path: id.to_string(), nearest: None };
     let queue = facts.queues.get(id.index()).filter(|queue| queue.is_present).ok_or_else(unknown)?;
@@ -33,7 +33,7 @@ fn check_update(facts: &Facts, id: QueueId, update: &QueueUpdate) -> Result<(), 
     check_siblings(&facts.config.resources, &above.path, &siblings)
 }
 
-/// The tree is valid in itself, and no application loses its leaf (`capacity-scheduler.md` 1.6, deletion).
+/// Checks that the tree is valid and that no application loses its leaf (`capacity-scheduler.md` 1.6, deletion).
 pub(crate) fn check_reconfiguration(facts: &Facts, wanted: &Reconfiguration) -> Result<(), ConfigError> {
     check_tree(Known::from(&*facts.config), &wanted.root)?;
     check_queue_mapping(&wanted.queue_mapping, &wanted.root)?;
@@ -47,8 +47,8 @@ pub(crate) fn check_reconfiguration(facts: &Facts, wanted: &Reconfiguration) -> 
     })
 }
 
-/// Whether a queue that the tree does not name was made on demand, and so were those above up to one that still makes
-/// them.
+/// Whether a queue that the tree does not name was auto-created, as were its ancestors up to a queue that still
+/// auto-creates.
 fn is_kept(facts: &Facts, root: &QueueConfig, queue: &Queue) -> bool {
     let above = queue.parent.map(|parent| facts.queue(parent));
     queue.is_auto_created
@@ -58,7 +58,7 @@ fn is_kept(facts: &Facts, root: &QueueConfig, queue: &Queue) -> bool {
         })
 }
 
-/// A leaf that is to be a leaf no longer takes no applications and has none.
+/// Checks that a leaf that stops being a leaf takes no applications and has none.
 fn check_empty(facts: &Facts, queue: &Queue, to: &str) -> Result<(), ConfigError> {
     let is_stopped = |id: &QueueId| facts.queue(*id).config.state == QueueState::Stopped;
     if !queue.is_auto_created && !queue.chain.iter().any(is_stopped) {

@@ -1,11 +1,11 @@
-//! The leaf of a new application: the one it requests, or the one that placement rules choose.
+//! The leaf of a new application: the requested leaf, or the leaf that placement rules choose.
 
 use crate::change::ApplicationSpec;
 use crate::config::{FoundQueue, NotPlaced, Queues, Submission};
 use crate::event::Refusal;
 use crate::facts::{Destination, Facts, NoDestination};
 
-/// Where the application goes. Whether it is taken there is for [`admit`](super::admit) to say.
+/// Returns the leaf for the application. [`admit`](super::admit) decides whether that leaf takes it.
 pub(super) fn destination(facts: &Facts, spec: &ApplicationSpec) -> Result<Destination, Refusal> {
     let path = if facts.has_placement_rules() { placed(facts, spec)? } else { spec.queue.clone() };
     facts.destination(&path).map_err(|reason| match reason {

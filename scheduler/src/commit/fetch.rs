@@ -1,7 +1,7 @@
 //! Prefetching the records that the next changes touch.
 //!
-//! A container that ends was placed long ago: neither it nor its node is in a cache any more, and to wait for one after
-//! another takes most of the time of its end. Looked at beforehand and independently of each other, they come together.
+//! An ending container was placed long ago, so neither it nor its node is in a cache. Waiting for one after another
+//! takes most of the time of its end. Independent reads beforehand let the processor load them together.
 
 use std::hint::black_box;
 

@@ -2,18 +2,18 @@
 //!
 //! # Accept and apply
 //!
-//! `accept` checks a request on its sums, with its releases and ended reservations netted first. It checks that:
+//! `accept` checks the sums of a request, after netting its releases and ended reservations. It checks that:
 //!
-//! * every identifier is alive, and the units are outstanding;
+//! * every identifier is valid, and the units are outstanding;
 //! * the node is a candidate, of the right partition, and meets the rule and the hard locality preferences;
-//! * no other ask has the node reserved, and the node has room, device by device;
+//! * no other ask has reserved the node, and the node has room, device by device;
 //! * every queue of every chain and every user stays within limits.
 //!
-//! It skips the limits if everything in the batch together stays within them (`is_within_limits`, on the batch's
-//! amounts in flight). Then any part of the batch does too, in any order. A stale view alone is never a reason to
-//! reject.
+//! It skips the limits if the whole batch stays within them (`is_within_limits`, on the batch's amounts in flight).
+//! Then any part of the batch does too, in any order. A stale view alone is never a reason to reject.
 //!
-//! `apply` moves the facts through the ledger. Then it tells the derived state which lanes and asks that may help.
+//! `apply` moves the facts through the ledger. Then it tells the derived state which lanes and asks the change may
+//! help.
 //!
 //! # Asks that lose races
 //!
@@ -36,8 +36,8 @@
 //! * **I11.** `apply`, `apply_all`, `commit` and `commit_batch` of the committer are the only ways to the applier.
 //!   Each logs the changes it applied, in order, under the same guard. Decisions depend on the facts and the change
 //!   alone: no clock, no map with a random order.
-//! * **I16.** The committer looks for the leaf in the change that adds the application, by the rules and lists that
-//!   are facts then. `admit` and `apply` ask the same `destination`.
+//! * **I16.** The committer determines the leaf in the change that adds the application, by the rules and lists that
+//!   are facts then. `admit` and `apply` call the same `destination`.
 
 mod accept;
 mod admit;

@@ -1,4 +1,4 @@
-//! Whether an application may go on in another leaf.
+//! Checks whether an application may move to another leaf.
 
 use super::admit::takes_application;
 use crate::event::Refusal;
@@ -7,7 +7,7 @@ use crate::ids::{ApplicationId, QueueId};
 use crate::state::State;
 
 /// Whether the leaf takes the application with all its containers: it is running, has room for one more application,
-/// and no queue gets above its maximum. User limits do not matter: a user above its limit gets nothing more. Limits
+/// and no queue exceeds its maximum. User limits do not matter: a user above its limit gets no more containers. Limits
 /// must be computed.
 pub(super) fn may_move(state: &State, id: ApplicationId, leaf: QueueId) -> Result<(), Refusal> {
     let facts = &state.facts;

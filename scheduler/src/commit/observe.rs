@@ -5,19 +5,19 @@
 //!
 //! # Why no wake-up is lost (I13)
 //!
-//! A pass saw version v of the state. Things may have changed between that look and the recording.
+//! A pass saw version v of the state. The state may have changed between that look and the recording.
 //!
-//! * Each event that could help a lane stamps the lane, limit or set it touches with the present version. It does
+//! * Each event that could help a lane stamps the lane, limit or set that it touches with the present version. It does
 //!   so in the critical section in which it happens. Recording is refused if the stamp is newer than v.
-//! * Closing a shape is refused in three cases: a node of the set that changed since fits it; the shape's slot has
-//!   a new occupant; or a proposal of the same batch was rejected, since the view had then taken out too much.
+//! * Closing a shape is refused in three cases: a node of the set that changed since fits it; the shape's slot has a
+//!   new occupant; or a proposal of the same batch was rejected, since the pass then debited its view too much.
 //! * An ask that waits for hosts has no stamp at its hosts and racks. The recording looks at them again and returns
 //!   the ask to its lane if one has room. Where nodes count, it also looks at the nodes that gained room since v.
 //!
-//! So after recording, either nothing that could help has happened, or the lane is still runnable. Sets worth a
-//! pass are published under the write guard, and then the signal is raised (`sync/signal.rs`). A raise wakes as
-//! many sleepers as there are sets that may go out (`Leases::takeable`). Each set that comes back is followed by
-//! another raise. So a proposer that found no set in the pool, or too many out, is told again.
+//! So after recording, either nothing that could help has happened, or the lane is still runnable. The committer
+//! publishes the wanted sets under the write guard, and then raises the signal (`sync/signal.rs`). A raise wakes as
+//! many sleepers as there are sets that may go out (`Leases::takeable`). Another raise follows each set that comes
+//! back. So a proposer that found no set in the pool, or too many out, is woken again.
 
 use super::committer::Committer;
 use crate::change::Change;
@@ -30,8 +30,8 @@ use crate::state::State;
 use crate::timers::Timer;
 
 impl Committer<'_> {
-    /// Records the observations of a pass without a lease. It did not look at all nodes, so only offered nodes and
-    /// repeated reservations count.
+    /// Records the observations of a pass without a lease. The pass did not look at all nodes, so only offered nodes
+    /// and re-reservations count.
     pub(super) fn record_without_lease(&mut self, observations: &[Observation]) {
         for observation in observations {
             match observation {
@@ -42,21 +42,22 @@ impl Committer<'_> {
         }
     }
 
-    /// The reservation may be gone by now.
+    /// Counts a re-reservation, unless the reservation is gone by now.
     fn count_re_reservation(&mut self, ask: AskId, node: NodeId) {
         if self.state.is_reserved_in_vain(ask, node) {
             self.apply(Change::ReservedAgain { ask, node });
         }
     }
 
-    /// Nodes were offered to an ask that waits for others: they are remembered, or are opportunities that it missed.
+    /// Records nodes that were offered to an ask which waits for other nodes, either as offers or as missed
+    /// opportunities.
     fn count_offers(&mut self, ask: AskId, offered: &[NodeId]) {
         if offered.is_empty() || self.state.facts.asks.get(ask).is_none() {
             return;
         }
         let facts = &self.state.facts;
         if facts.counts_opportunities() {
-            // Some may be gone by now, or another partition's.
+            // Some nodes may be gone or in another partition by now.
             let partition = facts.shapes.at(facts.asks.at(ask).shape).partition;
             let is_there =
                 |node: &&NodeId| facts.nodes.get(**node).is_some_and(|node| node.partition == partition);
@@ -69,8 +70,8 @@ impl Committer<'_> {
         }
     }
 
-    /// Records the observations of a pass over `set` that saw state version `seen`. If one of its proposals was
-    /// rejected, the pass had taken too much out of its view to say that there is no room, or that an ask has to wait.
+    /// Records the observations of a pass over `set` that saw state version `seen`. If the committer rejected one of
+    /// its proposals, the pass had debited its view too much. Then its reports of no room and of waits do not count.
     pub(super) fn record(
         &mut self,
         observations: &[Observation],
@@ -107,7 +108,7 @@ impl Committer<'_> {
             }
         }
         for observation in observations {
-            // Two sets may have closed at the same time, each taking the other for open.
+            // Passes may have closed two sets at the same time, and each took the other set for open.
             if let Observation::NoRoom { shape } = observation
                 && !observations
                     .iter()
@@ -120,8 +121,8 @@ impl Committer<'_> {
 }
 
 impl State {
-    /// Whether the shape is another one by now, or a node of the set that changed since the pass looked has
-    /// room for it.
+    /// Whether a node of the set that changed since the pass looked has room for the shape, or another shape has the
+    /// slot now.
     fn may_fit_now(&self, shape_id: ShapeId, set: &PlacementSet, seen: u64) -> bool {
         if self.backlog.demand(shape_id).since > seen {
             return true;
@@ -133,9 +134,10 @@ impl State {
         }
     }
 
-    /// Lets an ask wait for the hosts or racks it names, unless it may look further now than the pass let it, one of
-    /// them has got room since, or another node has that would count as offered. Where opportunities count, one that
-    /// missed some goes on: there are no more of them than nodes until it may look further.
+    /// Lets an ask wait for the hosts or racks that it names. It stays in its lane if it may now look further than in
+    /// the pass, if one of them gained room since, or if a node that would count as offered did. Where opportunities
+    /// count, an ask that missed some also stays. It may look further after at most as many opportunities as there are
+    /// nodes.
     fn let_wait(&mut self, id: AskId, allowed_then: Locality, offered: &[NodeId], seen: u64) {
         let Some(ask) = self.facts.asks.get(id) else { return };
         let allowed = self.backlog.locality.allowed(&self.facts, id, ask);
@@ -156,16 +158,16 @@ impl State {
         }
     }
 
-    /// Lets an ask go on that found nothing.
+    /// Puts an ask that found no node back into its lane.
     fn look_again(&mut self, id: AskId) {
         let Some(ask) = self.facts.asks.get(id) else { return };
         let user = self.facts.applications.at(ask.application).user;
-        // Another batch may have let it wait meanwhile.
+        // Another batch may have made it wait meanwhile.
         self.backlog.wake_ask(&self.facts, id, self.version);
         self.backlog.units_returned(user, ask.shape, self.version);
     }
 
-    /// Whether a node that came to have room after version `seen` would count as offered to the ask.
+    /// Whether a node that gained room after version `seen` would count as offered to the ask.
     fn has_more_to_offer(&self, id: AskId, ask: &Ask, allowed: Locality, seen: u64) -> bool {
         let counts_nodes = matches!(self.facts.config.locality_delay, LocalityDelay::Nodes { .. });
         if !counts_nodes || allowed == ask.preference.loosest() {

@@ -1,4 +1,4 @@
-//! Whether a container may have another size.
+//! Checks whether a container may change its size.
 
 use super::accept::{check_active, check_limit_usage, check_queue_limit, check_unreserved, check_user_limit};
 use crate::facts::{Facts, PartitionShare, Shape};
@@ -6,7 +6,7 @@ use crate::ids::ContainerId;
 use crate::request::RejectReason;
 use crate::resource::{Need, Resources, fits};
 
-/// The container's shape with this size. Its devices stay, and with them the type that counts them.
+/// The container's shape with this size. Its devices stay, and so does the amount of the device type.
 pub(super) fn resized(facts: &Facts, id: ContainerId, mut size: Resources) -> Shape {
     let shape = facts.shapes.at(facts.containers.at(id).shape);
     if let Some(device_type) = facts.config.resources.device_type() {
@@ -35,7 +35,7 @@ pub(super) fn may_resize(facts: &Facts, id: ContainerId, size: Resources) -> Res
     }
     let application = facts.applications.at(container.application);
     check_active(application)?;
-    // A borrowed container grows only as far as the partition's own may.
+    // A borrowed container grows only within the limits of the partition's own containers.
     let own = PartitionShare::own(shape.partition);
     for queue in &facts.queue(application.leaf).chain {
         check_queue_limit(facts, *queue, own, &change)?;

@@ -1,4 +1,4 @@
-//! Changes of applications and asks.
+//! Applies changes of applications and asks.
 
 use smallvec::SmallVec;
 use thin_vec::ThinVec;
@@ -51,14 +51,14 @@ impl Applier<'_> {
         self.activate_applications(Some(id));
     }
 
-    /// Activates all applications that may be. `new` has just been submitted and was never held back.
+    /// Activates all applications that may become active. `new` was just submitted and gets no activation event.
     #[cold]
     pub(super) fn activate_applications(&mut self, new: Option<ApplicationId>) {
         if !self.state.facts.inactive.take_due() {
             return;
         }
         if self.state.facts.activation_needs_limits() {
-            // As they follow from the facts, whenever they were last computed: a replay decides alike.
+            // Recomputed from the facts now, so that a replay decides alike.
             self.state.recompute_limits();
         }
         while let Some(id) = self.state.facts.next_to_activate() {
@@ -70,7 +70,7 @@ impl Applier<'_> {
                 self.tell(id, EventKind::ApplicationActivated);
             }
         }
-        // The changes by the activations themselves were taken into account.
+        // The loop above has taken the changes by the activations themselves into account.
         self.state.facts.inactive.take_due();
     }
 
@@ -79,12 +79,12 @@ impl Applier<'_> {
         let leaf = facts.applications.at(id).leaf;
         facts.transition_set_priority(id, facts.priority_of(Some(priority), leaf));
         backlog.list_anew(facts, id);
-        // Queues that are ordered by it may come before others now, for which room was kept.
+        // If queues are ordered by priority, this queue may now come before queues for which headroom was blocked.
         backlog.leaf_changed(leaf, *version);
     }
 
-    /// The application wants nothing more. Its containers end at once, or are stopped: then it ends with the last of
-    /// them.
+    /// Cancels all asks of the application. Its containers end at once, or are stopped; then the application ends with
+    /// its last container.
     pub(super) fn end_application(&mut self, id: ApplicationId, end: ApplicationEnd) {
         let Facts { applications, containers, config, .. } = &self.state.facts;
         let running: Vec<_> = applications.at(id).containers.iter(containers).collect();
@@ -113,7 +113,7 @@ impl Applier<'_> {
         }
     }
 
-    /// A container of the application has ended. An ending application ends with its last container.
+    /// Ends an ending application after its last container has ended.
     pub(super) fn finish_if_awaited(&mut self, id: ApplicationId) {
         let application = self.state.facts.applications.at(id);
         if let Some(end) = application.ending.filter(|_| application.containers.running() == 0) {
@@ -184,7 +184,7 @@ impl Applier<'_> {
         rule.boxed()
     }
 
-    /// When an ask may look further, and when one that fits nowhere may reserve a node.
+    /// Sets the times at which the ask may look further, and at which a shape that fits nowhere may reserve a node.
     fn set_timers(&mut self, id: AskId, shape: ShapeId, has_locality: bool) {
         let state = &mut *self.state;
         let (config, now_ms) = (&state.facts.config, state.facts.now_ms);
@@ -199,7 +199,7 @@ impl Applier<'_> {
         }
     }
 
-    /// An ask that may look further than its hosts, and names no racks, looks on the hosts' racks next.
+    /// Adds the hosts' racks if the ask may look further than its hosts and names no racks.
     fn with_racks_of_hosts(&self, preference: &LocalityPreference) -> LocalityPreference {
         let mut preference = preference.clone();
         if preference.relax_locality && preference.racks.is_empty() {
@@ -225,7 +225,7 @@ impl Applier<'_> {
         self.drop_surplus(id);
     }
 
-    /// Drops reservations that an ask has too many, and the ask itself when it wants nothing more.
+    /// Drops the surplus reservations of an ask, and the ask itself if it has no outstanding units.
     pub(super) fn drop_surplus(&mut self, id: AskId) {
         let Some(ask) = self.state.facts.asks.get(id) else { return };
         let (cancelled, placed) = (ask.cancelled, ask.allocated);

@@ -1,7 +1,7 @@
-//! Changes of an application's blacklist.
+//! Applies changes of an application's blacklist.
 //!
-//! What an application shuns is part of its asks' shapes, so whatever is known of a shape holds for all who share it,
-//! and an ask whose application changes its mind gets another shape.
+//! The blacklist is part of the shapes of an application's asks, so every finding about a shape holds for all asks that
+//! share it. When an application changes its blacklist, its asks get other shapes.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ impl Applier<'_> {
         }
     }
 
-    /// A node that the application shuns is of no use to the ask that reserves it.
+    /// Drops the ask's reservations on nodes that the application shuns.
     fn drop_shunned_reservations(&mut self, ask: AskId, blacklist: Option<&Blacklist>) {
         let Some(blacklist) = blacklist else { return };
         let facts = &self.state.facts;
@@ -38,7 +38,7 @@ impl Applier<'_> {
         reservations.into_iter().for_each(|reservation| self.drop_reservation(reservation));
     }
 
-    /// Gives the ask the shape that it would have if it were submitted now, and lets it be looked at again.
+    /// Gives the ask the shape that it would have if it were submitted now, and wakes it.
     fn shun(&mut self, id: AskId, shunned: Option<Arc<Blacklist>>) {
         let state = &mut *self.state;
         let old = state.facts.asks.at(id).shape;

@@ -1,14 +1,14 @@
-//! Containers that change, and those that ran before the engine did.
+//! Applies changes of running containers, and recovers containers that ran before the engine did.
 //!
-//! A container is charged as its shape. So a node that changes its partition and a container that changes its size
-//! both come down to one ledger move (`transition_reshape_container`). It gives back the old shape's amounts and
-//! takes the new shape's, on the same node, queues and user. A later end of the container gives back the shape that
-//! it has then.
+//! A container is charged as its shape. So a node that changes its partition and a container that changes its size both
+//! come down to one ledger move (`transition_reshape_container`). It gives back the old shape's amounts and takes the
+//! new shape's, on the same node, queues and user. When the container ends later, it gives back the shape that it has
+//! then.
 //!
-//! A node changes its partition regardless of limits; that counts as a move of the amounts in flight. Growth is
-//! decided at once, by the checks of `accept` on the difference (`commit/resizing.rs`). No request to grow waits,
-//! so none has to be woken. A recovered node registers together with its containers, under one guard, so that no
-//! pass takes it for empty.
+//! A node changes its partition regardless of limits; that counts as a move of the amounts in flight. Growth is decided
+//! at once, by the checks of `accept` on the difference (`commit/resizing.rs`). Requests to grow never wait, so none
+//! has to be woken. A recovered node registers together with its containers, under one guard, so that no pass sees it
+//! empty.
 
 use super::Applier;
 use crate::change::RunningContainer;
@@ -21,7 +21,7 @@ use crate::state::State;
 use crate::timers::Timer;
 
 impl Applier<'_> {
-    /// The container is charged as another shape says from now on.
+    /// Charges the container as another shape from now on.
     pub(super) fn reshape_container(&mut self, container: ContainerId, shape: &Shape) -> Charged {
         let shape = self.intern(shape);
         self.state.facts.transition_reshape_container(container, shape)
@@ -49,7 +49,7 @@ impl Applier<'_> {
         self.tell(charged.application, EventKind::ExecutionTypeChanged { container, execution_type });
     }
 
-    /// The container keeps everything that it holds until its end is confirmed.
+    /// Stops a container. It keeps everything that it holds until its end is confirmed.
     pub(super) fn stop_container(&mut self, container: ContainerId, cause: EndCause) {
         let State { facts, timers, .. } = &mut *self.state;
         let until_ms = facts.now_ms.saturating_add(facts.config.stop_timeout_ms);
@@ -59,7 +59,7 @@ impl Applier<'_> {
         self.tell(application, EventKind::ContainerStopping { container, node, until_ms, cause });
     }
 
-    /// Why a container ended that its node or application says has ended: if it was being stopped, for that reason.
+    /// The cause of a container's end. If a node or application confirms a stop, it is the cause of the stop.
     pub(super) fn confirmed_cause(&self, container: ContainerId, cause: EndCause) -> EndCause {
         let is_confirmation = matches!(cause, EndCause::Completed | EndCause::Released);
         let stopping = self.state.facts.stopping.get(&container).filter(|_| is_confirmation);
@@ -72,7 +72,7 @@ impl Applier<'_> {
         facts.shapes.at(facts.containers.at(container).shape).need.resources
     }
 
-    /// A container is charged other than before: with less others may go on.
+    /// Updates the derived state after a container's charge changed. A smaller charge wakes blocked lanes.
     fn record_recharged(&mut self, old: &Resources, charged: &Charged) {
         if old.within(&charged.resources) {
             let State { facts, node_shards, backlog, version, .. } = &mut *self.state;
@@ -85,7 +85,7 @@ impl Applier<'_> {
         }
     }
 
-    /// It runs, so it is charged to its application, above limits and room if need be.
+    /// Charges a running container to its application, even above limits and room.
     pub(super) fn recover_container(&mut self, ask: AskId, node: NodeId, running: &RunningContainer) {
         let shape = Shape {
             need: Need { resources: running.size, devices: running.devices },

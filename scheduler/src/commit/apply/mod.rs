@@ -1,7 +1,7 @@
-//! Apply: carries a change out. It was admitted or accepted before, so it cannot fail.
+//! Apply: carries out a change. The change was admitted or accepted before, so this cannot fail.
 //!
-//! The same code runs live and in a replay. Each function moves the facts through the ledger, then tells the
-//! derived state whom that may help.
+//! The same code runs live and in a replay. Each function moves the facts through the ledger, then tells the derived
+//! state which lanes and asks that may help.
 
 mod applications;
 mod blacklist;
@@ -21,17 +21,17 @@ use crate::ids::{ApplicationId, AskId, LeafUserId, NodeId, QueueId, SetId};
 use crate::request::{CommitSeq, ResourceAllocationCommitRequest};
 use crate::state::State;
 
-/// The effects of applied changes outside the state, carried out after the guard is dropped.
+/// The effects of applied changes outside the state. The engine carries them out after it drops the guard.
 #[derive(Debug, Default)]
 pub(crate) struct Effects {
     pub(crate) events: Vec<Event>,
-    /// Refusals for the caller whose message is dealt with.
+    /// Refusals for the caller of the present message.
     pub(crate) refused: Vec<Refused>,
-    /// Slots that may be given out again.
+    /// Slots that may be reused.
     pub(crate) vacated_nodes: Vec<(NodeId, Arc<str>)>,
     pub(crate) vacated_applications: Vec<ApplicationId>,
     pub(crate) vacated_asks: Vec<AskId>,
-    /// All queues after a reconfiguration: which there are, and whether they are leaves.
+    /// Queues that were added, changed or removed; after a reconfiguration all queues.
     pub(crate) queues: Vec<NamedQueue>,
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct Effects {
 #[derive(Debug)]
 pub(crate) struct NamedQueue {
     pub(crate) path: Arc<str>,
-    /// The queue and its purpose; `None` if it is gone.
+    /// The queue and its role; `None` if it is gone.
     pub(crate) queue: Option<(QueueId, QueueRole)>,
 }
 
@@ -61,7 +61,7 @@ pub(crate) struct Applier<'a> {
 }
 
 impl Applier<'_> {
-    /// Carries an accepted request out and counts it.
+    /// Carries out an accepted request and counts it as a change.
     pub(crate) fn apply_request(
         &mut self,
         request: &ResourceAllocationCommitRequest,
@@ -73,7 +73,7 @@ impl Applier<'_> {
         self.seq()
     }
 
-    /// Carries an admitted change out and counts it.
+    /// Carries out an admitted change and counts it.
     pub(crate) fn apply(&mut self, change: &Change) -> CommitSeq {
         self.state.facts.changes += 1;
         let seq = self.seq();
@@ -130,12 +130,12 @@ impl Applier<'_> {
         }
     }
 
-    /// The user of the leaf, who is in these groups.
+    /// Returns the user of the leaf, and updates its groups.
     fn user_in(&mut self, leaf: QueueId, name: &str, groups: &[String]) -> LeafUserId {
         let facts = &mut self.state.facts;
         let user = facts.intern_user(leaf, name, groups);
         if facts.user(user).groups != groups && facts.transition_regroup(user, groups) {
-            // What is in flight for it is so in other limit usages, and other limits stand in the way of what it wants.
+            // Its amounts in flight count for the former limit usages, and other limits block its asks now.
             self.state.record_move();
             self.state.mark_limits_stale();
         }
@@ -153,7 +153,7 @@ impl Applier<'_> {
         self.effects.events.push(Event { seq, application, kind });
     }
 
-    /// Use went down: lanes blocked by the limits it counted against may go on.
+    /// Wakes the lanes blocked by the limits that the ended use counted against.
     fn use_fell(&mut self, charged: &Charged) {
         let State { facts, backlog, version, .. } = &mut *self.state;
         backlog.use_fell(charged.leaf, charged.user, &facts.user(charged.user).limit_usages, *version);

@@ -1,9 +1,9 @@
-//! Applications that go on in another leaf.
+//! Moves applications to another leaf.
 //!
-//! A moved application takes its containers, reservations and asks to another leaf and to the user there. Amounts
-//! that passes have in flight for it stay counted in the queues and for the user that the batch names. They are
-//! taken back from there. The resulting containers are charged to the new leaf. So a batch older than the last move
-//! is not taken for within its limits as a whole.
+//! A moved application takes its containers, reservations and asks to another leaf and to the user there. Amounts that
+//! passes have in flight for it stay counted in the queues and for the user that the batch names, and are taken back
+//! from there. The resulting containers are charged to the new leaf. So the committer checks the limits of each request
+//! in a batch that is older than the last move.
 
 use super::Applier;
 use crate::facts::LeafUser;
@@ -11,8 +11,8 @@ use crate::ids::{ApplicationId, QueueId};
 use crate::state::State;
 
 impl Applier<'_> {
-    /// Charges all that the application has to another leaf. What is in flight for it stays counted where it was put,
-    /// and is taken back from there.
+    /// Moves the application's asks and charges to another leaf. Its amounts in flight stay counted where the pass put
+    /// them.
     pub(super) fn move_application(&mut self, id: ApplicationId, leaf: QueueId) {
         let State { facts, backlog, .. } = &mut *self.state;
         let application = facts.applications.at(id);

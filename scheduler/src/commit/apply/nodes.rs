@@ -1,4 +1,4 @@
-//! Changes of nodes.
+//! Applies changes of nodes.
 
 use super::Applier;
 use crate::change::NodeSpec;
@@ -61,8 +61,8 @@ impl Applier<'_> {
         }
     }
 
-    /// Its containers go on and are charged to the other partition, whatever the limits there: nothing new comes until
-    /// they have room. Its reservation was made for the old one, and ends.
+    /// Moves a node to another partition. Its containers keep running and are charged there, even above limits: new
+    /// containers come only when the limits have room. Its reservation was made for the old partition, and ends.
     pub(super) fn set_node_partition(&mut self, id: NodeId, partition: PartitionId) {
         let node = self.state.facts.nodes.at(id);
         let (old, reservation) = (node.partition, node.reservation);
@@ -78,11 +78,11 @@ impl Applier<'_> {
         for container in self.state.facts.nodes.at(id).containers.clone() {
             let facts = &self.state.facts;
             let shape = facts.shapes.at(facts.containers.at(container).shape);
-            // Containers that were borrowed there, or would be here, run on as the partition's own.
+            // Borrowed containers, or containers that would be borrowed here, keep running as the partition's own.
             let shape = Shape { partition, borrowing: Borrowing::None, ..shape.clone() };
             self.reshape_container(container, &shape);
         }
-        // Amounts in flight for it may be in another partition than its containers will be.
+        // Amounts in flight for the node may be in another partition than the resulting containers.
         self.state.record_move();
         let State { facts, backlog, version, .. } = &mut *self.state;
         backlog.wake_freed(facts, old, *version);
@@ -114,7 +114,7 @@ impl Applier<'_> {
     }
 
     pub(super) fn remove_node(&mut self, id: NodeId) {
-        // No candidate from here on, so the room of its last containers wakes no ask.
+        // The node is no candidate from here on, so the room that its containers free wakes no ask.
         self.state.facts.nodes.at_mut(id).state = NodeState::Draining;
         let node = self.state.facts.nodes.at(id);
         if let Some(reservation) = node.reservation {

@@ -1,4 +1,4 @@
-//! Containers and reservations: carrying out accepted requests, and their ends.
+//! Carries out accepted requests, and ends containers and reservations.
 
 use super::Applier;
 use crate::event::EventKind;
@@ -9,7 +9,8 @@ use crate::state::State;
 use crate::timers::Timer;
 
 impl Applier<'_> {
-    /// All of an accepted request. The view of the set named, if any, knows already what containers take.
+    /// Carries out an accepted request. The view of the set `debited_in`, if any, is already debited for its
+    /// containers.
     pub(super) fn carry_out(&mut self, request: &ResourceAllocationCommitRequest, debited_in: Option<SetId>) {
         for &container in &request.release {
             let cause = self.cause_of_end(container, request);
@@ -30,7 +31,8 @@ impl Applier<'_> {
         }
     }
 
-    /// A container that its application replaces was given back by it, not preempted.
+    /// The cause of a release. If the request also allocates for the same application, it released the container
+    /// itself.
     fn cause_of_end(&self, container: ContainerId, request: &ResourceAllocationCommitRequest) -> EndCause {
         let facts = &self.state.facts;
         let owner = facts.containers.at(container).application;
@@ -81,14 +83,13 @@ impl Applier<'_> {
         self.tell(charged.application, EventKind::Reserved { ask, node });
     }
 
-    /// A node that the ask has reserved is still too full.
+    /// Counts a re-reservation: a node that the ask has reserved is still too full.
     pub(super) fn reserve_again(&mut self, id: AskId) {
         self.state.facts.reserve_again(id);
         self.wake_if_starved(id);
     }
 
-    /// Who wants no more nodes than it has reserved, and has the rest in flight, is not looked at: now it may reserve
-    /// another.
+    /// Wakes an ask that may now reserve another node. Passes skip an ask whose units are all reserved or in flight.
     fn wake_if_starved(&mut self, id: AskId) {
         let state = &mut *self.state;
         if !state.facts.counts_re_reservations() {
@@ -103,7 +104,7 @@ impl Applier<'_> {
         }
     }
 
-    /// A reservation ends without being used.
+    /// Ends a reservation that was not used.
     pub(super) fn drop_reservation(&mut self, id: ReservationId) {
         let reservation = self.state.facts.reservations.at(id);
         let (ask, node) = (reservation.ask, reservation.node);

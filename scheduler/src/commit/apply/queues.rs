@@ -1,4 +1,4 @@
-//! Changes of queues.
+//! Applies changes of queues.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ impl Applier<'_> {
         let state = &mut *self.state;
         state.backlog.reorder(&state.facts);
         for id in (0..state.facts.queues.len() as u32).map(QueueId) {
-            // For how long queues stay may be another time now.
+            // The reconfiguration may have changed how long idle queues stay.
             if let Some(at_ms) = state.facts.expires_ms(id) {
                 state.timers.add(at_ms, Timer::QueueIdle(id));
             }
@@ -41,7 +41,7 @@ impl Applier<'_> {
         self.effects.queues.extend(all.map(|(index, queue)| named(QueueId(index as u32), queue)));
     }
 
-    /// The leaf that an application goes to, which is made if need be.
+    /// Returns the leaf for an application, and creates it if needed.
     pub(super) fn leaf_for(&mut self, spec: &ApplicationSpec) -> QueueId {
         let (below, names) = match destination(&self.state.facts, spec) {
             Ok(Destination::Leaf(leaf)) => return leaf,
@@ -55,7 +55,7 @@ impl Applier<'_> {
         made.last().copied().unwrap_or(below)
     }
 
-    /// Everything that is kept for each queue has a place for those that are new, and limits are others.
+    /// Makes room for new queues in the derived state, and marks the limits stale.
     fn add_queues(&mut self) {
         let state = &mut *self.state;
         state.backlog.add_queues(&state.facts);
@@ -64,7 +64,7 @@ impl Applier<'_> {
         state.mark_limits_stale();
     }
 
-    /// A queue made on demand is removed some time after its last use.
+    /// Sets the time at which an idle auto-created queue expires.
     pub(super) fn record_idle(&mut self, id: QueueId) {
         if let Some(at_ms) = self.state.facts.record_idle(id) {
             self.state.timers.add(at_ms, Timer::QueueIdle(id));

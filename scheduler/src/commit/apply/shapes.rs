@@ -1,11 +1,11 @@
-//! Shapes that asks and containers come to have.
+//! Interns the shapes of asks and containers.
 
 use super::Applier;
 use crate::facts::{Borrowing, Shape};
 use crate::ids::ShapeId;
 
 impl Applier<'_> {
-    /// The number of the shape, which gets a user more.
+    /// Returns the id of the shape, and counts one more user of it.
     pub(super) fn intern(&mut self, shape: &Shape) -> ShapeId {
         let state = &mut *self.state;
         let (id, is_new) = state.facts.shapes.intern(shape);
