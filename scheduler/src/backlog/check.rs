@@ -72,7 +72,7 @@ impl Backlog {
             let times = listed.remove(&id).unwrap_or_default();
             findings.check(times == 1, "I10", || format!("{id} is in the backlog {times} times"));
         }
-        findings.check(listed.is_empty(), "I10", || format!("asks that are gone are listed: {listed:?}"));
+        findings.check(listed.is_empty(), "I10", || format!("the backlog lists asks that are gone: {listed:?}"));
     }
 
     /// Lanes listed at limits are parked there, and asks registered at hosts and racks wait. Otherwise stale entries
@@ -84,7 +84,7 @@ impl Backlog {
         for ask in self.locality.registered() {
             let waits = self.locality.is_waiting(ask) && facts.asks.get(ask).is_some();
             findings
-                .check(waits, "I12", || format!("{ask} is registered at a host or rack, and does not wait"));
+                .check(waits, "I12", || format!("{ask} is registered at a host or rack but does not wait"));
         }
         self.check_locality(facts, node_shards, findings);
     }
@@ -98,7 +98,7 @@ impl Backlog {
             let Some(blocks) = self.headroom.owners.get(id) else { continue };
             let Some(WaitKey::QueueLimit(limited)) = self.waits.key_of(*id) else {
                 findings
-                    .check(false, "I12", || format!("{id} blocks headroom and is at no limit of a queue"));
+                    .check(false, "I12", || format!("{id} blocks headroom but is not parked at a queue's limit"));
                 continue;
             };
             owners += 1;
@@ -155,7 +155,7 @@ impl Backlog {
                 let variant =
                     rebuilt.lane_of.get(&(user, shape)).map(|variant| (rebuilt.lane(*variant), *variant));
                 let Some((variant, variant_id)) = variant else {
-                    findings.check(false, "I12", || format!("{id} should not be there"));
+                    findings.check(false, "I12", || format!("{id} is missing in a rebuild"));
                     continue;
                 };
                 let expected = rebuilt.asks_in(slot, variant_id).map(|entry| &entry.asks);
@@ -163,7 +163,7 @@ impl Backlog {
                 let is_part =
                     asks.zip(expected).is_some_and(|(asks, all)| asks.iter().all(|ask| all.contains(ask)));
                 findings
-                    .check(is_part, "I12", || format!("{id} lists asks of slot {slot} that it should not"));
+                    .check(is_part, "I12", || format!("{id} lists asks of slot {slot} that a rebuild does not list"));
                 findings.check(variant.order.contains((key, slot)), "I12", || {
                     format!("{id} lists slot {slot} under a stale key")
                 });
