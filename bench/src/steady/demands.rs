@@ -1,4 +1,4 @@
-//! What queues and users may have and want, by the configuration and by what was asked for.
+//! The limits and demands of queues and users, from the configuration and the asks.
 
 use apportion::config::{Capacity, Maximum, Percent, QueueConfig};
 use apportion::{ApplicationSpec, PartitionId, Resources};
@@ -12,20 +12,20 @@ use super::water_fill::{Below, Claimant, Wish, water_fill};
 /// A leaf may be this part of its share away from it.
 const TOLERANCE: f64 = 0.02;
 
-/// What users of leaves want in partitions: by leaf and partition, then by user.
+/// Demand of the users of each leaf in each partition: by leaf and partition, then by user.
 pub(super) struct Demands<'a>(FxHashMap<(&'a str, PartitionId), FxHashMap<&'a str, Demand>>);
 
 #[derive(Debug, Default)]
 struct Demand {
     used: Resources,
     pending: Resources,
-    /// The sizes that are waited for.
+    /// The sizes of pending containers.
     pending_sizes: Vec<Resources>,
 }
 
 impl<'a> Demands<'a> {
-    /// Of what runs, what reserves a node and what waits.
-    /// Of what waits, sizes that do not count are left out.
+    /// The demands from running containers, reservations and pending asks. Pending sizes that do not count are left
+    /// out.
     pub(super) fn of(
         steady: &Steady,
         applications: &'a [ApplicationSpec],
@@ -39,7 +39,7 @@ impl<'a> Demands<'a> {
         for (ask, task) in &steady.asked {
             let size = steady.kinds.of(*task).size;
             let demand = demands.entry(steady, applications, *task);
-            // What is kept for an ask is charged to its queue and user as if it were placed.
+            // A reservation is charged to the ask's queue and user as if the container were placed.
             if reservations.contains(ask) {
                 demand.used += size;
             } else if counts(&size) {
@@ -61,7 +61,7 @@ impl<'a> Demands<'a> {
     }
 }
 
-/// One partition's queues.
+/// The queues of one partition.
 pub(super) struct Partition<'a> {
     pub(super) id: PartitionId,
     pub(super) capacity: Resources,
@@ -72,14 +72,14 @@ pub(super) struct Partition<'a> {
     pub(super) demands: &'a Demands<'a>,
 }
 
-/// Parts of the partition that a queue may have.
+/// The guaranteed and maximum parts of the partition for a queue.
 #[derive(Clone, Copy)]
 struct Quota {
     guaranteed: f64,
     maximum: f64,
 }
 
-/// A leaf as it is.
+/// The current use of a leaf.
 struct Leaf {
     path: String,
     /// The type of which it uses the largest part.
@@ -89,7 +89,7 @@ struct Leaf {
 }
 
 impl Partition<'_> {
-    /// The dominant shares that leaves with pending demand have and should have of what is in use.
+    /// The actual and the fair dominant share of each leaf with pending demand, for the resources in use.
     pub(super) fn shares(&self, root: &QueueConfig) -> Vec<LeafShare> {
         let whole = Quota { guaranteed: 1.0, maximum: 1.0 };
         let mut leaves = Vec::new();
@@ -108,14 +108,14 @@ impl Partition<'_> {
         amounts[resource] as f64 / (self.capacity[resource] as f64).max(1.0)
     }
 
-    /// The type of which this is the largest part.
+    /// The type of which `used` is the largest part.
     fn dominant(&self, used: &Resources) -> usize {
         let types = 0..self.capacity.amounts().iter().filter(|amount| **amount > 0).count();
         let by_part = |a: &usize, b: &usize| self.part(used, *a).total_cmp(&self.part(used, *b));
         types.max_by(by_part).unwrap_or(self.scarce)
     }
 
-    /// The queue and all below it, and what they use; adds its leaves.
+    /// Describes the queue with all queues below it, and their use; adds its leaves to the list.
     fn claimant(
         &self,
         queue: &QueueConfig,
@@ -169,7 +169,7 @@ impl Partition<'_> {
         (Below::Users(wishes), used)
     }
 
-    /// A user is at the limit when nothing that is waited for is small enough to fit below it, in whatever type.
+    /// The demand of one user. A user is at the limit if no pending size fits below it, in whatever type.
     fn wish(&self, demand: &Demand, limit: f64, dominant: usize) -> Wish {
         let fits = |size: &Resources| {
             let after = demand.used + *size;
@@ -184,7 +184,7 @@ impl Partition<'_> {
     }
 }
 
-/// Of the wide tree all queues have one.
+/// The queue's weight. All queues of the wide tree have one.
 fn weight(queue: &QueueConfig) -> f64 {
     match queue.capacity {
         Capacity::Weight(weight) => weight.milli() as f64,

@@ -1,4 +1,4 @@
-//! The loop on virtual time: containers end, are asked for again, and the engine works until it is quiet.
+//! The loop on virtual time: containers end, applications ask for them again, and the engine works until it is quiet.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -17,9 +17,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::synthetic::log_normal;
 
-/// What ends within this time ends together.
+/// Containers that end within this time end together.
 const TICK_MS: u64 = 100;
-/// How unequal lives are (`docs/workloads.md`), and within what bounds.
+/// The spread of lives (`docs/workloads.md`), and their bounds.
 const LIFE_SIGMA: f64 = 1.0;
 const LIFE_MIN_MS: f64 = 500.0;
 const LIFE_MAX_MEANS: f64 = 20.0;
@@ -39,24 +39,24 @@ pub(super) struct Steady {
     events: Vec<Event>,
 }
 
-/// Somebody who follows what happens.
+/// An observer of the run.
 pub(super) trait Watch {
-    /// Asked for.
+    /// An ask was submitted.
     fn asked(&mut self, _: AskId, _: Task, _: &Kinds) {}
-    /// Placed at this time.
+    /// A container was placed at this time.
     fn placed(&mut self, _: AskId, _: Task, _now_ms: u64, _: &Kinds) {}
     /// Nothing more happens at this time.
     fn quiet(&mut self, _now_ms: u64) {}
 }
 
-/// Nobody.
+/// The observer that ignores everything.
 pub(super) struct Unwatched;
 
 impl Watch for Unwatched {}
 
 impl Steady {
-    /// Starts an engine and asks for so many containers, evenly over the applications, at time 0. They live so long on
-    /// average.
+    /// Starts an engine and asks for this many containers, evenly over the applications, at time 0. Containers live for
+    /// the given mean time.
     pub(super) fn start(
         setup: &Setup,
         config: EngineConfig,
@@ -92,7 +92,8 @@ impl Steady {
         Ok(steady)
     }
 
-    /// Lets virtual time pass until `end_ms`, and says how far it is, to be told whether to go on.
+    /// Lets virtual time pass until `end_ms`. Reports the time reached to a callback, which decides whether to
+    /// continue.
     pub(super) fn run_until(
         &mut self,
         end_ms: u64,
@@ -146,7 +147,7 @@ impl Steady {
     fn settle(&mut self, watch: &mut dyn Watch) -> anyhow::Result<()> {
         self.cluster.engine.run_until_quiet();
         self.cluster.events.drain_into(&mut self.events).context("an event was left out")?;
-        // Nobody asks when groups were committed.
+        // No caller reads the times of group commits.
         drop(self.cluster.notes.take_groups());
         for event in self.events.drain(..) {
             match event.kind {

@@ -1,4 +1,4 @@
-//! Fairness in the wide tree: what each leaf uses, beside what the weighted max-min division gives it.
+//! Fairness in the wide tree: the use of each leaf against the weighted max-min division.
 
 use std::ops::ControlFlow;
 
@@ -12,48 +12,48 @@ use crate::interrupt::Interruption;
 /// Mean life of a container, as in W3 of `docs/workloads.md`.
 const MEAN_LIFE_MS: u64 = 60_000;
 
-/// How fair it was.
+/// The fairness of one run.
 #[derive(Clone, Debug)]
 pub struct Fairness {
-    /// When it was read, in virtual time.
+    /// When the shares were read, in virtual time.
     pub at_ms: u64,
-    /// Where `progress` ended it before.
+    /// The point at which `progress` ended the run early.
     pub interrupted: Option<Interruption>,
-    /// Which resource runs out first, by name.
+    /// The resource that runs out first, by name.
     pub resource: String,
-    /// Containers placed up to then.
+    /// Containers placed up to that time.
     pub placed: u64,
-    /// What part of that was in use: what is divided fairly or not.
+    /// The part of that resource in use: the amount to be divided.
     pub used_part: f64,
     /// Leaves with pending demand, in each partition.
     pub any_size: Shares,
-    /// Those that wait for containers of the smallest size, which fit wherever something has ended; where larger ones
-    /// are not counted as wanted until they are placed. In a full cluster these wait for room on one node, whoever
-    /// deserves it.
+    /// Leaves that wait for containers of the smallest size, which fit wherever a container has ended. Larger
+    /// containers count as demand only once they are placed. In a full cluster they wait for room on one node, whatever
+    /// their leaf deserves.
     pub smallest: Shares,
 }
 
-/// Leaves and what they should have.
+/// Leaves with their fair shares.
 #[derive(Clone, Debug)]
 pub struct Shares(pub Vec<LeafShare>);
 
-/// What a leaf with pending demand uses in a partition.
+/// The use of a leaf with pending demand in a partition.
 #[derive(Clone, Debug)]
 pub struct LeafShare {
     /// Its path.
     pub path: String,
     /// The partition.
     pub partition: PartitionId,
-    /// What part of the partition it uses, of the resource type of which it uses the largest part.
+    /// The part of the partition that it uses, of the resource type of which it uses the largest part.
     pub used: f64,
-    /// What part of that it should use.
+    /// The part that it should use.
     pub fair: f64,
-    /// How far from that it may be: a fiftieth of it, or one of the largest containers.
+    /// The tolerated distance from the fair part: a fiftieth of it, or one of the largest containers.
     pub tolerance: f64,
 }
 
 impl LeafShare {
-    /// How far from its share it is, as part of how far it may be.
+    /// The distance from the fair share, as a multiple of the tolerance.
     #[must_use]
     pub fn distance(&self) -> f64 {
         (self.used - self.fair).abs() / self.tolerance
@@ -61,23 +61,23 @@ impl LeafShare {
 }
 
 impl Shares {
-    /// The leaves that are too far from their share.
+    /// The leaves that are farther from their share than the tolerance.
     pub fn unfair(&self) -> impl Iterator<Item = &LeafShare> {
         self.0.iter().filter(|leaf| leaf.distance() > 1.0)
     }
 
-    /// The leaf that is furthest.
+    /// The leaf that is farthest from its share.
     #[must_use]
     pub fn furthest(&self) -> Option<&LeafShare> {
         self.0.iter().max_by(|a, b| a.distance().total_cmp(&b.distance()))
     }
 }
 
-/// Lets the applications of a tree ask for so many containers, and again for each that ends, and looks at virtual time
-/// `at_ms`, or when `progress` says that it is enough.
+/// Lets the applications of a tree ask for this many containers, and again for each that ends. Reads the shares at
+/// virtual time `at_ms`, or when `progress` ends the run.
 ///
 /// # Errors
-/// When the engine does not start or ends early, or the audit finds something.
+/// When the engine does not start or ends early, or the audit finds a violation.
 pub fn measure_fairness(
     setup: &Setup,
     containers: usize,
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
     use apportion_load::{ClusterShape, Profile};
 
-    /// A small tree, in which every leaf wants more than there is.
+    /// Measures a small tree, in which every leaf wants more than there is.
     fn measure(mode: Mode, at_ms: u64) -> Fairness {
         let shape = ClusterShape { nodes: 40, leaves: 20, applications: 400 };
         let containers = shape.applications * 40;
@@ -139,13 +139,13 @@ mod tests {
         assert!(fairness.used_part > 0.99, "{}", fairness.used_part);
         for shares in [fairness.any_size, fairness.smallest] {
             assert_eq!(shares.0.len(), 2 * 20, "in each partition");
-            // Containers are whole, and a leaf that has just had some end may be one behind.
+            // Containers are whole, so a leaf in which containers have just ended may be one behind.
             let furthest = shares.furthest().map_or(0.0, LeafShare::distance);
             assert!(shares.unfair().count() <= 1 && furthest < 1.5, "{:?}", shares.furthest());
         }
     }
 
-    /// Who asked first has more, until that has ended.
+    /// The leaf that asked first has more, until its containers have ended.
     #[test]
     fn many_proposers_are_fair_too() {
         let fairness = measure(Mode::Parallel { proposers: 2 }, 290_000);

@@ -1,4 +1,4 @@
-//! Who is first in each queue, and for how long.
+//! The asks at the head of each queue, and the time they spend there.
 
 use std::collections::BTreeSet;
 
@@ -14,25 +14,26 @@ const LARGE_MILLI: i64 = 48_000;
 /// Longer waits count as this one.
 const LONGEST_MS: u64 = 1 << 32;
 
-/// A place in a leaf's order, smaller first: that of the application, by priority and number, then the ask's priority,
-/// then when it was asked for.
+/// An ask's place in a leaf's order, smaller first: the application's priority and number, then the ask's priority,
+/// then its submission.
 type Place = ([u32; 3], u64);
 
 /// Follows the large asks that come to the head of their queue.
 ///
-/// *First* is the pending ask of a leaf and partition that is before all others that are pending when the engine is
-/// quiet, in the order of leaves that serve first in, first out. What is asked for later may come before it, as when a
-/// container of an application before its own is asked for again; so both are noted, the time since it was first and
-/// the time for which it was. Asks that wait at a limit would hide others behind them, but in a backlog where users may
+/// *First* is the pending ask of a leaf and partition that comes before all other pending asks when the engine is
+/// quiet, in the order of leaves that serve first in, first out. A later ask may come before it, for example when an
+/// earlier application asks for a container again. So `Heads` records both the time since an ask was first and the time
+/// for which it was. Asks that wait at a limit would hide others behind them. But in a backlog where users may have as
+/// much as their leaf, no limit is reached.
 /// have as much as their leaf no limit is reached.
 pub(super) struct Heads {
-    /// By application: its leaf, and where it stands in that.
+    /// For each application, its leaf and its place there.
     applications: Vec<(u32, [u32; 2])>,
     pending: FxHashMap<(u32, PartitionId), BTreeSet<(Place, AskId)>>,
     places: FxHashMap<AskId, Place>,
-    /// Pending large asks, and how they fared if they have been first.
+    /// Pending large asks, with their waits if they have been first.
     large: FxHashMap<AskId, Option<Wait>>,
-    /// Those that are first.
+    /// The asks that are first now.
     first: FxHashSet<AskId>,
     asked: u64,
     from_ms: u64,
@@ -41,13 +42,13 @@ pub(super) struct Heads {
     pub(super) placed_at_once: u64,
 }
 
-/// How a large ask fares since it was first.
+/// The wait of a large ask since it was first.
 #[derive(Clone, Copy, Default)]
 struct Wait {
     since_ms: u64,
-    /// For how long it was first before.
+    /// How long it was first, without the current time.
     at_head_ms: u64,
-    /// Since when it is, if it is.
+    /// Since when it is first, if it is.
     head_since_ms: Option<u64>,
 }
 
@@ -58,7 +59,7 @@ impl Wait {
 }
 
 impl Heads {
-    /// Notes what is placed from `from_ms` on.
+    /// Records placements from `from_ms` on.
     pub(super) fn new(applications: &[ApplicationSpec], from_ms: u64) -> Result<Self, CreationError> {
         let mut leaves: Vec<&str> = applications.iter().map(|spec| spec.queue.as_str()).collect();
         leaves.sort_unstable();
@@ -81,8 +82,8 @@ impl Heads {
         })
     }
 
-    /// Counts those that have been first and still wait among the times at the head, as far as they have come: how many
-    /// they are, and how long ago the first of them was first.
+    /// Adds the asks that have been first and still wait to the times at the head, with their time so far. Returns the
+    /// number of these asks, and how long ago the earliest of them was first.
     pub(super) fn end(&mut self, now_ms: u64) -> (u64, u64) {
         let waits = || self.large.values().flatten();
         for wait in waits() {
@@ -92,7 +93,7 @@ impl Heads {
     }
 }
 
-/// No leaf has another default partition.
+/// The partition that an ask is for. No leaf has another default partition.
 fn partition_of(spec: &AskSpec) -> PartitionId {
     spec.partition.unwrap_or(PartitionId::DEFAULT)
 }
@@ -155,7 +156,7 @@ mod tests {
 
     use super::*;
 
-    /// The identifiers that an engine gives to so many asks.
+    /// The identifiers that an engine gives to this many asks.
     fn ids(count: usize) -> Vec<AskId> {
         let text = |number: usize| format!("{{\"index\":{number},\"generation\":0}}");
         (0..count).map(|number| serde_json::from_str(&text(number)).unwrap()).collect()

@@ -1,5 +1,5 @@
-//! Clusters on virtual time that want more than there is, and ask again for every container that ends: how fairly is
-//! what there is divided, and how long do large containers wait?
+//! Overloaded clusters on virtual time, which ask again for every container that ends. They answer two questions: how
+//! fairly are resources divided, and how long do large containers wait?
 
 mod demands;
 mod driver;

@@ -13,44 +13,44 @@ use crate::interrupt::Interruption;
 
 /// Mean life of a container, as in W2 of `docs/workloads.md`.
 pub const MEAN_LIFE_MS: u64 = 120_000;
-/// Before so much virtual time has passed nothing is noted: two mean lives.
+/// Nothing is recorded before this virtual time: two mean lives.
 pub const WARM_UP_MS: u64 = 2 * MEAN_LIFE_MS;
-/// How often use is looked at.
+/// The interval between readings of the use.
 const LOOK_MS: u64 = 1_000;
 
-/// How long large containers waited.
+/// The waiting times of large containers in one run.
 #[derive(Clone, Debug)]
 pub struct Starvation {
     /// Whether asks that fit nowhere reserved nodes.
     pub reservations: bool,
-    /// Virtual time.
+    /// Virtual time at the end.
     pub end_ms: u64,
-    /// Where `progress` ended it before.
+    /// The point at which `progress` ended the run early.
     pub interrupted: Option<Interruption>,
     /// Containers placed.
     pub placed: u64,
-    /// From being first in the queue's order to being placed, in virtual time: of large containers that did not get
-    /// room at the time at which they came first.
+    /// Virtual time from being first in the queue's order to placement, over large containers that got no room at the
+    /// time at which they came first.
     pub first_to_placed_ms: Histogram<u64>,
-    /// For how long they were first themselves; those that were and still wait among them, as far as they have come.
+    /// How long they were first themselves. Asks that still wait count with their time so far.
     pub at_head_ms: Histogram<u64>,
-    /// Large containers that were placed without having to wait at the head of their queue.
+    /// Large containers that were placed without waiting at the head of their queue.
     pub placed_at_once: u64,
-    /// Large containers that had been first in their queue and were not placed in the end.
+    /// Large containers that had been first in their queue and were not placed at the end.
     pub still_waiting: u64,
-    /// How long ago the first of those was first.
+    /// How long ago the earliest of those was first.
     pub longest_still_waiting_ms: u64,
-    /// What part of the vcores was in use on average; `None` before [`WARM_UP_MS`].
+    /// Mean part of the vcores in use; `None` before [`WARM_UP_MS`].
     pub used_part: Option<f64>,
-    /// What part of the vcores was free on nodes that were reserved, on average; `None` before [`WARM_UP_MS`].
+    /// Mean part of the vcores that was free on reserved nodes; `None` before [`WARM_UP_MS`].
     pub kept_free_part: Option<f64>,
 }
 
-/// Lets applications ask for far more than there is room for, and again for each container that ends, and follows the
-/// large ones until virtual time `end_ms`, or until `progress` says that it is enough.
+/// Lets applications ask for far more than fits, and again for each container that ends. Follows the
+/// large asks until virtual time `end_ms`, or until `progress` ends the run.
 ///
 /// # Errors
-/// When the engine does not start or ends early, or the audit finds something.
+/// When the engine does not start or ends early, or the audit finds a violation.
 pub fn measure_starvation(
     setup: &Setup,
     containers: usize,
@@ -95,7 +95,7 @@ pub fn measure_starvation(
     })
 }
 
-/// Parts of the cluster's vcores.
+/// Reads the use, as parts of the cluster's vcores.
 struct Look {
     used_part: f64,
     kept_free_part: f64,

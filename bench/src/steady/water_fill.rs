@@ -1,33 +1,32 @@
-//! What is fair: the weighted max-min division of a cluster over a queue tree, computed by itself, with nothing of the
-//! engine's.
+//! The fair division: a weighted max-min division of a cluster over a queue tree, computed without the engine.
 //!
-//! Every parent gives what it has to its children in proportion to their guarantees, but to none more than it may or
-//! can use; what that leaves over goes to the others in the same way. A queue is measured by the resource type of which
-//! it uses the largest part (its dominant share). What is divided is the type that runs out first, so queues differ in
-//! how much of that comes with their dominant share.
+//! Every parent divides its share among its children in proportion to their guarantees. No child gets more than it may
+//! or can use; the other children divide the remainder in the same way. A queue is measured by the resource type of
+//! which it uses the largest part (its dominant share). The divided type is the one that runs out first, so queues
+//! differ in how much of that type comes with their dominant share.
 //!
 //! All amounts are parts of the partition.
 
-/// A queue that wants something.
+/// A queue with demand.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Claimant {
-    /// In proportion to this it shares with its siblings.
+    /// The queue's weight among its siblings.
     pub(super) guaranteed: f64,
-    /// What it may use at most.
+    /// Its maximum.
     pub(super) maximum: f64,
-    /// How much of the type that runs out first it uses with each unit of its dominant share.
+    /// The use of the scarce type per unit of its dominant share.
     pub(super) scarce_per_unit: f64,
     pub(super) below: Below,
 }
 
-/// Who is below a queue.
+/// The children of a queue.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Below {
     Queues(Vec<Claimant>),
     Users(Vec<Wish>),
 }
 
-/// What one user of a leaf wants, running containers included, and may have, of the leaf's dominant type.
+/// The demand of one user of a leaf, including running containers, and its limit, for the leaf's dominant type.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Wish {
     pub(super) wanted: f64,
@@ -35,7 +34,7 @@ pub(super) struct Wish {
 }
 
 impl Claimant {
-    /// As much as it may and can use.
+    /// The most that the queue may and can use.
     fn most(&self) -> f64 {
         let below = match &self.below {
             Below::Queues(queues) => {
@@ -48,7 +47,7 @@ impl Claimant {
     }
 }
 
-/// What the dominant share of each leaf should be, in the order of the tree, where there is so much of the type that
+/// The fair dominant share of each leaf, in the order of the tree, if `scarce` is the available amount of the type that
 /// runs out first.
 pub(super) fn water_fill(queue: &Claimant, scarce: f64) -> Vec<f64> {
     match &queue.below {
@@ -61,7 +60,7 @@ pub(super) fn water_fill(queue: &Claimant, scarce: f64) -> Vec<f64> {
     }
 }
 
-/// Raises the level of all queues together; whoever can have no more stops at what it has.
+/// Raises the level of all queues together; a queue that can have no more stops at its amount.
 fn divide(queues: &[Claimant], scarce: f64) -> Vec<f64> {
     let mosts: Vec<f64> = queues.iter().map(Claimant::most).collect();
     let stops_at = |place: usize| mosts[place] / queues[place].guaranteed;
@@ -132,7 +131,7 @@ mod tests {
         assert_eq!(filled(vec![one_greedy_user, greedy(50.0)]), [25.0, 75.0]);
     }
 
-    /// A parent passes on what it gets, and a limit far below holds back all above it.
+    /// A parent passes on its share, and a limit far below holds back all queues above it.
     #[test]
     fn levels_share_among_themselves() {
         let team = parent(60.0, 100.0, vec![greedy(20.0), greedy(40.0)]);
@@ -144,7 +143,7 @@ mod tests {
         assert_eq!(filled(vec![capped, greedy(40.0)]), [10.0, 20.0, 70.0]);
     }
 
-    /// Whoever needs mostly something else gets as much of that as the others get of what is scarce.
+    /// A queue that mostly needs another type gets as much of that type as the others get of the scarce one.
     #[test]
     fn shares_are_those_of_the_dominant_type() {
         let other = Claimant { scarce_per_unit: 0.5, ..greedy(50.0) };
