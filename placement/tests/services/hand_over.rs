@@ -54,7 +54,7 @@ fn who_does_not_stand_by_makes_no_way<M: Manager>() {
     let heir = |component| Some(HandOver { id: ActionId(9), component, or_elsewhere: false });
     let other = ActionKind::TakePlaceOf(bed.only(3).container);
     let asked = [
-        (handing_over(1, 1), "an action's already"),
+        (handing_over(1, 1), "in use by another action"),
         (
             ContainerAction { hands_over_to: heir(ComponentId(3)), ..handing_over(1, 9) },
             "not stand by for component 3",
@@ -71,7 +71,10 @@ fn who_does_not_stand_by_makes_no_way<M: Manager>() {
     bed.service.submit(handing_over(1, 2), bed.now_ms);
     bed.service.submit(handing_over(3, 1), bed.now_ms);
     let words = last_words(&mut bed);
-    assert!(matches!(&words[..], [(3, BadRequest, why)] if why.contains("already")), "{words:?}");
+    assert!(
+        matches!(&words[..], [(3, BadRequest, why)] if why.contains("in use by another action")),
+        "{words:?}"
+    );
     assert_eq!([1, 2, 3].map(|id| bed.only(id).container), before);
 }
 
