@@ -1,21 +1,21 @@
-//! Hosts that a component would be asked back to, most recently used first (the seed's "available nodes").
+//! Hosts that a component would return to, most recently used first (the seed's "available nodes").
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Hosts in the order in which they are asked. Follows from the node map; nothing is popped off it, so nothing is ever
-/// missing from it or in it twice.
+/// Candidate hosts in order of preference. The list follows from the node map. Hosts are never popped, so
+/// none is missing or listed twice.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Candidates {
     order: BTreeSet<(Reverse<u64>, Arc<str>)>,
     listed: BTreeMap<Arc<str>, u64>,
-    /// Moves with every host that comes onto the list.
+    /// Increases with every host that becomes a candidate.
     gained: u64,
 }
 
 impl Candidates {
-    /// The host was last used then and may be asked, or may not.
+    /// Makes a host a candidate with this last use, or removes it (`None`).
     pub(crate) fn set(&mut self, host: &Arc<str>, last_used_ms: Option<u64>) {
         let before = match last_used_ms {
             Some(last_used_ms) => self.listed.insert(host.clone(), last_used_ms),
@@ -33,7 +33,7 @@ impl Candidates {
         }
     }
 
-    /// The host used last; among equals the first by name.
+    /// Returns the most recently used host; among equals the first by name.
     pub(crate) fn first(&self) -> Option<&Arc<str>> {
         self.order.first().map(|(_, host)| host)
     }

@@ -1,5 +1,5 @@
-//! In which state each container is. The counts beside it are changed in one place, together with it, so that reviews
-//! need not count.
+//! The state of each container, and the number of containers per state. Both change together in one place,
+//! so reviews need not count.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,43 +7,43 @@ use serde::{Deserialize, Serialize};
 
 use crate::client::ContainerRef;
 
-/// What a container of a component is doing.
+/// The state of a component's container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum InstanceState {
-    /// It came and is being started.
+    /// It was allocated and is being started.
     Starting,
     /// It runs.
     Live,
-    /// It came to replace another one, and is started when that has ended. It counts for nothing until then.
+    /// It replaces another container and starts when that has ended. Until then it counts for nothing.
     Reserved,
-    /// It was given back and has not ended yet.
+    /// It was released and has not ended yet.
     Releasing,
-    /// Nothing could be started in it; it was given back and has not ended yet.
+    /// Its start failed; it was released and has not ended yet.
     StartFailed,
 }
 
 const STATES: usize = 5;
 
 impl InstanceState {
-    /// Whether the component is meant to keep the container.
+    /// Returns whether the component keeps the container.
     #[must_use]
     pub fn is_held(self) -> bool {
         matches!(self, Self::Starting | Self::Live)
     }
 }
 
-/// Containers by state. A container is in one state, and `counts` is how many are in which.
+/// The containers of a component by state. `counts` has the number of containers in each state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Census {
     states: BTreeMap<ContainerRef, InstanceState>,
     counts: [u32; STATES],
-    /// Containers that are being released and ran before.
+    /// Containers that are being released and were live before.
     stopping: BTreeSet<ContainerRef>,
 }
 
 impl Census {
-    /// The container is in this state from now on, new or not. Says in which it was.
+    /// Sets the state of a container, new or known. Returns its previous state.
     pub(crate) fn put(&mut self, container: ContainerRef, state: InstanceState) -> Option<InstanceState> {
         let before = self.states.insert(container, state);
         self.leave(before);
@@ -57,7 +57,7 @@ impl Census {
         before
     }
 
-    /// The container is gone.
+    /// Removes a container. Returns its previous state.
     pub(crate) fn remove(&mut self, container: ContainerRef) -> Option<InstanceState> {
         let before = self.states.remove(&container);
         self.leave(before);
@@ -79,32 +79,32 @@ impl Census {
         self.counts[state as usize]
     }
 
-    /// Containers in whatever state.
+    /// Counts the containers in all states.
     pub(crate) fn total(&self) -> u32 {
         self.counts.iter().sum()
     }
 
-    /// Containers that are or will be where they are.
+    /// Counts the containers that are, or will be, in use on their hosts.
     pub(crate) fn staying(&self) -> u32 {
         self.held() + self.count(InstanceState::Reserved)
     }
 
-    /// Containers that the component is meant to keep: starting or live.
+    /// Counts the containers that the component keeps: starting or live.
     pub(crate) fn held(&self) -> u32 {
         self.count(InstanceState::Starting) + self.count(InstanceState::Live)
     }
 
-    /// Whether an instance runs: it is live, or was and has not ended yet.
+    /// Returns whether an instance runs: it is live, or was live and has not ended.
     pub(crate) fn runs_any(&self) -> bool {
         self.count(InstanceState::Live) > 0 || !self.stopping.is_empty()
     }
 
-    /// Containers that are on their way out.
+    /// Counts the containers that were released and have not ended.
     pub(crate) fn leaving(&self) -> u32 {
         self.count(InstanceState::Releasing) + self.count(InstanceState::StartFailed)
     }
 
-    /// Whether the counts are those of the containers, and those that stop are being released.
+    /// Returns whether the counts match the states, and every container in `stopping` is being released.
     pub(crate) fn is_consistent(&self) -> bool {
         let mut counts = [0; STATES];
         for state in self.states.values() {

@@ -1,4 +1,4 @@
-//! The part of the history that is kept in files, and its return (seed, "Thaw"; spec 1.7).
+//! Saves the role history to a file image and thaws it (seed, "Thaw"; spec 1.7).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,22 +7,23 @@ use super::RoleHistory;
 use crate::component::ComponentId;
 use crate::persistence::{HistoryEntry, HistoryFile};
 
-/// What became of the records of a history file.
+/// The numbers of records that a thaw restored and dropped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ThawReport {
-    /// Records taken over.
+    /// Restored records.
     pub restored: usize,
-    /// Of these, records that followed their component's name to another number.
+    /// Restored records whose component has another id now.
     pub remapped: usize,
-    /// Records of components that are no more.
+    /// Dropped records of unknown components.
     pub discarded: usize,
-    /// Records of hosts that were used too long before the file was saved.
+    /// Dropped records of hosts that were last used too long before the save.
     pub too_old: usize,
 }
 
 impl RoleHistory {
-    /// Takes over what a file says. `names` are the service's components; entries that were used more than
-    /// `age_max_ms` before the save are left out. Nothing runs after it: what ran at the save was used until then.
+    /// Restores the history from a file. `names` are the service's components. Drops entries last used more
+    /// than `age_max_ms` before the save. No instance runs afterwards: hosts that were active count as used
+    /// until the save.
     pub(crate) fn thaw(
         &mut self,
         file: &HistoryFile,
@@ -55,8 +56,9 @@ impl RoleHistory {
         report
     }
 
-    /// What is worth keeping. A host counts as active until its last instance has ended (table 1.18, D28). Hosts that
-    /// never ran a component are left out: they would become candidates (table 1.18, D19).
+    /// Returns the history to save. A host is active until its last instance has ended (table 1.18, D28).
+    /// Hosts that never ran a component are omitted, because a thaw would make them candidates (table 1.18,
+    /// D19).
     pub(crate) fn image(&self, saved_ms: u64, names: &BTreeMap<String, ComponentId>) -> HistoryFile {
         let entries_of = |(host, node): (&Arc<str>, &super::NodeInstance)| {
             let host = host.clone();

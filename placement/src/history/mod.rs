@@ -1,6 +1,7 @@
-//! Role history: where each component was, so that its instances come back there (Slider role history, 2013).
+//! Role history: the hosts of each component, so that its instances return there (Slider role history,
+//! 2013).
 //!
-//! The history says which host a request should name. It does not make requests: that is `application`.
+//! The history chooses the host that a request should name. `application` makes the requests.
 
 mod candidates;
 mod census;
@@ -24,29 +25,30 @@ use crate::client::{ContainerRef, NodeReport, RequestId};
 use crate::component::{ComponentId, ComponentSpec, PlacementPolicy};
 use candidates::Candidates;
 
-/// Where components were and are.
+/// The past and present hosts of components.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RoleHistory {
     nodes: BTreeMap<Arc<str>, NodeInstance>,
     rules: BTreeMap<ComponentId, Rules>,
-    /// Components whose candidates are all hosts that have none of them; those of others are hosts where they were.
+    /// Anti-affine components: their candidates are all hosts without them. Other components return to used
+    /// hosts.
     anti_affine: BTreeSet<ComponentId>,
     candidates: BTreeMap<ComponentId, Candidates>,
-    /// Hosts where a start failed, by component, until something speaks for them.
+    /// Hosts where a start failed, by component, until they are trusted again.
     distrusted: BTreeMap<ComponentId, BTreeSet<Arc<str>>>,
-    /// Hosts on which too much failed.
+    /// Hosts with too many failures.
     unreliable: BTreeSet<Arc<str>>,
-    /// Hosts that a component alone avoids, because too much of it failed there.
+    /// Hosts that only this component avoids, because too many of its instances failed there.
     shunned: BTreeMap<ComponentId, BTreeSet<Arc<str>>>,
-    /// Moves when a host begins or ceases to take containers.
+    /// Increases when a host begins or ceases to accept containers.
     hosts_version: u64,
-    /// Moves when the rack of a host is learnt or changes.
+    /// Increases when the rack of a host is learnt or changes.
     racks_version: u64,
-    /// Moves with every change worth saving.
+    /// Increases with every change worth saving.
     version: u64,
 }
 
-/// What of a component decides where it may go.
+/// The properties of a component that decide where it may be placed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Rules {
     policy: PlacementPolicy,
@@ -56,7 +58,7 @@ struct Rules {
 }
 
 impl RoleHistory {
-    /// The component is placed by these rules from now on.
+    /// Adds a component or changes its placement rules.
     pub(crate) fn declare(&mut self, spec: &ComponentSpec) {
         let rules = Rules {
             policy: spec.policy,
@@ -79,7 +81,7 @@ impl RoleHistory {
         }
     }
 
-    /// Takes over what is reported of nodes.
+    /// Updates nodes from reports.
     pub(crate) fn update_nodes(&mut self, reports: &[NodeReport]) {
         for report in reports {
             let node = self.nodes.entry(report.host.clone()).or_default();
@@ -93,37 +95,38 @@ impl RoleHistory {
         }
     }
 
-    /// Nothing of the service is to come to the host, or it may again.
+    /// Excludes the host from the service, or readmits it.
     pub(crate) fn transition_excluded(&mut self, host: &Arc<str>, is_excluded: bool) {
         self.nodes.entry(host.clone()).or_default().is_excluded = is_excluded;
         self.hosts_version += 1;
         self.refresh_all(host);
     }
 
-    /// The manager does not know the host, or it has not registered in time: it takes nothing until it is reported.
+    /// Marks a host as offline until it is reported: the manager does not know it, or it did not register
+    /// in time.
     pub(crate) fn host_unknown(&mut self, host: &Arc<str>) {
         self.nodes.entry(host.clone()).or_default().is_online = false;
         self.hosts_version += 1;
         self.refresh_all(host);
     }
 
-    /// The host to ask for, for a component that goes back to where it was: the one used last among those where nothing
-    /// of it is or will be.
+    /// Returns the host that the component should return to: the most recently used one without an instance
+    /// or request of it.
     pub(crate) fn recent_host(&self, component: ComponentId) -> Option<Arc<str>> {
         self.candidates.get(&component)?.first().cloned()
     }
 
-    /// All hosts that a component may be asked for, in that order; by name for one whose instances keep apart.
+    /// Returns all candidate hosts of a component in that order; by name for an anti-affine component.
     pub(crate) fn candidates(&self, component: ComponentId) -> impl Iterator<Item = &Arc<str>> {
         self.candidates.get(&component).into_iter().flat_map(Candidates::iter)
     }
 
-    /// Moves when a host becomes a candidate of the component.
+    /// Increases when a host becomes a candidate of the component.
     pub(crate) fn gained(&self, component: ComponentId) -> u64 {
         self.candidates.get(&component).map_or(0, Candidates::gained)
     }
 
-    /// Moves when there is something to save.
+    /// Increases when there is something to save.
     pub(crate) fn version(&self) -> u64 {
         self.version
     }
@@ -140,12 +143,12 @@ impl RoleHistory {
         &self.unreliable
     }
 
-    /// Whether the component avoids hosts that others of the service do not.
+    /// Returns whether the component avoids hosts that other components do not.
     pub(crate) fn shuns_alone(&self, component: ComponentId) -> bool {
         self.shunned.contains_key(&component)
     }
 
-    /// Components of which that is so.
+    /// Returns the components that avoid hosts alone.
     pub(crate) fn shunning_alone(&self) -> impl Iterator<Item = ComponentId> {
         self.shunned.keys().copied()
     }
@@ -162,21 +165,22 @@ impl RoleHistory {
         self.nodes.get(host)?.entries.get(&component)
     }
 
-    /// A request that names the host was made.
+    /// Records a request that names the host.
     pub(crate) fn request_made(&mut self, host: &Arc<str>, component: ComponentId, request: RequestId) {
         self.change(host, component, |entry| {
             entry.requested.insert(request);
         });
     }
 
-    /// It is over, however: the host is a candidate again if nothing else is there.
+    /// Removes a request that is over. The host becomes a candidate again if nothing else is there.
     pub(crate) fn request_over(&mut self, host: &Arc<str>, component: ComponentId, request: RequestId) {
         self.change(host, component, |entry| {
             entry.requested.remove(&request);
         });
     }
 
-    /// The container is in this state from now on. One that starts to run speaks for the other hosts of its component.
+    /// Sets the state of an instance. An instance that becomes live restores trust in its component's
+    /// hosts.
     pub(crate) fn transition_instance(
         &mut self,
         host: &Arc<str>,
@@ -193,7 +197,8 @@ impl RoleHistory {
         }
     }
 
-    /// The container has ended. Unless it left because of the host, this is when the host was used last.
+    /// Removes an instance that has ended. `used_until_ms` is the last use, unless it left because of the
+    /// host.
     pub(crate) fn instance_gone(
         &mut self,
         host: &Arc<str>,
@@ -210,12 +215,12 @@ impl RoleHistory {
         });
     }
 
-    /// The component was there at this time.
+    /// Records that the component used the host at this time.
     pub(crate) fn used(&mut self, host: &Arc<str>, component: ComponentId, now_ms: u64) {
         self.change(host, component, |entry| entry.last_used_ms = entry.last_used_ms.max(now_ms));
     }
 
-    /// Something went wrong with the component there. A failure while starting lets the host off the list.
+    /// Counts a failure of the component on the host. A failed start makes the host distrusted.
     pub(crate) fn failed(&mut self, host: &Arc<str>, component: ComponentId, is_start_failure: bool) {
         self.version += 1;
         self.change(host, component, |entry| {
@@ -230,12 +235,12 @@ impl RoleHistory {
         self.review_host(host);
     }
 
-    /// A container of the component was taken back there for somebody else.
+    /// Counts a preempted container; the host is not blamed.
     pub(crate) fn preempted(&mut self, host: &Arc<str>, component: ComponentId) {
         self.change(host, component, |entry| entry.failures.preempted += 1);
     }
 
-    /// The failure window begins anew: recent failures are forgotten, and hosts trusted.
+    /// Starts a new failure window: forgets recent failures and trusts all hosts.
     pub(crate) fn reset_failures(&mut self) {
         for node in self.nodes.values_mut() {
             for entry in node.entries.values_mut() {
@@ -253,7 +258,7 @@ impl RoleHistory {
         }
     }
 
-    /// Entries of hosts that were left before this time go, and with the last of them a host that takes nothing.
+    /// Forgets entries last used before this time, and offline hosts without entries.
     pub(crate) fn forget_before(&mut self, oldest_ms: u64) {
         let is_old = |entry: &NodeEntry| entry.is_idle() && entry.last_used_ms < oldest_ms;
         let old = |(host, node): (&Arc<str>, &NodeInstance)| {
@@ -264,7 +269,7 @@ impl RoleHistory {
         for (host, component) in old {
             self.version += 1;
             self.change(&host, component, |entry| *entry = NodeEntry::default());
-            // A component that exempts the host from judgement may be gone with its entry.
+            // A strict component that exempted the host may have gone with its entry.
             self.review_host(&host);
         }
         self.nodes.retain(|_, node| {
@@ -288,8 +293,8 @@ impl RoleHistory {
         self.refresh(host, component);
     }
 
-    /// Works out anew whether too much failed on the host. Components that go back to their hosts whatever happens
-    /// neither bring that about nor are kept away by it (table 1.18, D9).
+    /// Recomputes whether the host is unreliable. A strict component neither makes a host unreliable nor is
+    /// kept away from it (table 1.18, D9).
     fn review_host(&mut self, host: &Arc<str>) {
         self.review_host_by_component(host);
         let Some(node) = self.nodes.get_mut(host) else { return };
@@ -312,7 +317,7 @@ impl RoleHistory {
         self.refresh_all(host);
     }
 
-    /// The same for each component that avoids hosts alone.
+    /// Recomputes which components with `shuns_alone` avoid the host.
     fn review_host_by_component(&mut self, host: &Arc<str>) {
         let Some(node) = self.nodes.get_mut(host) else { return };
         let mut changed = Vec::new();
@@ -344,7 +349,7 @@ impl RoleHistory {
         }
     }
 
-    /// Components whose candidates are not those that follow from the nodes.
+    /// Returns the components whose stored candidates differ from those derived from the nodes.
     pub(crate) fn wrong_candidates(&self) -> impl Iterator<Item = ComponentId> + '_ {
         let expected = |component: &ComponentId, rules: &Rules| {
             let mut expected = Candidates::default();
@@ -360,7 +365,7 @@ impl RoleHistory {
         self.rules.iter().filter(is_wrong).map(|(component, _)| *component)
     }
 
-    /// The only place that says whether a host is a candidate.
+    /// Recomputes whether a host is a candidate. No other function decides that.
     fn refresh(&mut self, host: &Arc<str>, component: ComponentId) {
         let Some(rules) = self.rules.get(&component) else { return };
         let last_used_ms = self.nodes.get(host).and_then(|node| node.candidate(component, rules));
@@ -369,8 +374,8 @@ impl RoleHistory {
 }
 
 impl Rules {
-    /// Whether more failed on a host than the component bears. One that goes back to its hosts whatever happens bears
-    /// all.
+    /// Returns whether more instances failed on a host than the component tolerates. A strict component
+    /// tolerates all failures.
     fn bears_less_than(&self, entry: &NodeEntry) -> bool {
         let threshold = self.node_failure_threshold.filter(|_| self.policy != PlacementPolicy::Strict);
         threshold.is_some_and(|threshold| entry.failures.failed_recently > threshold)
@@ -378,8 +383,8 @@ impl Rules {
 }
 
 impl NodeInstance {
-    /// When the component was last here, if it may be asked to come here. Where instances keep apart every host will
-    /// do that has none of them, and the order is that of names.
+    /// Returns the last use of the host if the component may be requested there. An anti-affine component
+    /// accepts every host without an instance; their order is by name.
     fn candidate(&self, component: ComponentId, rules: &Rules) -> Option<u64> {
         let entry = self.entries.get(&component);
         let is_available =
@@ -394,7 +399,7 @@ impl NodeInstance {
                 let trusts = is_trusted && entry.is_some_and(|entry| !entry.is_distrusted);
                 last_used_ms.filter(|_| is_available && trusts)
             }
-            // An instance that was told to stop is there until it has ended.
+            // An instance that was told to stop occupies the host until it has ended.
             PlacementPolicy::AntiAffinity => {
                 let is_empty = entry.is_none_or(|entry| entry.instances.total() == 0);
                 (is_available && is_empty && is_trusted && self.report.is_some()).then_some(0)

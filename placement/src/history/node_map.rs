@@ -9,23 +9,23 @@ use super::census::Census;
 use crate::client::{NodeReport, RequestId};
 use crate::component::ComponentId;
 
-/// A host, with what each component has and had on it.
+/// A host, with the present and past state of each component on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct NodeInstance {
-    /// Whether it takes containers, as far as anybody said. A host of which nobody said anything does.
+    /// Whether it accepts containers. A host without a report counts as online.
     pub(crate) is_online: bool,
-    /// What the last report said of it.
+    /// The last report.
     pub(crate) report: Option<NodePlace>,
     /// The [version of the racks](super::RoleHistory::racks_version) at which its rack was learnt or changed last.
     pub(crate) rack_version: u64,
-    /// Somebody wants it free of the service.
+    /// Whether an operator or a client excluded it.
     pub(crate) is_excluded: bool,
-    /// More failed on it than some component bears.
+    /// Whether more instances failed on it than some component tolerates.
     pub(crate) is_unreliable: bool,
     pub(crate) entries: BTreeMap<ComponentId, NodeEntry>,
 }
 
-/// Where a node is, as its last report said.
+/// The properties of a node in its last report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct NodePlace {
     pub(crate) rack: Arc<str>,
@@ -33,48 +33,49 @@ pub(crate) struct NodePlace {
     pub(crate) label: Arc<str>,
 }
 
-/// What a component has and had on a host. Counters of the seed that concern containers and requests follow
-/// from sets here.
+/// The present and past state of a component on a host. The seed's counters of containers and requests
+/// follow from the sets here.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct NodeEntry {
     pub(crate) instances: Census,
     /// Requests that name the host.
     pub(crate) requested: BTreeSet<RequestId>,
-    /// When the last instance left, or was known to be there; 0 if there never was one.
+    /// The last time at which an instance left or was known to be there; 0 if there never was one.
     pub(crate) last_used_ms: u64,
     pub(crate) failures: NodeFailures,
-    /// An instance failed while it started, and nothing has spoken for the host since.
+    /// Whether a start failed there, and the host is not trusted again yet.
     pub(crate) is_distrusted: bool,
-    /// More of the component failed there than it bears, and it alone avoids the host.
+    /// Whether only this component avoids the host, because too many of its instances failed there.
     pub(crate) is_shunned: bool,
 }
 
-/// What went wrong with a component on a host. Not persisted: a thaw forgives.
+/// Failures of a component on a host. Not saved: a thaw forgives them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct NodeFailures {
-    /// Failures held against the host.
+    /// Failures counted against the host.
     pub(crate) failed: u32,
-    /// Of these, those since the failure window began.
+    /// Those since the failure window began.
     pub(crate) failed_recently: u32,
-    /// Of these, those while an instance started or soon after.
+    /// Those during or soon after a start.
     pub(crate) start_failed: u32,
-    /// Containers taken back for others; not held against the host.
+    /// Preempted containers; not counted against the host.
     pub(crate) preempted: u32,
 }
 
 impl NodeEntry {
-    /// Nothing of the component is there or will be (seed, `NodeEntry.available()`).
+    /// Returns whether the component has neither an instance nor a request there (seed,
+    /// `NodeEntry.available()`).
     pub(crate) fn is_available(&self) -> bool {
         self.instances.staying() == 0 && self.requested.is_empty()
     }
 
-    /// Nothing of the component is there, and nothing speaks against the host.
+    /// Returns whether the component has no container, no request, no recent failure and no distrust there.
     pub(crate) fn is_idle(&self) -> bool {
         let is_empty = self.instances.total() == 0 && self.requested.is_empty();
         is_empty && self.failures.failed_recently == 0 && !self.is_distrusted
     }
 
-    /// Nothing about it is worth keeping.
+    /// Returns whether the entry can be dropped.
     pub(crate) fn is_blank(&self) -> bool {
         *self == Self::default()
     }
@@ -94,12 +95,12 @@ impl Default for NodeInstance {
 }
 
 impl NodeInstance {
-    /// Whether the host has the label, as far as anybody said; none is the empty one.
+    /// Returns whether the host has the label (`None`: no label). A host without a report has any.
     pub(crate) fn has_label(&self, label: Option<&str>) -> bool {
         self.report.as_ref().is_none_or(|place| *place.label == *label.unwrap_or_default())
     }
 
-    /// Why it takes no containers of components with this label; `None` if it was reported to take them.
+    /// Returns why it accepts no containers of components with this label; `None` if it does.
     pub(crate) fn why_closed(&self, label: Option<&str>) -> Option<&'static str> {
         match self {
             Self { report: None, .. } => Some("no node report names it"),
@@ -114,7 +115,7 @@ impl NodeInstance {
         self.report.as_ref().map(|place| &place.rack).filter(|rack| !rack.is_empty())
     }
 
-    /// How many containers of this size it could hold if nothing else were there.
+    /// Returns how many containers of this size it could hold if it were empty.
     pub(crate) fn most_of(&self, size: &Resources) -> u64 {
         let Some(place) = &self.report else { return 0 };
         let whole = |(has, wants): (&i64, &i64)| (*has).max(0) / wants;
@@ -123,7 +124,7 @@ impl NodeInstance {
         most.map_or(u64::MAX, i64::unsigned_abs)
     }
 
-    /// Takes over what is reported. Says whether other containers may come to it than before (spec 1.14).
+    /// Applies a report. Returns whether rack, label or usability changed (spec 1.14).
     pub(crate) fn report(&mut self, report: &NodeReport) -> bool {
         let place =
             NodePlace { rack: report.rack.clone(), capacity: report.capacity, label: report.label.clone() };

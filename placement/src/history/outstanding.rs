@@ -1,4 +1,4 @@
-//! Requests that wait (seed, "OutstandingRequestTracker").
+//! Outstanding requests (seed, "OutstandingRequestTracker").
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -9,45 +9,46 @@ use crate::component::ComponentId;
 
 use super::priority::request_priority;
 
-/// How far from the host that it names a request may be served.
+/// How far from the requested host a request may be served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reach {
-    /// On the host only.
+    /// Only on the host.
     Host,
-    /// In the host's rack.
+    /// On the host's rack.
     Rack,
-    /// On any of the hosts that the request lists.
+    /// On any of the hosts in the request.
     Listed,
-    /// Anywhere.
+    /// On any host.
     Anywhere,
 }
 
-/// A request that waits.
+/// An outstanding request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct OutstandingRequest {
     pub(crate) component: ComponentId,
-    /// What was asked for; its number is the request's.
+    /// The request as made; its id is the outstanding request's.
     pub(crate) request: ContainerRequest,
-    /// The host of the history that it is for.
+    /// The host of the history that it asks for.
     pub(crate) host: Option<Arc<str>>,
     pub(crate) reach: Reach,
     /// When it, or the request that it was widened from, was made.
     pub(crate) since_ms: u64,
-    /// After this time it is widened, or made again if the manager did not take it.
+    /// After this time it is widened, or reissued if the manager refused it.
     pub(crate) deadline_ms: Option<u64>,
-    /// After this time it is widened, whether the manager took it or not.
+    /// After this time it is widened, even if the manager refused it.
     pub(crate) widens_ms: Option<u64>,
-    /// Why the manager has not got it.
+    /// Why the manager does not have it.
     pub(crate) not_taken: Option<String>,
-    /// What [`Candidates::gained`](super::candidates::Candidates::gained) was when its hosts were listed.
+    /// The value of [`Candidates::gained`](super::candidates::Candidates::gained) when its hosts were
+    /// listed.
     pub(crate) gained: u64,
-    /// The placement action that it finds a place for. Such a request is not one of those that the component is short
-    /// of.
+    /// The placement action that it finds a place for. Such a request does not count towards the
+    /// component's instances.
     pub(crate) action: Option<ActionId>,
 }
 
 impl OutstandingRequest {
-    /// A request that may be served anywhere and waits for as long as it takes.
+    /// Creates a request for any host, without a deadline.
     pub(crate) fn new(component: ComponentId, request: ContainerRequest, since_ms: u64) -> Self {
         Self {
             component,
@@ -67,12 +68,12 @@ impl OutstandingRequest {
         self.request.id
     }
 
-    /// Whether it lists these hosts and no others.
+    /// Returns whether it lists exactly these hosts.
     pub(crate) fn is_for(&self, hosts: &[Arc<str>]) -> bool {
         self.reach == Reach::Listed && self.request.hosts == *hosts
     }
 
-    /// It may be served on any of these hosts from now on, and stays so.
+    /// Changes it to list these hosts, without a deadline.
     pub(crate) fn list(&mut self, hosts: Vec<Arc<str>>) {
         self.reach = Reach::Listed;
         self.request.hosts = hosts;
@@ -83,13 +84,13 @@ impl OutstandingRequest {
         self.widens_ms = None;
     }
 
-    /// Whether it was made wider than it began.
+    /// Returns whether it is wider than at first.
     pub(crate) fn is_escalated(&self) -> bool {
         self.host.is_some() && self.reach != Reach::Host
     }
 }
 
-/// All requests that wait, found by number, by component, by host and by deadline.
+/// All outstanding requests, indexed by id, component, host and deadline.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OutstandingRequests {
     requests: BTreeMap<RequestId, OutstandingRequest>,
@@ -131,7 +132,7 @@ impl OutstandingRequests {
         self.requests.get(&id)
     }
 
-    /// The manager never had it: the time until it is widened has not begun.
+    /// Clears the widening time: it starts only when the manager accepts the request.
     pub(crate) fn begin_anew(&mut self, id: RequestId) {
         if let Some(outstanding) = self.requests.get_mut(&id) {
             outstanding.widens_ms = None;
@@ -146,14 +147,14 @@ impl OutstandingRequests {
         self.by_component.get(&component).map_or(0, |ids| u32::try_from(ids.len()).unwrap_or(u32::MAX))
     }
 
-    /// The component's requests for what it is short of, oldest first.
+    /// Returns the component's requests for missing instances, oldest first.
     pub(crate) fn of(&self, component: ComponentId) -> impl Iterator<Item = &OutstandingRequest> {
         let ids = self.by_component.get(&component).into_iter().flatten();
         ids.filter_map(|id| self.requests.get(id))
     }
 
-    /// The request that a container answers: the one it names; else the one for its host; else the oldest one
-    /// that it may have been meant for (spec 1.9).
+    /// Returns the request that a container answers: the request that it names, otherwise the one for its
+    /// host, otherwise the oldest that fits (spec 1.9).
     pub(crate) fn answered_by(&self, component: ComponentId, came: &Allocation) -> Option<RequestId> {
         if came.request.is_some() {
             return came.request.filter(|id| self.get(*id).is_some_and(|known| known.component == component));
@@ -163,18 +164,18 @@ impl OutstandingRequests {
         placed.filter(is_taken).or_else(|| self.open_for(component, came))
     }
 
-    /// The oldest request that may be served by the container where it is, was made with its priority and fits into it.
+    /// Returns the oldest request with the container's priority that accepts its host and its size.
     pub(crate) fn open_for(&self, component: ComponentId, came: &Allocation) -> Option<RequestId> {
         let for_actions = self.iter().filter(|waits| waits.component == component && waits.action.is_some());
         self.of(component).chain(for_actions).find(|open| open.takes(came)).map(OutstandingRequest::id)
     }
 
-    /// Requests whose deadline has passed, in the order of their deadlines.
+    /// Returns requests whose deadline has passed, in the order of deadlines.
     pub(crate) fn due(&self, now_ms: u64) -> Vec<RequestId> {
         self.by_deadline.iter().take_while(|(deadline, _)| *deadline < now_ms).map(|(_, id)| *id).collect()
     }
 
-    /// The earliest deadline.
+    /// Returns the earliest deadline.
     pub(crate) fn next_deadline_ms(&self) -> Option<u64> {
         self.by_deadline.first().map(|(deadline, _)| *deadline)
     }

@@ -1,11 +1,11 @@
-//! The priority of a request says which component it is for (spec 1.1), for managers that echo nothing else.
+//! Encodes the component in the priority of a request (spec 1.1), for managers that echo nothing else.
 
 use crate::component::ComponentId;
 
-/// Requests that name no place have it, because some managers want one locality per priority.
+/// The bit of requests without a location, because some managers want one locality per priority.
 const NO_LOCATION: u32 = 1 << 30;
 
-/// The largest number that a component may have.
+/// The largest component id.
 pub const COMPONENT_ID_MAX: u32 = NO_LOCATION - 1;
 
 pub(crate) fn request_priority(component: ComponentId, has_location: bool) -> u32 {
