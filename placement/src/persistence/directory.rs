@@ -13,20 +13,20 @@ const TEMPORARY_PREFIX: &str = ".rolehistory-";
 const TEMPORARY_SUFFIX: &str = ".tmp";
 const TEMPORARY_RANDOM: usize = 8;
 
-/// A directory of history files. It is made when the first is written, so a service that never ran leaves no trace.
+/// A directory of history files. The first write creates it, so a service that never ran leaves no trace.
 #[derive(Clone, Debug)]
 pub struct DirectoryStore {
     inner: Directory<RealDisk>,
 }
 
 impl DirectoryStore {
-    /// The store in this directory. Nothing is looked at or made.
+    /// Creates a store for this directory without touching the disk.
     #[must_use]
     pub fn new(directory: impl Into<PathBuf>) -> Self {
         Self { inner: Directory { path: directory.into(), disk: RealDisk } }
     }
 
-    /// Where the files are.
+    /// Returns the directory.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.inner.path
@@ -80,7 +80,7 @@ impl<D: Disk> HistoryStore for Directory<D> {
         }
         self.make().map_err(|source| self.failed(StoreAction::Write, source))?;
         let temporary = self.fill(bytes).map_err(failed)?;
-        // Of all steps only this one can find out that the name is in use.
+        // Only this step can detect that the name is in use.
         self.disk.rename(temporary, &path).map_err(|source| failed_at(StoreAction::Write, name, source))?;
         self.disk.sync_directory(&self.path).map_err(failed)
     }
@@ -103,7 +103,7 @@ impl<D: Disk> HistoryStore for Directory<D> {
 }
 
 impl<D: Disk> Directory<D> {
-    /// A file with this content that has no name of a history yet.
+    /// Writes and syncs a temporary file with this content.
     fn fill(&self, bytes: &[u8]) -> io::Result<TempPath> {
         let mut file = temporary_in(&self.path)?;
         self.disk.write(&mut file, bytes)?;
@@ -111,7 +111,8 @@ impl<D: Disk> Directory<D> {
         Ok(file.into_temp_path())
     }
 
-    /// A new directory lasts only when the one that it is in is synced too.
+    /// Creates the directory and its parents. Syncs the parents, without which new directories may not
+    /// last.
     fn make(&self) -> io::Result<()> {
         let is_missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
         let missing: Vec<&Path> = self.path.ancestors().take_while(is_missing).collect();
@@ -142,7 +143,8 @@ fn failed_at(action: StoreAction, name: &str, source: io::Error) -> StoreError {
     }
 }
 
-/// The plain files of a directory; none if there is no directory. Names that are not text are nobody's history.
+/// Returns the plain files of a directory; none if it does not exist. Skips names that are not UTF-8: no
+/// history has one.
 fn files_in(directory: &Path) -> io::Result<Vec<StoredFile>> {
     let listed = match fs::read_dir(directory) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -152,9 +154,9 @@ fn files_in(directory: &Path) -> io::Result<Vec<StoredFile>> {
     for entry in listed {
         let entry = entry?;
         let metadata = match fs::metadata(entry.path()) {
-            // Someone else deleted it meanwhile.
+            // Another process deleted it meanwhile.
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            // It leads nowhere or in a circle, which must not hide the histories beside it.
+            // A broken or circular link must not hide the histories beside it.
             Err(_) if entry.file_type().is_ok_and(|kind| kind.is_symlink()) => continue,
             metadata => metadata?,
         };
@@ -171,13 +173,13 @@ fn temporary_in(directory: &Path) -> io::Result<NamedTempFile> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        // As any new file; the user's mask takes away what it should.
+        // The mode of any new file; the user's umask applies.
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
     builder.tempfile_in(directory)
 }
 
-/// Whether a file of this name is a save of ours that may not have come to its end.
+/// Returns whether the name is one of our temporary files, which an unfinished save may have left.
 fn is_temporary(name: &str) -> bool {
     let random = name.strip_prefix(TEMPORARY_PREFIX).and_then(|rest| rest.strip_suffix(TEMPORARY_SUFFIX));
     random.is_some_and(|random| {

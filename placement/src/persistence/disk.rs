@@ -1,4 +1,4 @@
-//! The steps of a save that a crash can come between.
+//! The steps of a save between which a crash can come.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Write};
@@ -6,47 +6,47 @@ use std::path::Path;
 
 use tempfile::{NamedTempFile, PathPersistError, TempPath};
 
-/// What a save does to a disk, in this order. Tests put another one in its place and look at what each step leaves.
+/// The disk operations of a save, in this order. Tests replace them and examine the disk after each step.
 pub(super) trait Disk: Send + Sync {
     /// Fills the temporary file.
     fn write(&self, file: &mut NamedTempFile, bytes: &[u8]) -> io::Result<()> {
         file.write_all(bytes)
     }
 
-    /// Returns when the file's content survives a loss of power.
+    /// Syncs the file's content, so that it survives a loss of power.
     fn sync(&self, file: &NamedTempFile) -> io::Result<()> {
         file.as_file().sync_all()
     }
 
-    /// Gives the file its name unless another has it.
+    /// Gives the file its name, unless the name is in use.
     fn rename(&self, temporary: TempPath, path: &Path) -> io::Result<()> {
         temporary.persist_noclobber(path).or_else(|refused| rename_plainly(refused, path))
     }
 
-    /// Returns when the file's name survives a loss of power.
+    /// Syncs the file's name, so that it survives a loss of power.
     fn sync_directory(&self, directory: &Path) -> io::Result<()> {
-        // Elsewhere a directory cannot be opened, and the file system sees to it.
+        // Other systems cannot open a directory; their file systems keep names safe.
         if !cfg!(unix) {
             return Ok(());
         }
         match File::open(directory)?.sync_all() {
-            // Some file systems cannot sync directories. The file is there, so that is no reason to save it again.
+            // Some file systems cannot sync directories. The file exists, so saving again would not help.
             Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => Ok(()),
             synced => synced,
         }
     }
 }
 
-/// The one there is.
+/// The operating system's disk.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RealDisk;
 
 impl Disk for RealDisk {}
 
-/// Gives a file its name where the file system can neither rename without replacing nor link, as some that are shared
-/// over a network or with a virtual machine. Two processes that save there at once may replace each other's file.
+/// Renames a file where the file system can neither link nor rename without replacing, such as some network
+/// and virtual machine shares. Two processes that save there at once may replace each other's file.
 fn rename_plainly(refused: PathPersistError, path: &Path) -> io::Result<()> {
-    // Which of the two it says depends on the file system.
+    // The error kind depends on the file system.
     if !matches!(refused.error.kind(), ErrorKind::Unsupported | ErrorKind::PermissionDenied) {
         return Err(refused.error);
     }

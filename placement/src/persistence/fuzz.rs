@@ -3,10 +3,10 @@
 use super::read::read_history;
 use super::write::write_history;
 
-/// Reads `data` as a history file. What can be read can be written, and is the same when it is read again.
+/// Reads `data` as a history file. A readable history can be written, and reads back equal.
 ///
 /// # Panics
-/// If it is not, which is what a fuzzer looks for.
+/// If it cannot, which is what the fuzzer looks for.
 #[doc(hidden)]
 pub fn fuzz_history(data: &[u8]) {
     let Ok(first) = read_history(data) else {

@@ -1,4 +1,4 @@
-//! Which history a service starts with: the newest that can be read.
+//! Loads the history that a service starts with: the newest readable one.
 
 use std::cmp::Reverse;
 
@@ -10,18 +10,19 @@ use super::read::{ReadHistory, read_history};
 use super::read_error::ReadHistoryError;
 use super::store::{HistoryStore, StoreError, StoredFile};
 
-/// The history found at the start of a service. No problem stops the start: without a history it starts afresh.
+/// The history found at the start of a service. No problem here stops the start: a service can start
+/// without history.
 #[derive(Debug, Default)]
 pub struct LoadReport {
     /// The history to start with, if there is one.
     pub loaded: Option<LoadedHistory>,
-    /// The files tried before it, in this order.
+    /// The files tried before it, in order.
     pub skipped: Vec<SkippedFile>,
-    /// Why the files could not even be listed.
+    /// Why the files could not be listed.
     pub listing_error: Option<StoreError>,
 }
 
-/// A history and where it is from.
+/// A history and its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoadedHistory {
     /// The file's name.
@@ -30,31 +31,31 @@ pub struct LoadedHistory {
     pub history: ReadHistory,
 }
 
-/// A file that was not taken.
+/// A file that was skipped.
 #[derive(Debug)]
 pub struct SkippedFile {
     /// Its name.
     pub name: String,
-    /// Why.
+    /// The reason.
     pub reason: SkipReason,
 }
 
-/// Why a file was not taken.
+/// Why a file was skipped.
 #[derive(Debug, Error)]
 pub enum SkipReason {
-    /// It is empty, as files are that a crash left.
+    /// It is empty, which a crash can cause.
     #[error("the file is empty")]
     Empty,
-    /// The store did not give it out.
+    /// The store could not read it.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// There is no history in it.
+    /// It contains no readable history.
     #[error(transparent)]
     Content(#[from] ReadHistoryError),
 }
 
-/// Finds the newest history that can be read, by the files' names (Slider placement, "Placement History"). Files named
-/// otherwise than by [`history_name`](super::history_name), such as copies, come after all that are.
+/// Finds the newest readable history by file name (Slider placement, "Placement History"). Files whose name
+/// has another form than [`history_name`](super::history_name), such as copies, come last.
 #[must_use]
 pub fn load_newest(store: &dyn HistoryStore) -> LoadReport {
     let mut report = LoadReport::default();
@@ -76,9 +77,9 @@ pub fn load_newest(store: &dyn HistoryStore) -> LoadReport {
     report
 }
 
-/// Finds the newest history that can be read, then deletes the older files and what writers left; newer ones that
-/// cannot be read stay for whoever wants to know why. Only while nobody saves. The purge is `None` if there was no
-/// history to keep; whether it went well does not matter for the start.
+/// Finds the newest readable history, then deletes older files and temporary ones. Newer unreadable files
+/// stay for diagnosis. Call it only while no save runs. The purge is `None` without a history to keep; its
+/// outcome does not matter for the start.
 pub fn load_and_purge(store: &dyn HistoryStore) -> (LoadReport, Option<Result<PurgeReport, PurgeError>>) {
     let report = load_newest(store);
     let loaded = report.loaded.as_ref().filter(|loaded| history_name_ms(&loaded.name).is_some());

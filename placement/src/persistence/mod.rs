@@ -1,7 +1,8 @@
-//! Where a service's instances were, kept in files that Slider reads and writes (Slider role history, "Persistence").
+//! Saves and loads role histories in files that Slider reads and writes (Slider role history,
+//! "Persistence").
 //!
-//! A save is a new file, whole or not there at all, and named so that the last save has the last name. What is loaded
-//! is the last one that can be read. Where the files are is up to a [`HistoryStore`].
+//! A save is a new file, whole or absent, and the last save has the last name. A load takes the last
+//! readable file. A [`HistoryStore`] decides where the files are.
 
 mod directory;
 mod disk;
@@ -34,18 +35,18 @@ pub use saver_state::{SaverError, SaverStats};
 pub use store::{HistoryStore, StoreAction, StoreError, StoredFile};
 pub use write::{WriteHistoryError, write_history};
 
-/// What one history file says. What is in it is not checked for sense: ids may be unknown, hosts may be gone.
+/// The contents of a history file, not checked for sense: ids may be unknown, hosts may be gone.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HistoryFile {
-    /// When it was saved, since the epoch. At most 2^63 - 1, as all times of a file.
+    /// When it was saved, in milliseconds since the epoch. At most 2^63 - 1, like all times of a file.
     pub saved_ms: u64,
-    /// How many roles there were: in Slider's files those at the start of the service, its master among them; in ours
-    /// the components in `mapping`, which leaves the master out. Nothing depends on it. At most 2^31 - 1, as all ids of
-    /// a file.
+    /// The number of roles. In Slider's files it is the number at the start of the service, including the
+    /// master. In ours it is the number of components in `mapping`, without the master. Nothing depends on
+    /// it. At most 2^31 - 1, like all ids of a file.
     pub roles: u32,
-    /// The ids of the components by name. Files from before Slider 0.60 have none.
+    /// The ids of the components by name. Files older than Slider 0.60 have none.
     pub mapping: BTreeMap<String, u32>,
-    /// Which component was when on which host, in the file's order.
+    /// The use of hosts by components, in the file's order.
     pub entries: Vec<HistoryEntry>,
 }
 
@@ -58,6 +59,6 @@ pub struct HistoryEntry {
     pub role: u32,
     /// Whether instances were live there when the file was saved.
     pub is_active: bool,
-    /// When the last one ended, since the epoch; 0 if none did.
+    /// When the last one ended, in milliseconds since the epoch; 0 if none did.
     pub last_used_ms: u64,
 }

@@ -1,16 +1,17 @@
-//! Names of history files: the time of saving in hexadecimal, so that names sort as times do.
+//! Names of history files: the time of saving in hexadecimal, so that names sort by time.
 
 const PREFIX: &str = "rolehistory-";
 const SUFFIX: &str = ".json";
 const DIGITS: usize = 16;
 
-/// The name of a history saved at this time since the epoch (Slider placement, "Placement History").
+/// Returns the name of a history saved at this time since the epoch (Slider placement, "Placement
+/// History").
 #[must_use]
 pub fn history_name(saved_ms: u64) -> String {
     format!("{PREFIX}{saved_ms:016x}{SUFFIX}")
 }
 
-/// The time in a name of [`history_name`]'s form; `None` for any other.
+/// Returns the time in a name of [`history_name`]'s form; `None` for any other.
 #[must_use]
 pub fn history_name_ms(name: &str) -> Option<u64> {
     let digits = middle(name)?;
@@ -19,7 +20,7 @@ pub fn history_name_ms(name: &str) -> Option<u64> {
     if is_ours { u64::from_str_radix(digits, 16).ok() } else { None }
 }
 
-/// Whether a file of this name is taken for a history: `rolehistory-*.json`.
+/// Returns whether a file of this name counts as a history: `rolehistory-*.json`.
 #[must_use]
 pub fn is_history_name(name: &str) -> bool {
     middle(name).is_some()

@@ -1,4 +1,4 @@
-//! Deleting history files that newer ones have replaced.
+//! Deletes history files that newer ones have replaced.
 
 use std::num::NonZeroUsize;
 
@@ -8,7 +8,7 @@ use super::load::readable;
 use super::name::history_name_ms;
 use super::store::{HistoryStore, StoreError, StoredFile};
 
-/// What a purge did. What it could not delete is there still, and harms nobody.
+/// The result of a purge. Files that could not be deleted do no harm.
 #[derive(Debug, Default)]
 pub struct PurgeReport {
     /// The names of the deleted files, the oldest first.
@@ -20,13 +20,13 @@ pub struct PurgeReport {
 /// Why a purge deleted nothing.
 #[derive(Debug, Error)]
 pub enum PurgeError {
-    /// The file to be kept is not there.
+    /// The file to keep does not exist.
     #[error("there is no history file {name}, so none is older than it")]
     Missing {
         /// The file.
         name: String,
     },
-    /// Nothing would be left.
+    /// No file is to be kept.
     #[error("0 history files are to be kept: it has to be at least 1")]
     KeepsNone,
     /// The files cannot be listed.
@@ -34,8 +34,8 @@ pub enum PurgeError {
     List(#[source] StoreError),
 }
 
-/// Deletes the history files saved before the one of this name, empty and broken ones included (Slider role history,
-/// "Persistence"). Files whose names are not of the form [`history_name`](super::history_name) stay.
+/// Deletes the history files saved before this one, empty and broken ones included (Slider role history,
+/// "Persistence"). Files whose names do not have the form of [`history_name`](super::history_name) stay.
 ///
 /// # Errors
 /// If there is no file of this name, or files cannot be listed.
@@ -47,18 +47,18 @@ pub fn purge_before(store: &dyn HistoryStore, name: &str) -> Result<PurgeReport,
     Ok(delete(store, files.iter().skip(kept + 1)))
 }
 
-/// Deletes all history files but the newest `keep`, not counting empty ones, and in any case not the newest one that
-/// can be read. Newer empty files stay, and files whose names are not of the form
+/// Deletes all history files but the newest `keep`, not counting empty ones. Always keeps the newest
+/// readable file, newer empty files, and files whose names do not have the form of
 /// [`history_name`](super::history_name).
 ///
 /// # Errors
-/// If none is to be kept, or files cannot be listed.
+/// If `keep` is 0, or files cannot be listed.
 pub fn keep_last(store: &dyn HistoryStore, keep: usize) -> Result<PurgeReport, PurgeError> {
     let keep = NonZeroUsize::new(keep).ok_or(PurgeError::KeepsNone)?;
     keep_last_with(store, keep, None)
 }
 
-/// The same, with a file that is known to be readable.
+/// Does the same, with a file that is known to be readable.
 pub(super) fn keep_last_with(
     store: &dyn HistoryStore,
     keep: NonZeroUsize,
@@ -78,7 +78,7 @@ pub(super) fn keep_last_with(
     Ok(delete(store, old.iter().filter(|file| Some(*file) != spared)))
 }
 
-/// The files that a save could have made.
+/// Returns the files with names that a save makes, newest first.
 pub(super) fn newest_first(store: &dyn HistoryStore) -> Result<Vec<StoredFile>, StoreError> {
     let mut files = store.list()?;
     files.retain(|file| history_name_ms(&file.name).is_some());
@@ -86,7 +86,7 @@ pub(super) fn newest_first(store: &dyn HistoryStore) -> Result<Vec<StoredFile>, 
     Ok(files)
 }
 
-/// The oldest goes first: what is left when it stops halfway is what a purge that keeps more leaves.
+/// Deletes the oldest files first, so that an interrupted purge leaves the newest.
 fn delete<'a>(
     store: &dyn HistoryStore,
     newest_first: impl DoubleEndedIterator<Item = &'a StoredFile>,
@@ -95,7 +95,7 @@ fn delete<'a>(
     for file in newest_first.rev() {
         match store.delete(&file.name) {
             Ok(()) => report.deleted.push(file.name.clone()),
-            // Someone else purges too.
+            // Another process purges too.
             Err(StoreError::Missing { .. }) => {}
             Err(error) => report.failed.push((file.name.clone(), error)),
         }

@@ -1,4 +1,4 @@
-//! Reading history files: all that Slider has written since 2013, and what came of it in other hands.
+//! Reads history files: everything that Slider has written since 2013, even if other tools changed it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,18 +12,18 @@ use super::{HistoryEntry, HistoryFile};
 /// A history as it was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReadHistory {
-    /// What the file says.
+    /// The contents of the file.
     pub file: HistoryFile,
-    /// What is odd about the file, in its order.
+    /// The oddities of the file, in order.
     pub warnings: Vec<HistoryWarning>,
 }
 
-/// The history in a file of this content: the last whole one if there are several. Records may be laid out in any way,
-/// fields come in any order, and unknown records and fields are passed over.
+/// Reads a history file; if it holds several whole histories, the last. Records may have any layout and
+/// fields any order. Unknown records and fields are skipped.
 ///
 /// # Errors
-/// If there is no whole history, or the first one is wrong (Slider role history, "Persistence"). A file that was cut
-/// off anywhere is an error, so that an older whole one can be taken instead.
+/// If there is no whole history, or the first one is wrong (Slider role history, "Persistence"). A
+/// truncated file is an error, so that an older whole one can be used instead.
 pub fn read_history(bytes: &[u8]) -> Result<ReadHistory, ReadHistoryError> {
     let mut reading = Reading::default();
     let mut records = Deserializer::from_slice(bytes).into_iter::<Record<'_>>();
@@ -61,16 +61,16 @@ enum Progress {
     IsOver,
 }
 
-/// What was read so far.
+/// The state of the reader.
 #[derive(Default)]
 struct Reading {
     records: u64,
     /// The last whole history.
     whole: Option<ReadHistory>,
     whole_count: u64,
-    /// The one after it.
+    /// The history after it, which is not complete yet.
     partial: Option<Partial>,
-    /// About the file rather than one of its histories.
+    /// Warnings about the file rather than one of its histories.
     warnings: Vec<HistoryWarning>,
 }
 
@@ -92,7 +92,7 @@ impl Reading {
         Ok(Progress::GoesOn)
     }
 
-    /// The first record of a history, which is of the file or follows a footer.
+    /// Handles the first record of a history: the first of the file, or the first after a footer.
     fn begin(&mut self, branch: Branch<'_>, at: Position) -> Result<Progress, ReadHistoryError> {
         let Position { record, byte } = at;
         let found = match branch {
@@ -112,7 +112,7 @@ impl Reading {
         Ok(Progress::IsOver)
     }
 
-    /// After a whole history, one that was cut off does not hide those behind it.
+    /// Handles a second header. After a whole history, a truncated one does not hide later ones.
     fn begin_again(&mut self, header: &Header, at: Position) -> Result<Progress, ReadHistoryError> {
         let error = ReadHistoryError::SecondHeader { record: at.record, byte: at.byte };
         if self.whole.is_none() {
@@ -123,7 +123,7 @@ impl Reading {
         Ok(Progress::GoesOn)
     }
 
-    /// The file ends after a whole record.
+    /// Handles the end of the file after a whole record.
     fn end(&self, bytes: usize) -> Result<(), ReadHistoryError> {
         if self.partial.is_some() {
             return Err(ReadHistoryError::Truncated { records: self.records, bytes });
@@ -134,7 +134,7 @@ impl Reading {
         Ok(())
     }
 
-    /// What follows is no record.
+    /// Handles bytes that are no record.
     fn broken(
         &mut self,
         error: &serde_json::Error,
@@ -154,7 +154,7 @@ impl Reading {
 
     fn finish(mut self, outcome: Result<(), ReadHistoryError>) -> Result<ReadHistory, ReadHistoryError> {
         let Some(mut history) = self.whole else {
-            // Reading ends well only behind a whole history.
+            // Reading only succeeds after a whole history.
             return Err(outcome.err().unwrap_or(ReadHistoryError::Empty));
         };
         if self.whole_count > 1 {
@@ -168,7 +168,7 @@ impl Reading {
     }
 }
 
-/// A history whose footer is still to come.
+/// A history whose footer has not been read yet.
 struct Partial {
     saved_ms: u64,
     roles: u32,
@@ -195,7 +195,7 @@ impl Partial {
     }
 
     fn push(&mut self, node: NodeEntry<'_>) {
-        // The entries of a host are next to each other, so 20 components of a host are one text.
+        // The entries of a host are adjacent, so the components of one host share one text.
         let shared = self.entries.last().filter(|last| *last.host == *node.host);
         let host = shared.map_or_else(|| Arc::from(node.host), |last| Arc::clone(&last.host));
         self.entries.push(HistoryEntry {

@@ -2,30 +2,30 @@
 
 use thiserror::Error;
 
-/// Why a file holds no history that can be used. Records count from 1, bytes from 0.
+/// Why a file contains no usable history. Records count from 1, bytes from 0.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ReadHistoryError {
-    /// There is nothing in it, or white space only.
+    /// The file is empty or only white space.
     #[error("the file is empty: a history begins with a RoleHistoryHeader")]
     Empty,
-    /// It begins with something else than a header.
+    /// The first record is not a header.
     #[error("record {record} at byte {byte} is a {found}: a history begins with a RoleHistoryHeader")]
     NoHeader {
-        /// The record that is not one.
+        /// The first record.
         record: u64,
-        /// Where it begins.
+        /// Its offset.
         byte: usize,
         /// Its type.
         found: String,
     },
-    /// It is of a version that does not exist.
+    /// The header has an unknown version.
     #[error("the header, record {record} at byte {byte}, is of version {found}: only version 1 can be read")]
     Version {
         /// The header.
         record: u64,
-        /// Where it begins.
+        /// Its offset.
         byte: usize,
-        /// The version it names.
+        /// The version found.
         found: i64,
     },
     /// Another history begins before the end of this one.
@@ -33,72 +33,73 @@ pub enum ReadHistoryError {
     SecondHeader {
         /// The second header.
         record: u64,
-        /// Where it begins.
+        /// Its offset.
         byte: usize,
     },
-    /// It ends before its end.
+    /// The file is truncated.
     #[error(
         "the file ends at byte {bytes}, after {records} whole records: a history ends with a RoleHistoryFooter"
     )]
     Truncated {
-        /// How many records are whole.
+        /// The number of whole records.
         records: u64,
-        /// Where the file ends.
+        /// The length of the file.
         bytes: usize,
     },
-    /// A record is not JSON, or not what its type asks for.
+    /// A record is not JSON, or does not match its type.
     #[error("record {record} at byte {byte}: {reason}")]
     Malformed {
         /// The record.
         record: u64,
-        /// Where it begins.
+        /// Its offset.
         byte: usize,
-        /// What is wrong, where in lines and columns, and what would be right.
+        /// The problem, its line and column, and the form expected.
         reason: String,
     },
 }
 
-/// What is odd about a file that could be read.
+/// An oddity of a readable file.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum HistoryWarning {
-    /// The footer counts other entries than there are.
+    /// The footer announces another number of entries than there are.
     #[error("the footer announces {announced} entries, and there are {found}")]
     CountDiffers {
-        /// What the footer says.
+        /// The number in the footer.
         announced: u64,
-        /// How many there are; all are taken.
+        /// The number found; all entries are used.
         found: u64,
     },
-    /// There are records of types that nobody knows. They were passed over.
+    /// Records of unknown types, which were skipped.
     #[error("{count} records of unknown types were passed over, the first a {first}")]
     UnknownRecords {
-        /// How many.
+        /// Their number.
         count: u64,
         /// The type of the first.
         first: String,
     },
-    /// There is more than one mapping. The first counts.
+    /// A second mapping, which was skipped: the first counts.
     #[error("record {record} is one more RoleHistoryMapping, which was passed over: the first counts")]
     OneMoreMapping {
-        /// The one passed over.
+        /// The skipped record.
         record: u64,
     },
-    /// The file holds several histories one after the other, as files do that were put together. The last counts.
+    /// The file holds several histories one after the other, for instance because files were joined. The
+    /// last counts.
     #[error("the file holds {count} whole histories: the last counts")]
     SeveralHistories {
-        /// How many are whole.
+        /// The number of whole histories.
         count: u64,
     },
-    /// Another history begins after a whole one and cannot be used. The whole one counts.
+    /// A later history in the file is unusable. The whole one before it counts.
     #[error("a later history in the file was passed over: {error}")]
     LaterHistory {
-        /// What is wrong with it.
+        /// The problem.
         error: ReadHistoryError,
     },
-    /// Something that is no history follows the last footer.
+    /// Bytes after the last footer are no history.
     #[error("what follows the footer from byte {byte} on is no history and was skipped")]
     TrailingData {
-        /// Where it begins.
+        /// Their offset.
         byte: usize,
     },
 }

@@ -1,4 +1,5 @@
-//! The records of a file as they are read: by name, in any order of fields (Slider role history, "Persistence").
+//! The records of a history file: identified by name, with fields in any order (Slider role history,
+//! "Persistence").
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -7,18 +8,18 @@ use std::fmt;
 use serde::de::{Error, IgnoredAny, MapAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
 
-/// The namespace of records since Slider has its name.
+/// The namespace of records since the project is called Slider.
 pub(super) const NAMESPACE: &str = "org.apache.slider.server.avro.";
-/// The one before, of 2013.
+/// The namespace of 2013.
 const NAMESPACE_2013: &str = "org.apache.hoya.avro.";
-/// The only version of the format there has been.
+/// The only version of the format so far.
 pub(super) const VERSION: i64 = 1;
-/// Avro's `long` is signed.
+/// The largest value of Avro's signed `long`.
 pub(super) const LONG_MAX: u64 = i64::MAX.unsigned_abs();
-/// Avro's `int` is signed.
+/// The largest value of Avro's signed `int`.
 pub(super) const INT_MAX: u32 = i32::MAX.unsigned_abs();
 
-/// One line of a file, as Slider writes it.
+/// A record; one line of a file that Slider wrote.
 #[derive(Deserialize)]
 #[serde(expecting = "a record, which is an object with the field `entry`")]
 pub(super) struct Record<'a> {
@@ -26,17 +27,17 @@ pub(super) struct Record<'a> {
     pub(super) entry: Branch<'a>,
 }
 
-/// What a record can be.
+/// The types of records.
 pub(super) enum Branch<'a> {
     Header(Header),
     Mapping(Mapping),
     Node(NodeEntry<'a>),
     Footer(Footer),
-    /// Of a type of this name, which nobody knows.
+    /// A record of this unknown type.
     Unknown(String),
 }
 
-/// The time of saving is in a header three times over; two of them are for people.
+/// A header. It has the time of saving three times; two of them are for people and ignored.
 #[derive(Deserialize)]
 #[serde(expecting = "a RoleHistoryHeader, which is an object")]
 pub(super) struct Header {
@@ -72,7 +73,7 @@ pub(super) struct Footer {
     pub(super) count: u64,
 }
 
-/// A component's id as it is in a file.
+/// A component's id in a file.
 #[derive(Clone, Copy)]
 pub(super) struct RoleId(pub(super) u32);
 
@@ -113,7 +114,7 @@ fn int<'de, D: Deserializer<'de>>(deserializer: D, expected: &'static str) -> Re
     int.ok_or_else(|| D::Error::invalid_value(Unexpected::Unsigned(long), &expected))
 }
 
-/// A whole number; what is wrong with any other is said in terms of its field.
+/// Reads a whole number; errors name the field and the form expected.
 struct Whole {
     expected: &'static str,
     least: i64,
@@ -138,7 +139,7 @@ impl Visitor<'_> for Whole {
     }
 }
 
-/// The type of a record, which is the one key of its entry.
+/// The type of a record, which is the only key of its entry.
 enum Kind {
     Header,
     Mapping,

@@ -1,4 +1,4 @@
-//! Saving a history: a new file for each save.
+//! Saves a history to a new file.
 
 use thiserror::Error;
 
@@ -8,11 +8,11 @@ use super::purge::newest_first;
 use super::store::{HistoryStore, StoreError};
 use super::write::{WriteHistoryError, write_history};
 
-/// How many names in use a save goes round. Each takes another save at the same moment, or something that is no file; a
-/// store that finds every name in use must not keep a saver from its end.
+/// The most names that a save tries. A name can be in use by a simultaneous save or by something that is no
+/// file. The limit ends a save on a store that rejects every name.
 const NAMES_TRIED: u32 = 1_000;
 
-/// A file that a save made.
+/// A file that a save wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SavedHistory {
     /// Its name.
@@ -30,7 +30,7 @@ pub enum SaveError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A file has the last name there is.
+    /// A file already has the last possible name.
     #[error("no name comes after {name}: delete this file, which no save can have made")]
     NoName {
         /// The file.
@@ -38,13 +38,13 @@ pub enum SaveError {
     },
 }
 
-/// Saves the history to a new file, which is there for good when this returns. Its name is that of the time of saving;
-/// if there is a file of this name or a later one, because the clock went back or has not moved, it is the next after
-/// them all. So the last save has the last name, and no save replaces another.
+/// Saves the history to a new file, which is durable when this returns. The file name is the time of
+/// saving. If a file has this name or a later one, because the clock stands or went back, the name follows
+/// the latest. So the last save has the last name, and no save replaces another.
 ///
 /// # Errors
-/// If the history does not fit the format, the store fails, or 1,000 names in a row turn out to be in use. Saves before
-/// it are there as they were.
+/// If the history does not fit the format, the store fails, or 1,000 names in a row are in use. Earlier
+/// saves are unchanged.
 pub fn save_now(store: &dyn HistoryStore, history: &HistoryFile) -> Result<SavedHistory, SaveError> {
     let mut bytes = Vec::new();
     write_history(history, &mut bytes)?;
@@ -56,7 +56,7 @@ pub fn save_now(store: &dyn HistoryStore, history: &HistoryFile) -> Result<Saved
         let name = history_name(name_ms);
         match store.write_atomically(&name, &bytes) {
             Ok(()) => return Ok(SavedHistory { name, bytes: bytes.len() as u64 }),
-            // Someone else saved meanwhile, or something that is no file has the name.
+            // A simultaneous save has the name, or something that is no file.
             Err(StoreError::Exists { .. }) if names_left > 0 => least_ms = after(name_ms)?,
             Err(error) => return Err(error.into()),
         }

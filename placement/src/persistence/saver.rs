@@ -1,4 +1,4 @@
-//! Saving histories without waiting for it: one thread, and the newest snapshot wins.
+//! Saves histories on a thread; the newest snapshot wins.
 
 use std::fmt;
 use std::io;
@@ -15,9 +15,9 @@ use super::save::{SaveError, save_now};
 use super::saver_state::{SaverError, SaverState, SaverStats, Snapshot, Task};
 use super::store::HistoryStore;
 
-/// Saves the histories that it is offered on a thread of its own, and keeps the newest few files. While a save goes on,
-/// only the newest offer waits for the next, so a store that is slow makes saves rarer and nobody wait. The thread ends
-/// when this is dropped, after a last attempt to save what waits.
+/// Saves the histories that it is offered on its own thread, and keeps the newest few files. While a save
+/// runs, only the newest offer waits, so a slow store makes saves rarer but blocks no caller. Dropping the
+/// saver ends the thread after a last attempt to save the waiting offer.
 pub struct HistorySaver {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
@@ -27,23 +27,23 @@ struct Shared {
     store: Arc<dyn HistoryStore>,
     keep: NonZeroUsize,
     state: Mutex<SaverState>,
-    /// There is something for the thread.
+    /// Signals work for the thread.
     offered: Condvar,
-    /// An attempt has ended, or the thread has.
+    /// Signals the end of an attempt or of the thread.
     ended: Condvar,
 }
 
 impl HistorySaver {
-    /// How many files stay unless someone says otherwise: enough to fall back on when the last ones are broken.
+    /// The default number of files to keep: enough to fall back on if the last ones are broken.
     pub const KEEP: NonZeroUsize = NonZeroUsize::MIN.saturating_add(4);
 
-    /// How long after a save that failed it is tried again, unless someone says otherwise.
+    /// The default delay before a failed save is retried.
     pub const RETRY_AFTER: Duration = Duration::from_secs(5);
 
-    /// A saver to this store that keeps this many files.
+    /// Starts a saver for this store that keeps this many files.
     ///
     /// # Errors
-    /// If there is no thread to be had.
+    /// If the operating system provides no thread.
     pub fn start(store: Arc<dyn HistoryStore>, keep: NonZeroUsize) -> io::Result<Self> {
         let shared = Arc::new(Shared {
             store,
@@ -57,35 +57,34 @@ impl HistorySaver {
         Ok(Self { shared, thread: Some(thread) })
     }
 
-    /// Has a save that fails tried again after this time, from the next failure on.
+    /// Sets the delay before a failed save is retried, from the next failure on.
     #[must_use]
     pub fn with_retry_after(self, retry_after: Duration) -> Self {
         self.shared.state.lock().retry_after = retry_after;
         self
     }
 
-    /// Has this history saved in place of all that were offered before and are not saved yet. Touches no file and waits
-    /// for none.
+    /// Offers a history to save; replaces an unsaved earlier offer. Touches no file and never waits.
     pub fn offer(&self, history: HistoryFile) {
         let replaced = self.shared.state.lock().offer(history);
         self.shared.offered.notify_one();
-        // A large one takes its time, so it goes after the lock.
+        // Dropping a large history takes time, so it happens without the lock.
         drop(replaced);
     }
 
-    /// Whether a history offered now would be saved at once. Whoever has changes to save can wait until then with
-    /// taking a snapshot.
+    /// Returns whether a history offered now would be saved at once. Callers can delay their snapshot until
+    /// then.
     #[must_use]
     pub fn is_ready(&self) -> bool {
         self.shared.state.lock().is_ready()
     }
 
-    /// Waits until all that was offered before is in the store for good, or replaced there by something newer. Has the
-    /// thread try again what failed before.
+    /// Waits until every earlier offer is durable in the store or replaced there by a newer one. Retries a
+    /// failed save.
     ///
     /// # Errors
-    /// If a save fails meanwhile. What was to be saved is kept, and tried again with the next flush or offer or when
-    /// [`RETRY_AFTER`](Self::RETRY_AFTER) is over.
+    /// If a save fails meanwhile. The history is kept, and retried by the next flush or offer, or after
+    /// [`RETRY_AFTER`](Self::RETRY_AFTER).
     pub fn flush(&self) -> Result<(), SaverError> {
         let mut state = self.shared.state.lock();
         let awaited = state.ask_for_flush();
@@ -98,27 +97,27 @@ impl HistorySaver {
         }
     }
 
-    /// Where it saves to.
+    /// Returns its store.
     pub(crate) fn store(&self) -> &dyn HistoryStore {
         self.shared.store.as_ref()
     }
 
-    /// Counts of the saver's work so far.
+    /// Returns the counters of the saver's work.
     #[must_use]
     pub fn stats(&self) -> SaverStats {
         self.shared.state.lock().stats
     }
 
-    /// Why the last save that failed did; it may have succeeded since.
+    /// Returns the error of the last failed save; a later save may have succeeded.
     #[must_use]
     pub fn last_error(&self) -> Option<Arc<SaveError>> {
         self.shared.state.lock().last_error.clone()
     }
 
-    /// Saves what waits to be saved and ends the thread.
+    /// Saves the waiting offer and ends the thread.
     ///
     /// # Errors
-    /// If it could not be saved. It is lost then; the files before it are there.
+    /// If the save fails. The offer is then lost; earlier files remain.
     pub fn stop(mut self) -> Result<SaverStats, SaverError> {
         self.join();
         let state = self.shared.state.lock();
@@ -130,7 +129,7 @@ impl HistorySaver {
         self.shared.state.lock().ask_for_stop();
         self.shared.offered.notify_one();
         if let Some(thread) = self.thread.take() {
-            // That it panicked is in the state.
+            // The state records a panic of the thread.
             let _ = thread.join();
         }
     }
@@ -184,7 +183,7 @@ impl Shared {
         drop(replaced);
     }
 
-    /// Files that cannot be deleted are in nobody's way.
+    /// Deletes old files. Files that cannot be deleted do no harm.
     fn purge(&self, saved: &str) {
         let purged = keep_last_with(self.store.as_ref(), self.keep, Some(saved));
         let (deleted, failed) = purged.map_or((0, 1), |report| (report.deleted.len(), report.failed.len()));
@@ -194,7 +193,7 @@ impl Shared {
     }
 }
 
-/// So that nobody waits for a thread that a store's panic ended.
+/// Wakes all waiters even if a store's panic ends the thread.
 struct EndsOnDrop<'a>(&'a Shared);
 
 impl Drop for EndsOnDrop<'_> {

@@ -1,4 +1,4 @@
-//! The state that the callers of a saver share with its thread.
+//! The state that a saver's callers share with its thread.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,52 +8,52 @@ use thiserror::Error;
 use super::HistoryFile;
 use super::save::SaveError;
 
-/// What a saver has done since its start.
+/// Counters of a saver since its start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SaverStats {
-    /// Histories that it was offered.
+    /// Histories offered.
     pub offered: u64,
-    /// Those it did not save because a newer one was there.
+    /// Histories not saved because a newer one replaced them.
     pub replaced: u64,
-    /// Files that it made.
+    /// Files written.
     pub saved: u64,
-    /// Saves that failed.
+    /// Failed saves.
     pub failed: u64,
-    /// Old files that it deleted.
+    /// Old files deleted.
     pub purged: u64,
-    /// Old files that it could not delete, and times that it could not look for any.
+    /// Old files that could not be deleted, and failed searches for old files.
     pub purge_failures: u64,
 }
 
-/// Why what a saver was offered is not in its store.
+/// Why an offered history is not in the store.
 #[derive(Clone, Debug, Error)]
 pub enum SaverError {
-    /// The save failed. The history is kept and tried again, at the latest a little later.
+    /// The save failed. The history is kept and retried, at the latest after the retry delay.
     #[error("the history was not saved: {0}")]
     Save(#[source] Arc<SaveError>),
-    /// The saver's thread is gone, because its store panicked.
+    /// The saver's thread has ended, because its store panicked.
     #[error("the history was not saved: the saver's store panicked")]
     Gone,
 }
 
-/// Behind the saver's lock, which is never held while files are touched.
+/// The state behind the saver's lock, which is never held during file operations.
 #[derive(Default)]
 pub(super) struct SaverState {
     pub(super) stats: SaverStats,
     pub(super) last_error: Option<Arc<SaveError>>,
-    /// How long after a save that failed it is tried again, if nothing is offered meanwhile.
+    /// The delay before a failed save is retried if there is no new offer.
     pub(super) retry_after: Duration,
-    /// The last offer that is not saved, unless the thread is at it.
+    /// The last unsaved offer, unless the thread is saving it.
     pending: Option<Snapshot>,
-    /// Whether the thread has been told to look at it.
+    /// Whether the thread has to look at `pending`.
     is_awake: bool,
     is_saving: bool,
     is_stopping: bool,
     is_gone: bool,
-    /// The number of the last offer that is saved, or that a later saved one replaced.
+    /// The number of the last offer that is saved, or replaced by a later saved one.
     durable: u64,
     attempts: u64,
-    /// The last attempt that failed; 0 for none.
+    /// The number of the last failed attempt; 0 for none.
     failed_attempt: u64,
 }
 
@@ -63,17 +63,17 @@ pub(super) struct Snapshot {
     offer: u64,
 }
 
-/// What the thread is to do next.
+/// The next task of the thread.
 pub(super) enum Task {
     Save(Snapshot),
-    /// Until something is offered.
+    /// Wait for an offer.
     Wait,
-    /// Until then or for this long: a save failed, and nobody may come to try again.
+    /// Wait for an offer or for this long: a save failed, and no caller may come to retry it.
     WaitToRetry(Duration),
     End,
 }
 
-/// What a flush waits for.
+/// The offer that a flush waits for, and the attempts before it.
 #[derive(Clone, Copy)]
 pub(super) struct Awaited {
     offer: u64,
@@ -85,7 +85,7 @@ impl SaverState {
         Self { retry_after, ..Self::default() }
     }
 
-    /// Takes a history to be saved, and returns the one it replaces, to be dropped outside of the lock.
+    /// Stores an offer. Returns the replaced one, to be dropped outside the lock.
     pub(super) fn offer(&mut self, history: HistoryFile) -> Option<Snapshot> {
         self.stats.offered += 1;
         self.is_awake = true;
@@ -104,8 +104,8 @@ impl SaverState {
         Awaited { offer: self.stats.offered, attempts: self.attempts }
     }
 
-    /// How the flush ended; `None` if it has not. An attempt that was under way when it began does not count against
-    /// it, because another one follows.
+    /// Returns the result of a flush; `None` while it waits. An attempt that ran when the flush began does
+    /// not count if it fails, because another one follows.
     pub(super) fn flushed(&self, awaited: Awaited) -> Option<Result<(), SaverError>> {
         if self.durable >= awaited.offer {
             return Some(Ok(()));
@@ -139,7 +139,7 @@ impl SaverState {
         Task::Save(snapshot)
     }
 
-    /// What failed is tried again.
+    /// Lets the thread retry a failed save.
     pub(super) fn retry(&mut self) {
         self.is_awake = true;
     }
@@ -150,7 +150,7 @@ impl SaverState {
         self.durable = snapshot.offer;
     }
 
-    /// Keeps the history for the next attempt unless a newer one is there, and returns it then.
+    /// Keeps the history for the next attempt. Returns it if a newer offer replaces it.
     pub(super) fn failed(&mut self, snapshot: Snapshot, error: SaveError) -> Option<Snapshot> {
         self.is_saving = false;
         self.stats.failed += 1;
@@ -164,13 +164,13 @@ impl SaverState {
         None
     }
 
-    /// The thread ends, for whatever reason.
+    /// Records the end of the thread, for whatever reason.
     pub(super) fn end(&mut self) {
         self.is_gone = true;
         self.is_saving = false;
     }
 
-    /// Whether all offers are saved.
+    /// Returns an error unless all offers are saved.
     pub(super) fn outcome(&self) -> Result<(), SaverError> {
         if self.durable == self.stats.offered {
             return Ok(());

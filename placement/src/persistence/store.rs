@@ -1,4 +1,4 @@
-//! Where history files are kept.
+//! The store of history files.
 
 use std::io;
 
@@ -13,7 +13,7 @@ pub struct StoredFile {
     pub bytes: u64,
 }
 
-/// What a store was to do when it failed.
+/// The action during which a store failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoreAction {
     /// Listing its files.
@@ -24,7 +24,7 @@ pub enum StoreAction {
     Write,
     /// Deleting a file.
     Delete,
-    /// Removing what writers left that did not come to an end.
+    /// Removing temporary files of unfinished writes.
     Sweep,
 }
 
@@ -40,71 +40,71 @@ impl std::fmt::Display for StoreAction {
     }
 }
 
-/// Why a store did not do what it was asked for.
+/// Why a store refused or failed.
 #[derive(Debug, Error)]
 pub enum StoreError {
-    /// There is no such file.
+    /// The file does not exist.
     #[error("there is no file {name}")]
     Missing {
         /// The file.
         name: String,
     },
-    /// There is such a file already.
+    /// The file exists already.
     #[error("there is a file {name} already")]
     Exists {
         /// The file.
         name: String,
     },
-    /// The name would lead elsewhere.
+    /// The name is not a plain file name.
     #[error("{name:?} is no name of a file: it has to be a plain one, without folders")]
     BadName {
         /// The name.
         name: String,
     },
-    /// What the files are in failed.
+    /// The medium failed.
     #[error("{action} {what} failed: {source}")]
     Io {
-        /// What the store was to do.
+        /// The failed action.
         action: StoreAction,
-        /// To what: a file's name, or where all of them are.
+        /// The file's name, or the place of all files.
         what: String,
-        /// What went wrong.
+        /// The reason.
         source: io::Error,
     },
 }
 
-/// Whatever can hold history files: a folder, or an object store. Several threads may use one at a time.
+/// A store of history files, such as a folder or an object store. Threads may share it.
 pub trait HistoryStore: Send + Sync {
-    /// The whole files there are, in any order; none if there is no place for them yet.
+    /// Returns the whole files, in any order; none if the place does not exist yet.
     ///
     /// # Errors
     /// If they cannot be listed.
     fn list(&self) -> Result<Vec<StoredFile>, StoreError>;
 
-    /// What is in a file.
+    /// Returns the contents of a file.
     ///
     /// # Errors
-    /// If there is no such file, or it cannot be read.
+    /// If the file does not exist or cannot be read.
     fn read(&self, name: &str) -> Result<Vec<u8>, StoreError>;
 
-    /// Adds a file. When this returns it is there for good; if it never returns, the file is there whole or not at all.
+    /// Adds a file. It is durable when this returns. If this never returns, the file is whole or absent.
     ///
     /// # Errors
-    /// If there is one of this name, which stays as it is, or it cannot be written. After [`StoreError::Io`] the file
-    /// may be there all the same, then whole.
+    /// If a file of this name exists, which stays as it is, or if it cannot be written. After
+    /// [`StoreError::Io`] the file may exist all the same, and is then whole.
     fn write_atomically(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError>;
 
     /// Deletes a file.
     ///
     /// # Errors
-    /// If there is no such file, or it cannot be deleted.
+    /// If the file does not exist or cannot be deleted.
     fn delete(&self, name: &str) -> Result<(), StoreError>;
 
-    /// Removes what writers left that did not come to an end, and says how much that was. Only while nobody writes. A
-    /// store that leaves nothing behind has nothing to do.
+    /// Removes temporary files of unfinished writes, and returns their number. Call it only while no write
+    /// runs. A store without temporary files has nothing to do.
     ///
     /// # Errors
-    /// If something is left that cannot be removed.
+    /// If a temporary file cannot be removed.
     fn sweep(&self) -> Result<usize, StoreError> {
         Ok(0)
     }

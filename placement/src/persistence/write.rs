@@ -1,4 +1,4 @@
-//! Writing history files, byte for byte as Slider's Avro encoder lays them out.
+//! Writes history files, byte for byte like Slider's Avro encoder.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -10,7 +10,7 @@ use thiserror::Error;
 use super::HistoryFile;
 use super::record::{INT_MAX, LONG_MAX};
 
-/// How much is gathered before it goes out.
+/// The number of bytes gathered per write.
 const CHUNK_BYTES: usize = 64 * 1024;
 
 /// Why a history was not written.
@@ -19,20 +19,20 @@ pub enum WriteHistoryError {
     /// A number does not fit the format's signed integers. Nothing was written.
     #[error("{field} is {found}, and the format ends at {max}")]
     OutOfRange {
-        /// Which number.
+        /// The field.
         field: &'static str,
-        /// What it is.
+        /// The number found.
         found: u64,
-        /// The largest there may be.
+        /// The largest number allowed.
         max: u64,
     },
-    /// Writing failed; part of it may be out.
+    /// Writing failed; a part may be written.
     #[error("writing the history failed: {0}")]
     Io(#[from] io::Error),
 }
 
-/// Writes the history as Slider does: a record a line, no line end after the last (Slider role history,
-/// "Persistence"). It does not sync, and flushes nothing but its own buffer.
+/// Writes the history as Slider does: one record per line, no line end after the last (Slider role history,
+/// "Persistence"). Neither syncs nor flushes `out`.
 ///
 /// # Errors
 /// If a number does not fit the format, or writing fails.
@@ -59,7 +59,7 @@ pub fn write_history(history: &HistoryFile, out: impl Write) -> Result<(), Write
     Ok(lines.finish()?)
 }
 
-/// A record; the variants' names are those of the schema, and so is the order of fields.
+/// A record; variant names and the order of fields are those of the schema.
 #[derive(Serialize)]
 struct Record<'a> {
     entry: &'a Branch<'a>,
@@ -102,7 +102,7 @@ impl<W: Write> Lines<W> {
     }
 }
 
-/// Slider could not read numbers that are larger; so that nobody writes half a file, all are looked at first.
+/// Checks all numbers first, so that an error leaves no partial file. Slider could not read larger numbers.
 fn check(history: &HistoryFile) -> Result<(), WriteHistoryError> {
     within("the time of saving", history.saved_ms, LONG_MAX)?;
     within("the number of roles", history.roles.into(), INT_MAX.into())?;
@@ -123,7 +123,7 @@ fn within(field: &'static str, found: u64, max: u64) -> Result<(), WriteHistoryE
     Ok(())
 }
 
-/// The time for people, as Java writes it; empty, which is the schema's default, after the year 9999.
+/// Formats the time for people as Java does; empty, the schema's default, after the year 9999.
 fn date(saved_ms: u64) -> String {
     let timestamp = i64::try_from(saved_ms).ok().and_then(|ms| Timestamp::from_millisecond(ms).ok());
     timestamp.map(|timestamp| timestamp.strftime("%-d %b %Y %H:%M:%S GMT").to_string()).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! A crash at any point of a save: the disk then holds the old history or the new one, whole.
+//! A crash at any point of a save leaves the old history or the new one, whole.
 
 use std::error::Error;
 use std::io::Write;
@@ -14,8 +14,8 @@ use super::*;
 
 type TestResult = Result<(), Box<dyn Error>>;
 
-/// A disk that keeps a copy of the directory for each point at which a crash could come, with what a loss of power
-/// takes away from what was not synced.
+/// A disk that copies the directory at each point at which a crash could come. The copy lacks what a loss
+/// of power could destroy.
 struct CrashingDisk {
     folder: PathBuf,
     state: Mutex<State>,
@@ -28,7 +28,7 @@ struct State {
     is_directory_synced: bool,
 }
 
-/// What a file system may have kept of a file that was not synced.
+/// The part of an unsynced file that a file system may have kept.
 #[derive(Clone, Copy)]
 enum Kept {
     All,
@@ -37,7 +37,7 @@ enum Kept {
 }
 
 impl CrashingDisk {
-    /// Copies the directory as it is, but of the file at `unsynced` only what is kept.
+    /// Copies the directory, with only the kept part of the file at `unsynced`.
     fn image(&self, point: &str, unsynced: &Path, kept: Kept) -> io::Result<()> {
         let image = tempfile::tempdir()?;
         for file in files_in(&self.folder)? {
@@ -84,7 +84,7 @@ impl Disk for &CrashingDisk {
 
     fn rename(&self, temporary: TempPath, path: &Path) -> io::Result<()> {
         RealDisk.rename(temporary, path)?;
-        // A name may reach the disk before the content does, unless that was synced.
+        // A name may reach the disk before the content does, unless the content is synced.
         if self.with(|state| state.is_synced)? {
             return self.image("before the directory is synced", path, Kept::All);
         }
@@ -120,7 +120,7 @@ fn a_crash_anywhere_in_a_save_leaves_a_whole_history() -> TestResult {
         assert!(report.skipped.is_empty() && loaded.history.warnings.is_empty(), "{point}");
         assert!(purge.is_some_and(|purge| purge.is_ok_and(|purge| purge.failed.is_empty())), "{point}");
         assert_eq!(files_in(image.path())?.len(), 1, "{point}: what the crash left is swept");
-        // Real syncs take their time, and one byte more or less does not matter to the next save.
+        // Real syncs are slow, and the exact length of the leftover does not matter to the next save.
         if index as u64 >= saved.bytes {
             save_now(&store, &history(3))?;
         }
