@@ -1,4 +1,4 @@
-//! The fake as a cluster manager.
+//! The fake cluster as a cluster manager.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ impl ClusterClient for FakeCluster {
 
     fn request(&mut self, request: ContainerRequest) -> Result<(), ClientError> {
         self.may_request(&request)?;
-        // Whatever waited before did not fit a moment ago, and nothing else has changed.
+        // Earlier requests did not fit a moment ago, and nothing else has changed.
         let key = (request.priority, request.id);
         self.waiting.insert(key, request);
         self.place_one(key);
@@ -40,7 +40,7 @@ impl ClusterClient for FakeCluster {
         self.complete(container, ContainerExit::of(ContainerExit::KILLED_BY_APPMASTER))
     }
 
-    /// One that does not say which request a container answers cannot swap.
+    /// A cluster that does not name the request of a container cannot swap.
     fn swap(&mut self, container: ContainerRef, request: ContainerRequest) -> Result<(), ClientError> {
         if !self.echoes_requests {
             return Err(ClientError::CannotSwap);

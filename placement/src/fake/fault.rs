@@ -3,14 +3,14 @@
 use super::FakeCluster;
 use crate::client::{Callback, ClientError, ContainerRef, ContainerRequest};
 
-/// Something that goes wrong once, when its turn comes. Faults of different kinds do not wait for each other.
+/// A fault that happens once, when its turn comes. Faults of different kinds do not wait for each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// The next request is refused.
     RefuseRequest,
-    /// Nothing can be started in the next container.
+    /// The next start of a container fails.
     FailStart,
-    /// The next container that is given back cannot be stopped.
+    /// The next release of a container fails: the container cannot be stopped.
     FailStop,
     /// The next callback is lost.
     LoseCallback,
@@ -46,7 +46,7 @@ impl FakeCluster {
         }
     }
 
-    /// Every callback comes this way.
+    /// Delivers a callback. Every callback comes through here.
     pub(super) fn tell(&mut self, callback: Callback) {
         if self.takes_turn(Fault::LoseCallback) {
             return;

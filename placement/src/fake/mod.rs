@@ -1,8 +1,8 @@
-//! A cluster manager in memory, without threads or a clock: it places what fits, the most urgent request first and on
-//! the first of the hosts, as soon as something changes.
+//! A cluster manager in memory, without threads or a clock. It places requests as soon as something
+//! changes: the most urgent request first, on the first host that fits.
 //!
-//! For tests, also of others' services: it can be made to wait for each step ([`FakeCluster::granting_by_hand`],
-//! [`FakeCluster::starting_by_hand`]), and told to misbehave ([`Fault`]).
+//! It serves tests, also of other crates' services. It can wait for each step
+//! ([`FakeCluster::granting_by_hand`], [`FakeCluster::starting_by_hand`]) and inject a [`Fault`].
 
 mod client;
 mod fault;
@@ -20,16 +20,16 @@ pub use shared::{FakeTenant, SharedFakeCluster};
 use crate::client::{Callback, ClientError, ContainerRef, ContainerRequest, Launch, RequestId};
 use crate::exit::ContainerExit;
 
-/// Nodes with room, requests that wait, containers that run.
+/// A fake cluster: nodes, waiting requests and running containers.
 #[derive(Debug)]
 pub struct FakeCluster {
     nodes: BTreeMap<Arc<str>, FakeNode>,
     waiting: BTreeMap<(u32, RequestId), ContainerRequest>,
-    /// Requests that were served without saying so, until they are taken back.
+    /// Requests that were served without being named, until they are cancelled.
     served: BTreeMap<RequestId, ContainerRequest>,
     running: BTreeMap<ContainerRef, FakeContainer>,
     blacklist: BTreeSet<Arc<str>>,
-    /// The same of each service that shares the cluster.
+    /// The blacklist of each service that shares the cluster.
     shunned: BTreeMap<u64, BTreeSet<Arc<str>>>,
     faults: VecDeque<Fault>,
     callbacks: Vec<Callback>,
@@ -40,7 +40,7 @@ pub struct FakeCluster {
     places_by_itself: bool,
     starts_by_itself: bool,
     stops_by_itself: bool,
-    /// Requests by the container that is being stopped for them.
+    /// Requests of swaps by the container that is being stopped for them.
     swaps: BTreeMap<ContainerRef, ContainerRequest>,
 }
 
@@ -50,22 +50,22 @@ struct FakeNode {
     label: Arc<str>,
     capacity: Resources,
     is_usable: bool,
-    /// What runs on it, and what that takes.
+    /// Its containers, and the resources that they use.
     running: BTreeSet<ContainerRef>,
     used: Resources,
 }
 
 #[derive(Debug)]
 struct FakeContainer {
-    /// It was placed for it.
+    /// The request that it was placed for.
     request: RequestId,
     host: Arc<str>,
     size: Resources,
     priority: u32,
     apart: Option<Arc<str>>,
-    /// What was started in it, if anything was.
+    /// The process that was started in it.
     launch: Option<Launch>,
-    /// It was given back, and what was started in it has not ended.
+    /// Whether it was released and its process has not ended.
     is_stopping: bool,
 }
 
@@ -93,14 +93,14 @@ impl Default for FakeCluster {
 }
 
 impl FakeCluster {
-    /// A cluster without nodes.
+    /// Creates a cluster without nodes.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The same cluster, which does not say which request a container is for, and does not keep containers apart: as
-    /// YARN was when Slider was written. A request stays until it is taken back, also after it was served.
+    /// Makes it behave like YARN when Slider was written: it does not name the request of a container and
+    /// does not keep containers apart. A request stays until it is cancelled, even after it was served.
     #[must_use]
     pub fn like_yarn(mut self) -> Self {
         self.keeps_apart = false;
@@ -108,34 +108,33 @@ impl FakeCluster {
         self
     }
 
-    /// The same cluster, which places nothing until it is told to [`grant`](Self::grant).
+    /// Makes it place containers only on [`grant`](Self::grant).
     #[must_use]
     pub fn granting_by_hand(mut self) -> Self {
         self.places_by_itself = false;
         self
     }
 
-    /// The same cluster, where what is started runs only when [`report`](Self::report) says so.
+    /// Makes it report no starts; tests do with [`report`](Self::report).
     #[must_use]
     pub fn starting_by_hand(mut self) -> Self {
         self.starts_by_itself = false;
         self
     }
 
-    /// The same cluster, where a container in which something was started keeps its place after it was given back,
-    /// until [`complete`](Self::complete) says that it has ended.
+    /// Makes a released container with a process keep its place until [`complete`](Self::complete) ends it.
     #[must_use]
     pub fn stopping_by_hand(mut self) -> Self {
         self.stops_by_itself = false;
         self
     }
 
-    /// Adds a node without rack or label, or gives a known one this capacity.
+    /// Adds a node without rack and label, or changes the capacity of a known one.
     pub fn add_node(&mut self, host: &str, capacity: Resources) {
         self.add_node_in(host, "", "", capacity);
     }
 
-    /// Adds a node, or changes what is known of it.
+    /// Adds or changes a node.
     pub fn add_node_in(&mut self, host: &str, rack: &str, label: &str, capacity: Resources) {
         let before = self.nodes.remove(host);
         let (running, used) = before.map_or_else(Default::default, |node| (node.running, node.used));
@@ -145,7 +144,7 @@ impl FakeCluster {
         self.tell_of(host);
     }
 
-    /// Lets a node take containers, or no more of them.
+    /// Sets whether a node accepts containers.
     pub fn set_usable(&mut self, host: &str, is_usable: bool) {
         if let Some(node) = self.nodes.get_mut(host) {
             node.is_usable = is_usable;
@@ -153,7 +152,7 @@ impl FakeCluster {
         self.tell_of(host);
     }
 
-    /// Gives a node another label.
+    /// Sets the label of a node.
     pub fn set_label(&mut self, host: &str, label: &str) {
         if let Some(node) = self.nodes.get_mut(host) {
             node.label = label.into();
@@ -161,7 +160,7 @@ impl FakeCluster {
         self.tell_of(host);
     }
 
-    /// A node fails: it takes nothing, and what ran on it is lost.
+    /// Fails a node: it accepts nothing, and its containers are lost.
     pub fn lose_node(&mut self, host: &str) {
         self.set_usable(host, false);
         let lost: Vec<ContainerRef> =
@@ -171,10 +170,10 @@ impl FakeCluster {
         }
     }
 
-    /// Lets a container end, by itself or because it was given back before.
+    /// Ends a container, by itself or after its release.
     ///
     /// # Errors
-    /// When it has ended before.
+    /// If it has ended before.
     pub fn complete(&mut self, container: ContainerRef, exit: ContainerExit) -> Result<(), ClientError> {
         let found = self.running.get(&container).ok_or(ClientError::UnknownContainer(container))?;
         let released = ContainerExit::of(ContainerExit::KILLED_BY_APPMASTER);
@@ -183,39 +182,39 @@ impl FakeCluster {
         Ok(())
     }
 
-    /// From now on, when its turn comes, this goes wrong.
+    /// Injects a fault for its next turn.
     pub fn inject(&mut self, fault: Fault) {
         self.faults.push_back(fault);
     }
 
-    /// What was to go wrong and has not yet goes well.
+    /// Drops all pending faults.
     pub fn forget_faults(&mut self) {
         self.faults.clear();
     }
 
-    /// Tells the service something, whether it is true or not.
+    /// Delivers a callback to the service, true or not.
     pub fn report(&mut self, callback: Callback) {
         self.callbacks.push(callback);
     }
 
-    /// Requests that wait, in the order in which they are served.
+    /// Returns waiting requests in the order in which they are served.
     pub fn waiting(&self) -> impl Iterator<Item = &ContainerRequest> {
         self.waiting.values()
     }
 
-    /// Hosts to which nothing of the service comes.
+    /// Returns the blacklisted hosts.
     #[must_use]
     pub fn blacklist(&self) -> &BTreeSet<Arc<str>> {
         &self.blacklist
     }
 
-    /// Where a container runs.
+    /// Returns the host of a container.
     #[must_use]
     pub fn host_of(&self, container: ContainerRef) -> Option<&Arc<str>> {
         self.running.get(&container).map(|found| &found.host)
     }
 
-    /// Containers in which something was started, where, and what.
+    /// Returns the containers with a process, their hosts and processes.
     pub fn launched(&self) -> impl Iterator<Item = (ContainerRef, &Arc<str>, &Launch)> {
         let running = self.running.iter();
         running.filter_map(|(container, found)| Some((*container, &found.host, found.launch.as_ref()?)))
@@ -236,7 +235,7 @@ impl FakeCluster {
         }
     }
 
-    /// Stops what was started in a container. Whether that takes until somebody says so.
+    /// Stops the process in a container. Returns whether [`complete`](Self::complete) has to end it.
     fn stops_slowly(&mut self, container: ContainerRef) -> bool {
         let stops_by_itself = self.stops_by_itself;
         let found = self.running.get_mut(&container).filter(|found| found.launch.is_some());

@@ -1,4 +1,4 @@
-//! Which request is served where.
+//! Placement: finds the host for each request.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ impl FakeNode {
 }
 
 impl FakeCluster {
-    /// Serves every request that something fits.
+    /// Serves every request that fits.
     pub(super) fn place(&mut self) {
         if !self.places_by_itself {
             return;
@@ -29,7 +29,7 @@ impl FakeCluster {
         }
     }
 
-    /// Serves a request if something fits.
+    /// Serves a request if it fits.
     pub(super) fn place_one(&mut self, key: (u32, RequestId)) {
         if self.places_by_itself {
             let Some(request) = self.waiting.get(&key) else { return };
@@ -40,10 +40,10 @@ impl FakeCluster {
         }
     }
 
-    /// Serves one request on a host of the caller's choice, whatever the request says.
+    /// Serves a request on this host, whatever the request says.
     ///
     /// # Errors
-    /// When the request is over, or nobody knows the host.
+    /// If the request is over, or the host is unknown.
     pub fn grant(&mut self, request: RequestId, host: &str) -> Result<ContainerRef, ClientError> {
         let key = self.key_of(request)?;
         let known = self.nodes.get_key_value(host).map(|(host, _)| host.clone());
@@ -56,8 +56,8 @@ impl FakeCluster {
         key.ok_or(ClientError::UnknownRequest(request))
     }
 
-    /// Takes a request back. Where nobody says which request a container answers, those that ask for the same are one:
-    /// if one of them was served, that is the one which is gone.
+    /// Cancels a request. If the cluster does not name the request of a container, equal requests are
+    /// interchangeable: a served one is cancelled in place of the waiting one.
     pub(super) fn take_back(&mut self, request: RequestId) -> Result<(), ClientError> {
         if self.served.remove(&request).is_some() {
             return Ok(());
@@ -107,7 +107,7 @@ impl FakeCluster {
         container
     }
 
-    /// Hosts that are named come first, in the order in which they are named.
+    /// Returns the hosts to try: named hosts first in their order, then hosts of named racks, then others.
     fn hosts_in_order<'a>(&'a self, request: &'a ContainerRequest) -> impl Iterator<Item = &'a Arc<str>> {
         let named = request.hosts.iter().filter(|host| self.nodes.contains_key(*host));
         let near = self.nodes.iter().filter(|(_, node)| request.racks.contains(&node.rack));
@@ -145,7 +145,7 @@ impl FakeCluster {
         }
     }
 
-    /// What stands in the way of a request that waits: where the last nodes drop out.
+    /// Returns the obstacle of a waiting request: the test that the last nodes fail.
     pub(super) fn obstacle(&self, request: &ContainerRequest) -> Unserved {
         let nodes: Vec<_> =
             self.hosts_in_order(request).filter_map(|host| self.nodes.get_key_value(host)).collect();

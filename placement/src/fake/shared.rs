@@ -12,15 +12,15 @@ use crate::client::{
 };
 use crate::exit::ContainerExit;
 
-/// Which service a request is of, where several share a cluster, stands above its number.
+/// In a shared cluster, the service of a request is in the upper bits of its id.
 const TENANT_SHIFT: u32 = 32;
 
 pub(super) fn tenant_of(request: RequestId) -> u64 {
     request.0 >> TENANT_SHIFT
 }
 
-/// A fake cluster that several services share, each through a [client of its own](Self::client): they are in each
-/// other's way, and none hears of the others' containers. Clones are the same cluster.
+/// A fake cluster that several services share, each through its own [client](Self::client). They compete
+/// for room, and none hears of other services' containers. Clones are the same cluster.
 #[derive(Clone, Debug, Default)]
 pub struct SharedFakeCluster {
     inner: Arc<Mutex<Inner>>,
@@ -48,7 +48,7 @@ impl SharedFakeCluster {
         Self { inner: Arc::new(Mutex::new(Inner { cluster, ..Inner::default() })) }
     }
 
-    /// A client for one more service.
+    /// Creates a client for another service.
     #[must_use]
     pub fn client(&self) -> FakeTenant {
         let mut inner = self.inner.lock();
@@ -59,7 +59,7 @@ impl SharedFakeCluster {
         FakeTenant { cluster: self.clone(), tenant }
     }
 
-    /// Makes something happen to the cluster. Requests in it have other numbers than their services gave them.
+    /// Calls `act` with the cluster. Its requests have other ids than their services gave them.
     pub fn with<T>(&self, act: impl FnOnce(&mut FakeCluster) -> T) -> T {
         let mut inner = self.inner.lock();
         let done = act(&mut inner.cluster);
@@ -69,7 +69,7 @@ impl SharedFakeCluster {
 }
 
 impl Inner {
-    /// Gives each service what it is told; what comes late stays behind until somebody asks.
+    /// Sorts callbacks into the services' inboxes. A delayed callback stays until a service polls.
     fn deliver(&mut self) {
         for callback in std::mem::take(&mut self.cluster.callbacks) {
             match callback {
@@ -113,7 +113,7 @@ impl Inner {
         let placed_for = self.cluster.running.get(&container).map(|found| found.request);
         let Some(request) = allocation.request.or(placed_for) else { return };
         let tenant = tenant_of(request);
-        // One that has ended before anybody heard of it is nobody's.
+        // A container that ended before its allocation was delivered has no owner.
         if placed_for.is_some() {
             self.owners.insert(container, tenant);
         }
@@ -135,7 +135,7 @@ impl Inner {
             .collect()
     }
 
-    /// Withdraws what a service has asked for, without a word.
+    /// Removes all requests of a service without callbacks.
     fn forget_requests(&mut self, tenant: u64) {
         self.cluster.waiting.retain(|(_, request), _| tenant_of(*request) != tenant);
         self.cluster.swaps.retain(|_, request| tenant_of(request.id) != tenant);
@@ -147,7 +147,7 @@ fn local(request: RequestId) -> RequestId {
     RequestId(request.0 & u64::from(u32::MAX))
 }
 
-/// An error as the service knows its request.
+/// Converts an error to the service's own request id.
 fn localized(error: ClientError) -> ClientError {
     match error {
         ClientError::RequestRepeated(request) => ClientError::RequestRepeated(local(request)),
@@ -156,7 +156,7 @@ fn localized(error: ClientError) -> ClientError {
 }
 
 impl FakeTenant {
-    /// The service ends, and all it has with it.
+    /// Ends the service with its requests and containers.
     pub fn finish(self) {
         let mut inner = self.cluster.inner.lock();
         inner.forget_requests(self.tenant);
@@ -182,7 +182,7 @@ impl FakeTenant {
         Ok(request)
     }
 
-    /// Does something to a container of the service.
+    /// Calls `act` for a container if it is the service's own.
     fn with_own(
         &self,
         container: ContainerRef,
@@ -245,12 +245,12 @@ impl ClusterClient for FakeTenant {
     fn take_over(&mut self) -> Vec<RunningContainer> {
         let mut inner = self.cluster.inner.lock();
         inner.forget_requests(self.tenant);
-        // What comes late would name requests of the master that is no more.
+        // Delayed callbacks would name requests of the previous master.
         inner.deliver_all();
         let news = Callback::NodesUpdated(inner.cluster.nodes());
         inner.inboxes.insert(self.tenant, vec![news]);
         let own = inner.running_of(self.tenant);
-        // A callback that was lost may have been the one that said whose a container is.
+        // A lost callback may have been the allocation, which sets the owner.
         inner.owners.extend(own.iter().map(|container| (*container, self.tenant)));
         let report = |container: ContainerRef| {
             let found = inner.cluster.running.get(&container)?;
