@@ -8,48 +8,48 @@ use thiserror::Error;
 
 use crate::exit::ContainerExit;
 
-/// A request for one container, numbered by the service that makes it; never used twice.
+/// The id of a request for one container, given by its service; never used twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct RequestId(pub u64);
 
-/// A container, numbered by the cluster manager; never reused.
+/// The id of a container, given by the cluster manager; never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ContainerRef(pub u64);
 
-/// A wish for one container.
+/// A request for one container.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContainerRequest {
-    /// Its number.
+    /// Its id.
     pub id: RequestId,
     /// Its size.
     pub size: Resources,
-    /// Lower is served first.
+    /// Its priority; a lower number is served first.
     pub priority: u32,
-    /// The hosts it should come to; none for any.
+    /// The preferred hosts; empty for any.
     pub hosts: Vec<Arc<str>>,
-    /// The racks it should come to besides those hosts.
+    /// The preferred racks besides those hosts.
     pub racks: Vec<Arc<str>>,
-    /// Whether other hosts than those named will do.
+    /// Whether hosts other than those named are acceptable.
     pub relax_locality: bool,
-    /// The label of the nodes that will do; `None` for nodes without. A manager that takes no label together with
-    /// hosts, as YARN does, may leave it out then: the hosts were chosen by it.
+    /// The node label required; `None` for nodes without a label. A manager that does not accept a label
+    /// together with hosts, as YARN, may ignore it then: the hosts have the label.
     pub label: Option<String>,
-    /// At most one container with this tag on a host, whatever else is asked for; the container has the tag. Only for
-    /// managers that [keep apart](ClusterClient::keeps_apart).
+    /// The container's tag: at most one container with this tag runs on a host. Only for managers that
+    /// [keep containers apart](ClusterClient::keeps_apart).
     pub apart: Option<Arc<str>>,
 }
 
 impl ContainerRequest {
-    /// A request for a container of this size anywhere.
+    /// Creates a request for a container of this size on any host.
     #[must_use]
     pub fn new(id: RequestId, size: Resources, priority: u32) -> Self {
         let (hosts, racks) = (Vec::new(), Vec::new());
         Self { id, size, priority, hosts, racks, relax_locality: true, label: None, apart: None }
     }
 
-    /// The same request for these hosts and no others.
+    /// Restricts the request to these hosts.
     #[must_use]
     pub fn only_on<H: Into<Arc<str>>>(mut self, hosts: impl IntoIterator<Item = H>) -> Self {
         self.hosts.extend(hosts.into_iter().map(Into::into));
@@ -61,9 +61,9 @@ impl ContainerRequest {
 /// A node as the cluster manager reports it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct NodeReport {
-    /// Host name.
+    /// Its host name.
     pub host: Arc<str>,
-    /// The rack it is in; empty if that is not known.
+    /// Its rack; empty if unknown.
     pub rack: Arc<str>,
     /// Its label; empty for none.
     pub label: Arc<str>,
@@ -71,22 +71,22 @@ pub struct NodeReport {
     pub capacity: Resources,
     /// Its free resources.
     pub free: Resources,
-    /// Whether it takes new containers.
+    /// Whether it accepts new containers.
     pub is_usable: bool,
 }
 
-/// A container that came.
+/// An allocated container.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Allocation {
-    /// The request it was placed for, which is over now; `None` from managers that do not say.
+    /// The request that it serves, which is over now; `None` from managers that do not name it.
     pub request: Option<RequestId>,
-    /// The priority of the request.
+    /// The request's priority.
     pub priority: u32,
     /// The container.
     pub container: ContainerRef,
-    /// Its size, at least that of the request.
+    /// Its size, at least the request's.
     pub size: Resources,
-    /// Where it is.
+    /// Its host.
     pub host: Arc<str>,
 }
 
@@ -95,62 +95,62 @@ pub struct Allocation {
 pub struct Launch {
     /// The component's name.
     pub component: String,
-    /// The version of it; empty if nobody cares.
+    /// The component's version; empty if versions do not matter.
     pub version: String,
 }
 
 impl Launch {
-    /// A component without a version.
+    /// Creates a launch of a component without a version.
     #[must_use]
     pub fn of(component: impl Into<String>) -> Self {
         Self { component: component.into(), version: String::new() }
     }
 }
 
-/// A container of the service that the manager knows of.
+/// A container of the service that the manager knows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RunningContainer {
     /// The container.
     pub container: ContainerRef,
-    /// The priority of the request it came for.
+    /// The priority of its request.
     pub priority: u32,
-    /// Where it runs.
+    /// Its host.
     pub host: Arc<str>,
-    /// The process that was started in it, or is about to be; `None`: none.
+    /// The process that was started in it or is about to be; `None` if there is none.
     pub launch: Option<Launch>,
-    /// Whether it was given back, and has not ended.
+    /// Whether it was released and has not ended.
     pub is_stopping: bool,
 }
 
 /// A message from the cluster manager.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Callback {
-    /// Containers came.
+    /// Containers were allocated.
     Allocated(Vec<Allocation>),
-    /// A node came back with a container of the service, after [`take_over`](ClusterClient::take_over). What runs in it
-    /// may be unknown: an empty [`Launch`].
+    /// A node came back with a container of the service, after [`take_over`](ClusterClient::take_over). If
+    /// its process is unknown, the [`Launch`] is empty.
     Recovered(RunningContainer),
     /// The process in a container runs.
     Started(ContainerRef),
-    /// Nothing could be started in a container. It stays the service's until it is released.
+    /// The start of a container failed. The service keeps the container until it releases it.
     StartFailed {
-        /// Which.
+        /// The container.
         container: ContainerRef,
         /// The host's diagnostics.
         diagnostics: String,
     },
-    /// A container that was given back could not be stopped: it runs on.
+    /// A released container could not be stopped; it runs on.
     StopFailed(ContainerRef),
     /// Containers have ended.
     Completed(Vec<(ContainerRef, ContainerExit)>),
-    /// A request is over without a container: it was cancelled or refused, or its container came and went while
-    /// callbacks were lost.
+    /// A request ended without a container: it was cancelled or refused, or its container came and went
+    /// while callbacks were lost.
     Withdrawn(RequestId),
-    /// Nodes came, went or changed.
+    /// Nodes were added, removed or changed.
     NodesUpdated(Vec<NodeReport>),
 }
 
-/// Why the cluster manager did not take something.
+/// Why the cluster manager refused a call.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ClientError {
@@ -166,132 +166,134 @@ pub enum ClientError {
         /// The label given.
         label: String,
     },
-    /// The request was served or cancelled before.
+    /// The request is over: served or cancelled.
     #[error("request {} is over", .0.0)]
     UnknownRequest(RequestId),
-    /// A request with this number was made before.
+    /// The request id was used before.
     #[error("request {} was made before", .0.0)]
     RequestRepeated(RequestId),
-    /// The container has ended before, or is somebody else's.
+    /// The container has ended, or belongs to another service.
     #[error("container {} has ended", .0.0)]
     UnknownContainer(ContainerRef),
-    /// The manager cannot give a container for another one in one step.
+    /// The manager cannot swap containers in one step.
     #[error("this cluster manager cannot swap containers")]
     CannotSwap,
-    /// The manager says no.
+    /// The manager refused.
     #[error("refused: {0}")]
     Refused(String),
 }
 
-/// Why a manager does not serve a request, as far as it can say.
+/// Why a manager does not serve a request, as far as it can tell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unserved {
     /// The obstacle.
     pub obstacle: Obstacle,
-    /// The same in a sentence, with the figures.
+    /// The explanation in a sentence, with figures.
     pub text: String,
 }
 
 /// An obstacle for a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Obstacle {
-    /// Nothing that lasts.
+    /// No lasting obstacle.
     None,
-    /// A queue, a user's share or an order, before any node was looked at.
+    /// A queue limit, a user limit or the queue order, before any node was examined.
     Queue,
-    /// None of the nodes that may take it would have room if it were empty.
+    /// No acceptable node would have room even if it were empty.
     TooLarge,
-    /// Nodes that may take it have no room now.
+    /// No acceptable node has room now.
     NoRoom,
-    /// Nodes with room run another container that it has to be apart from.
+    /// Nodes with room run a container that it has to be apart from.
     Apart,
-    /// No node may take it: its hosts or its label have none that is usable.
+    /// No node is acceptable: no usable node has its hosts or its label.
     NoNode,
 }
 
-/// Why a manager does nothing for a service any more.
+/// Why a manager no longer serves a service.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Dismissal {
-    /// It did not take the service's application.
+    /// It refused the service's application.
     #[error("the cluster manager did not take the application: {0}")]
     Refused(String),
-    /// It ended it after its lifetime.
+    /// It ended the application after its lifetime.
     #[error("the cluster manager ended the application after its lifetime")]
     Expired,
-    /// It is not there any more, and neither is what ran on it.
+    /// It is gone, with all its containers.
     #[error("the cluster manager is not there any more")]
     Gone,
-    /// It was ended on the node.
+    /// The application was ended at the cluster manager.
     #[error("somebody ended the application at the cluster manager")]
     Ended,
 }
 
-/// A cluster manager, from the side of one service.
+/// A cluster manager as one service sees it.
 ///
-/// Calls do not wait; what comes of them arrives through [`poll`](Self::poll).
+/// Calls do not wait; their results arrive through [`poll`](Self::poll).
 pub trait ClusterClient {
-    /// Whether the manager itself keeps containers apart that ask for it, however many are asked for at once.
+    /// Returns whether the manager itself keeps tagged containers apart, however many are requested at
+    /// once.
     fn keeps_apart(&self) -> bool;
 
-    /// Asks for a container.
+    /// Requests a container.
     ///
     /// # Errors
-    /// When a host or the label is not known, or the manager does not take the request. Then no callback will
-    /// name it.
+    /// If a host or the label is unknown, or the manager refuses the request. No callback will name the
+    /// request then.
     fn request(&mut self, request: ContainerRequest) -> Result<(), ClientError>;
 
-    /// Takes a request back. It may have been served meanwhile; then its container still arrives.
+    /// Cancels a request. If it was served meanwhile, its container still arrives.
     ///
     /// # Errors
-    /// When the request is over.
+    /// If the request is over.
     fn cancel(&mut self, request: RequestId) -> Result<(), ClientError>;
 
-    /// Gives a container back. Its end arrives as a callback.
+    /// Releases a container. Its end arrives as a callback.
     ///
     /// # Errors
-    /// When the container has ended.
+    /// If the container has ended.
     fn release(&mut self, container: ContainerRef) -> Result<(), ClientError>;
 
-    /// Gives a container back and takes the one that is asked for instead, in one step: nobody else gets the room
-    /// between. The request names the container's host and no other. If the manager finds that it cannot, it does one
-    /// after the other. The container's end and the other one arrive as callbacks.
+    /// Releases a container and requests another in one step, so that no other service gets the room in
+    /// between. The request names only the container's host. If the manager finds that it cannot, it does
+    /// one after the other. The container's end and the new container arrive as callbacks.
     ///
     /// # Errors
-    /// When the container has ended, the request is not taken, or the manager never does both in one step. Then it has
-    /// done neither, and the caller does one after the other.
+    /// If the container has ended, the request is refused, or the manager never does both in one step. The
+    /// manager has then done neither, and the caller does one after the other.
     fn swap(&mut self, container: ContainerRef, request: ContainerRequest) -> Result<(), ClientError> {
         let _ = (container, request);
         Err(ClientError::CannotSwap)
     }
 
-    /// Starts the component in a container that came. Whether it runs arrives as a callback.
+    /// Starts the component in an allocated container. The result arrives as a callback.
     ///
     /// # Errors
-    /// When the container has ended.
+    /// If the container has ended.
     fn start(&mut self, container: ContainerRef, launch: &Launch) -> Result<(), ClientError>;
 
-    /// Changes which hosts the service's containers never come to.
+    /// Changes the hosts to which the service's containers never go.
     ///
     /// # Errors
-    /// When the manager is not there any more.
+    /// If the manager is gone.
     fn update_blacklist(&mut self, add: &[Arc<str>], remove: &[Arc<str>]) -> Result<(), ClientError>;
 
-    /// The nodes as they are now.
+    /// Returns the present nodes.
     fn nodes(&self) -> Vec<NodeReport>;
 
-    /// For a master that was started again: withdraws all requests made before, forgets their numbers and the
-    /// blacklist, and says which containers the service has. What still comes of the requests names none of them.
+    /// Prepares the client for a restarted master: withdraws all earlier requests, forgets their ids and
+    /// the blacklist, and returns the service's containers. Containers for earlier requests that still
+    /// arrive name none of them.
     fn take_over(&mut self) -> Vec<RunningContainer>;
 
-    /// Why a request waits; `None` if it does not.
+    /// Explains why a request waits; `None` if it does not.
     fn explain(&self, request: RequestId) -> Option<Unserved>;
 
-    /// The messages since the last call, in order.
+    /// Returns the callbacks since the last call, in order.
     fn poll(&mut self) -> Vec<Callback>;
 
-    /// Why the manager does nothing for the service any more, if so, as of the last [`poll`](Self::poll). It stays so.
-    /// Managers that dismiss nobody need not say so.
+    /// Returns why the manager no longer serves the service, as of the last [`poll`](Self::poll). The value
+    /// never changes back. Managers that never dismiss a service need not implement it.
     fn dismissal(&self) -> Option<&Dismissal> {
         None
     }

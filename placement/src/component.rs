@@ -4,37 +4,37 @@ use apportion::Resources;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// A component's number, unique in its service. It is the priority of the component's requests too
-/// (`yarn.role.priority`), so what comes back from a cluster manager that echoes nothing else can be told apart.
+/// The id of a component, unique in its service. It is also the priority of the component's requests
+/// (`yarn.role.priority`), so that containers can be matched if a manager echoes nothing else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ComponentId(pub u32);
 
-/// Where instances of a component should be (Slider placement, "Placement policies").
+/// Where instances of a component are placed (Slider placement, "Placement policies").
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PlacementPolicy {
-    /// Where they were before; elsewhere if that takes too long.
+    /// On their previous hosts; elsewhere if that takes too long.
     #[default]
     Normal,
-    /// Where they were before and nowhere else, reliable or not. New ones anywhere.
+    /// Only on their previous hosts, reliable or not. New instances go to any host.
     Strict,
-    /// Anywhere; history does not count.
+    /// On any host; the role history is not used.
     Anywhere,
     /// Never two on one host.
     AntiAffinity,
 }
 
-/// A number that stands for no placement policy.
+/// A number of no placement policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("unknown placement policy {0}: 0 is normal, 1 strict, 2 anywhere, 4 anti-affinity")]
 pub struct UnknownPolicy(pub i64);
 
 impl PlacementPolicy {
-    /// The policy that `yarn.component.placement.policy` names by this number.
+    /// Returns the policy of this number in `yarn.component.placement.policy`.
     ///
     /// # Errors
-    /// For any other number: Slider calls combinations undefined and takes them all the same.
+    /// If the number is any other. Slider calls combinations undefined but accepts them.
     pub fn from_bits(bits: i64) -> Result<Self, UnknownPolicy> {
         match bits {
             0 => Ok(Self::Normal),
@@ -45,7 +45,7 @@ impl PlacementPolicy {
         }
     }
 
-    /// The number that stands for it in Slider's files.
+    /// Returns its number in Slider's files.
     #[must_use]
     pub fn bits(self) -> u32 {
         match self {
@@ -56,97 +56,98 @@ impl PlacementPolicy {
         }
     }
 
-    /// Whether hosts that were used before are asked for.
+    /// Returns whether previous hosts are requested.
     #[must_use]
     pub fn uses_history(self) -> bool {
         matches!(self, Self::Normal | Self::Strict)
     }
 }
 
-/// When too few instances that run are too few for too long (`yarn.container.health.threshold.*`).
+/// When a component with too few live instances counts as failed (`yarn.container.health.threshold.*`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HealthThreshold {
-    /// The least share of the desired instances that has to be live, 1 to 100.
+    /// The least share of desired instances that has to be live, 1 to 100.
     pub percent: u32,
-    /// How long it may be less.
+    /// How long fewer may be live.
     pub window_ms: u64,
-    /// How long after the start nobody looks.
+    /// How long after the start of the service health is not checked.
     pub initial_delay_ms: u64,
 }
 
-/// How far from each other instances have to be that are kept apart.
+/// The distance between instances that are kept apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FaultDomain {
-    /// Not on one host.
+    /// Different hosts.
     #[default]
     Host,
-    /// Not on one rack either, where racks are known.
+    /// Different racks as well, where racks are known.
     Rack,
 }
 
-/// Components whose instances are kept apart from each other, such as an active container and its standbys.
+/// A group of components whose instances are kept apart, such as a processor and its standbys.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApartGroup {
-    /// The group's name; components that give the same one are of it.
+    /// The group's name, shared by its components.
     pub name: String,
-    /// How far apart.
+    /// The distance.
     pub domain: FaultDomain,
 }
 
-/// Which failures of a component belong together, and how long its last retry waits (Samza's retries).
+/// Which failures of a component count in a row, and how long its last retry waits (Samza's retries).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RetryPolicy {
-    /// A failure that comes this long after the last retry, or later, begins a new row.
+    /// A failure this long or longer after the last retry begins a new row.
     pub window_ms: u64,
-    /// The pause before the last retry, of a component that comes back to its hosts.
+    /// The pause before the last retry of a component with host affinity.
     pub last_delay_ms: u64,
 }
 
-/// What a component is, and how its instances are placed.
+/// The specification of a component.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ComponentSpec {
     /// Its name, unique in its service.
     pub name: String,
-    /// The name of the component it is an instance of, where each instance is a component of its own; its own name
-    /// otherwise.
+    /// The component's group if each instance of the group is a component of its own; otherwise its own
+    /// name.
     pub group: String,
-    /// Its number.
+    /// Its id.
     pub id: ComponentId,
-    /// How many instances there should be.
+    /// The desired number of instances.
     pub desired: u32,
-    /// Where they should be.
+    /// Its placement policy.
     pub policy: PlacementPolicy,
-    /// The size of one.
+    /// The size of a container.
     pub size: Resources,
-    /// The label of the nodes it may be on; `None` for those without.
+    /// The node label required; `None` for nodes without a label.
     pub label: Option<String>,
-    /// How long a request for a host stays one before it is widened to the host's rack, and how long after that to the
-    /// whole cluster. Of normal components only.
+    /// How long a request waits for its host before it is widened to the rack, and then again before it is
+    /// widened to the cluster. Only for normal components.
     pub escalate_after_ms: u64,
-    /// A host where more instances than this have failed within the failure window is unreliable; `None`: never.
+    /// A host with more failed instances than this in the failure window is unreliable; `None`: never.
     pub node_failure_threshold: Option<u32>,
-    /// Whether an unreliable host is avoided by this component alone. Otherwise the whole service avoids it, and this
-    /// component avoids hosts that are unreliable for others.
+    /// Whether only this component avoids its unreliable hosts. Otherwise the whole service avoids them,
+    /// and this component avoids hosts that are unreliable for others.
     #[serde(default)]
     pub shuns_hosts_alone: bool,
-    /// With more failures than this within the failure window the service ends; `None`: never.
+    /// The service ends after more failures than this in the failure window; `None`: never.
     pub container_failure_threshold: Option<u32>,
-    /// `Some`: failures count in a row instead of within the failure window.
+    /// If `Some`, failures count in a row instead of in the failure window.
     #[serde(default)]
     pub retries: Option<RetryPolicy>,
-    /// Used instead of `container_failure_threshold` if given.
+    /// Replaces `container_failure_threshold` if set.
     pub health: Option<HealthThreshold>,
-    /// The group that its instances are kept apart from; not for anti-affine components.
+    /// The group whose instances are kept apart from its own; not for anti-affine components.
     #[serde(default)]
     pub apart_from: Option<ApartGroup>,
-    /// Components that stand by for it: when it loses its place it takes that of one of them, which goes elsewhere.
+    /// Its standbys: if the component loses its place, it takes the place of one of them, which goes
+    /// elsewhere.
     #[serde(default)]
     pub takes_over: Vec<ComponentId>,
-    /// The version of what runs in it; empty if nobody cares.
+    /// The version of its process; empty if versions do not matter.
     #[serde(default)]
     pub version: String,
-    /// With too many failures it is given up, and the service goes on without it (Samza's degraded mode).
+    /// Whether the service runs on without it after too many failures (Samza's degraded mode).
     #[serde(default)]
     pub degrades: bool,
 }
@@ -159,7 +160,7 @@ impl ComponentSpec {
     /// Slider's default for `yarn.container.failure.threshold`.
     pub const CONTAINER_FAILURE_THRESHOLD: u32 = 5;
 
-    /// A component of `desired` instances of this size with Slider's defaults.
+    /// Creates a component of `desired` instances of this size with Slider's defaults.
     #[must_use]
     pub fn new(name: impl Into<String>, id: u32, desired: u32, size: Resources) -> Self {
         let name = name.into();
@@ -184,21 +185,21 @@ impl ComponentSpec {
         }
     }
 
-    /// The same component placed by this policy.
+    /// Sets the placement policy.
     #[must_use]
     pub fn with_policy(mut self, policy: PlacementPolicy) -> Self {
         self.policy = policy;
         self
     }
 
-    /// The same component, kept apart from the others of this group.
+    /// Keeps the component apart from the others of this group.
     #[must_use]
     pub fn apart_from(mut self, name: impl Into<String>, domain: FaultDomain) -> Self {
         self.apart_from = Some(ApartGroup { name: name.into(), domain });
         self
     }
 
-    /// The same component on nodes with this label.
+    /// Restricts the component to nodes with this label.
     #[must_use]
     pub fn with_label(mut self, label: impl Into<String>) -> Self {
         self.label = Some(label.into());

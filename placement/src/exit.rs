@@ -1,60 +1,60 @@
-//! How containers end, in YARN's numbers.
+//! Exits of containers, with YARN's exit statuses.
 
 use serde::{Deserialize, Serialize};
 
-/// How a container ended.
+/// The exit of a container.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContainerExit {
-    /// The process's exit status, or one of YARN's negative numbers.
+    /// The process's exit status, or one of YARN's negative statuses.
     pub status: i32,
     /// The host's diagnostics.
     pub diagnostics: String,
 }
 
-/// Conclusions from the end of a container about the component and the host (spec 1.11).
+/// The effect of an exit on the component's and the host's counters (spec 1.11).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ContainerOutcome {
-    /// It ended and nothing failed: all was well, it was given back, or it was taken back with its node or by the
+    /// It ended without a failure: it succeeded, was released, was lost with its node, or was ended by the
     /// manager.
     Completed,
     /// It failed.
     Failed,
-    /// It used more than it asked for.
+    /// It exceeded its resources.
     LimitsExceeded,
-    /// Its host's disks failed. What is lost with its node has [completed](Self::Completed).
+    /// Its host's disks failed. A container lost with its node has [completed](Self::Completed).
     NodeFailure,
-    /// It was taken back for somebody more deserving.
+    /// It was preempted.
     Preempted,
 }
 
 impl ContainerExit {
-    /// The process ended by itself and all was well.
+    /// The process ended by itself and succeeded.
     pub const SUCCESS: i32 = 0;
-    /// The container was taken back with its node or by the manager.
+    /// The container was lost with its node or taken back by the manager.
     pub const ABORTED: i32 = -100;
     /// The host's disks failed.
     pub const DISKS_FAILED: i32 = -101;
-    /// The container was taken back for somebody more deserving.
+    /// The container was preempted.
     pub const PREEMPTED: i32 = -102;
-    /// Too much virtual memory.
+    /// The container exceeded its virtual memory.
     pub const KILLED_EXCEEDED_VMEM: i32 = -103;
-    /// Too much memory.
+    /// The container exceeded its memory.
     pub const KILLED_EXCEEDED_PMEM: i32 = -104;
-    /// The service gave it back.
+    /// The service released it.
     pub const KILLED_BY_APPMASTER: i32 = -105;
     /// The manager ended it.
     pub const KILLED_BY_RESOURCEMANAGER: i32 = -106;
     /// Its application ended.
     pub const KILLED_AFTER_APP_COMPLETION: i32 = -107;
 
-    /// An end with this status and nothing to say.
+    /// Creates an exit with this status, without diagnostics.
     #[must_use]
     pub fn of(status: i32) -> Self {
         Self { status, diagnostics: String::new() }
     }
 
-    /// The end in a few words.
+    /// Describes the exit in a few words.
     #[must_use]
     pub fn describe(&self) -> String {
         if self.diagnostics.is_empty() {
@@ -64,13 +64,13 @@ impl ContainerExit {
         }
     }
 
-    /// Whether the container ended because it could not stay where it was (Samza's exits that lead to a failover).
+    /// Returns whether the container lost its place (Samza's exits that lead to a failover).
     #[must_use]
     pub fn takes_place_away(&self) -> bool {
         matches!(self.status, Self::ABORTED | Self::DISKS_FAILED | Self::PREEMPTED)
     }
 
-    /// The conclusions about component and host.
+    /// Returns the effect on the counters.
     #[must_use]
     pub fn outcome(&self) -> ContainerOutcome {
         match self.status {

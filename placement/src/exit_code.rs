@@ -1,15 +1,16 @@
-//! The numbers with which commands end.
+//! Exit codes of commands.
 
 use serde::{Deserialize, Serialize};
 
-/// How a command ended, in Slider's numbers as shipped (`slider.md` 4.3; the manual's older ones differ).
+/// The exit code of a command: Slider's numbers as shipped (`slider.md` 4.3; the manual's older ones
+/// differ).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[repr(i32)]
 #[non_exhaustive]
 pub enum ExitCode {
-    /// The answer is no, which is not an error.
+    /// The answer is negative, which is not an error.
     False = -1,
-    /// All is well.
+    /// The command succeeded.
     Success = 0,
     /// The client was told to shut down.
     ClientInitiatedShutdown = 1,
@@ -17,7 +18,7 @@ pub enum ExitCode {
     TaskLaunchFailure = 2,
     /// The command was interrupted.
     Interrupted = 3,
-    /// The command was not given as it has to be.
+    /// The command line is wrong.
     Usage = 4,
     /// Any other failure.
     OtherFailure = 5,
@@ -33,45 +34,45 @@ pub enum ExitCode {
     Unauthorized = 41,
     /// The caller has no permission.
     Forbidden = 43,
-    /// A thing named in a command is not there.
+    /// An object named in a command does not exist.
     NotFound = 44,
-    /// It cannot be done to this.
+    /// The operation is not allowed on this object.
     OperationNotAllowed = 45,
-    /// The answer cannot be given in the form asked for.
+    /// The answer is not available in the requested form.
     NotAcceptable = 46,
     /// The host cannot be reached.
     Connectivity = 48,
     /// Two changes collided.
     Conflict = 49,
-    /// A mistake in the program.
+    /// A defect in the program.
     InternalError = 50,
-    /// No such command.
+    /// The command is unknown.
     Unimplemented = 51,
     /// The host is not ready to answer.
     ServiceUnavailable = 53,
-    /// A version that is not supported.
+    /// The version is not supported.
     UnsupportedVersion = 55,
-    /// An exception. A service that is unhealthy for too long ends with it too.
+    /// An exception, or a service that was unhealthy for too long.
     ExceptionThrown = 56,
     /// The application failed.
     ApplicationFailed = 65,
     /// The application was killed.
     ApplicationKilled = 66,
-    /// Something took too long.
+    /// A wait took too long.
     TimedOut = 67,
-    /// The application finished, and says that it failed.
+    /// The application finished and reported a failure.
     FinishedWithError = 68,
-    /// There is no such instance.
+    /// The instance is unknown.
     UnknownInstance = 69,
-    /// The instance is in no state for this.
+    /// The state of the instance does not allow the command.
     BadState = 70,
     /// A process of the service failed.
     ProcessFailed = 71,
     /// Too many containers failed.
     DeploymentFailed = 72,
-    /// The instance runs, or somebody is changing it.
+    /// The instance runs, or another client holds a lock on it.
     InUse = 73,
-    /// There is such an instance already.
+    /// The instance exists already.
     InstanceExists = 75,
     /// The definition is wrong.
     BadConfiguration = 77,
@@ -116,13 +117,13 @@ impl ExitCode {
         Self::BadConfiguration,
     ];
 
-    /// Slider's number.
+    /// Returns Slider's number.
     #[must_use]
     pub fn code(self) -> i32 {
         self as i32
     }
 
-    /// The code that a shell sees: −1 becomes 255.
+    /// Returns the code that a shell sees: −1 becomes 255.
     #[must_use]
     pub fn process_code(self) -> u8 {
         self.code().rem_euclid(256).try_into().unwrap_or(u8::MAX)

@@ -1,18 +1,19 @@
-//! Long-running services on top of a cluster manager: instances come back to the hosts where they were.
+//! Long-running services on top of a cluster manager: instances return to their previous hosts.
 //!
-//! Whatever a service needs of the cluster goes through one trait, [`ClusterClient`], with an implementation for
-//! the Apportion engine and a [fake](FakeCluster) for tests; a third one makes services run on any other manager.
-//! [`ApplicationState`] decides what a service asks for and gives back, as a pure function of what it is told.
+//! A service uses the cluster through one trait, [`ClusterClient`]. The crate implements it for the
+//! Apportion engine and for a [fake](FakeCluster); another implementation runs services on another manager.
+//! [`ApplicationState`] decides which containers a service requests and releases, as a pure function of its
+//! events.
 //!
 //! | module | purpose |
 //! |---|---|
 //! | `client` | the interface to a cluster manager; `engine_client` and `fake` implement it |
 //! | `application` | decides: state and event in, operations out |
-//! | `history` | knows where components were and are, and which requests wait |
-//! | `service` | carries operations out |
+//! | `history` | role history: past and present hosts of components, and outstanding requests |
+//! | `service` | carries out operations |
 //! | `persistence` | writes and reads history files |
-//! | `instance` | keeps definitions, folders and locks, and carries out a user's actions |
-//! | `control` | moves and restarts containers of running jobs: processors with standbys in `job`, lasting requests and answers in `metadata_store`, the control plane in `plane` |
+//! | `instance` | definitions, folders, locks and commands of application instances |
+//! | `control` | moves and restarts containers of running jobs: processors and standbys in `job`, durable requests and responses in `metadata_store`, the control plane in `plane` |
 
 #![forbid(unsafe_code)]
 

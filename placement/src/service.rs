@@ -1,4 +1,4 @@
-//! A service that runs: its decisions, carried out by a cluster manager (Slider's application master).
+//! A running service: its decisions, carried out by a cluster manager (Slider's application master).
 
 use std::collections::VecDeque;
 
@@ -15,7 +15,8 @@ use crate::history::ThawReport;
 use crate::persistence::{HistoryFile, HistorySaver};
 use crate::status::ServiceStatus;
 
-/// A service and its cluster manager. Whoever owns it calls [`tick`](Self::tick) when something may have happened.
+/// A service and its cluster manager. Its owner calls [`tick`](Self::tick) when something may have
+/// happened.
 #[derive(Debug)]
 pub struct Service<C> {
     state: ApplicationState,
@@ -26,25 +27,25 @@ pub struct Service<C> {
     moves: u64,
 }
 
-/// What became of a placement action so far.
+/// The progress of a placement action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ActionProgress {
-    /// Of which.
+    /// The action.
     pub action: ActionId,
-    /// How it stands.
+    /// Its status.
     pub status: ActionStatus,
-    /// The same in words.
+    /// The status in words.
     pub message: String,
 }
 
-/// Why something was not done to a container.
+/// The service has no such running container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("no container {} of this service runs", .0.0)]
 pub struct NotRunning(pub ContainerRef);
 
 impl<C: ClusterClient> Service<C> {
-    /// A service that starts: it comes back to where the history says it was. The first [`tick`](Self::tick) asks for
-    /// containers. Instances that keep apart are asked for one by one if the manager cannot keep them apart.
+    /// Starts a service, which returns to the hosts in the history. The first [`tick`](Self::tick) requests
+    /// containers. Anti-affine instances are requested one by one if the manager cannot keep them apart.
     pub fn start(
         components: Vec<ComponentSpec>,
         mut settings: ServiceSettings,
@@ -61,7 +62,7 @@ impl<C: ClusterClient> Service<C> {
         Self { saved_version: state.history_version(), state, client, thawed, answers: Vec::new(), moves: 0 }
     }
 
-    /// A service whose master was started again: its containers ran on and stay.
+    /// Restarts the master of a service; its containers ran on and stay.
     pub fn restart(
         components: Vec<ComponentSpec>,
         settings: ServiceSettings,
@@ -76,11 +77,11 @@ impl<C: ClusterClient> Service<C> {
         service
     }
 
-    /// Hears what the manager tells and does what is due. Says when it wants to be called again even if nothing
-    /// happens. A service that its manager [dismissed](ClusterClient::dismissal) stops.
+    /// Handles the manager's callbacks and due work. Returns the next time at which it must be called even
+    /// without callbacks. A service that its manager [dismissed](ClusterClient::dismissal) stops.
     pub fn tick(&mut self, now_ms: u64) -> Option<u64> {
         let callbacks = self.client.poll();
-        // Otherwise it would ask again for whatever it is told has ended.
+        // Otherwise it would request replacements for containers that ended with the dismissal.
         if self.client.dismissal().is_some() && !self.state.is_over() {
             self.stop(now_ms);
         }
@@ -92,17 +93,17 @@ impl<C: ClusterClient> Service<C> {
         self.state.next_deadline_ms()
     }
 
-    /// From now on there should be these components, with these numbers of instances. Says whether that is a change.
+    /// Replaces the components and their numbers of instances. Returns whether that is a change.
     pub fn flex(&mut self, components: Vec<ComponentSpec>, now_ms: u64) -> bool {
         let is_change = self.state.would_change(&components);
         self.handle(ServiceEvent::Flex(components), now_ms);
         is_change
     }
 
-    /// Ends one container; another one comes in its place.
+    /// Kills one container; the service replaces it.
     ///
     /// # Errors
-    /// When no such container of the service runs.
+    /// If the service has no such running container.
     pub fn kill_container(&mut self, container: ContainerRef, now_ms: u64) -> Result<(), NotRunning> {
         let held = self.state.instance_state(container).is_some_and(crate::InstanceState::is_held);
         if !held {
@@ -112,47 +113,47 @@ impl<C: ClusterClient> Service<C> {
         Ok(())
     }
 
-    /// Lets one container go elsewhere or start anew. What becomes of it is told by
-    /// [`take_answers`](Self::take_answers).
+    /// Submits a placement action on one container. [`take_answers`](Self::take_answers) reports its
+    /// progress.
     pub fn submit(&mut self, action: ContainerAction, now_ms: u64) {
         self.handle(ServiceEvent::Action(action), now_ms);
     }
 
-    /// Whether nothing has become of placement actions since they were asked for last.
+    /// Returns whether there is no progress of placement actions to take.
     pub(crate) fn has_no_answers(&self) -> bool {
         self.answers.is_empty()
     }
 
-    /// What has become of placement actions since the last call, in order.
+    /// Takes the progress of placement actions since the last call, in order.
     pub fn take_answers(&mut self) -> Vec<ActionProgress> {
         std::mem::take(&mut self.answers)
     }
 
-    /// Gives everything back and asks for nothing any more.
+    /// Stops the service: releases all containers and makes no more requests.
     pub fn stop(&mut self, now_ms: u64) {
         self.handle(ServiceEvent::Stop, now_ms);
     }
 
-    /// Tells the service something besides what its manager tells.
+    /// Handles an event that does not come from the manager.
     pub fn handle(&mut self, event: ServiceEvent, now_ms: u64) {
         let operations = self.state.handle(event, now_ms);
         self.perform(operations, now_ms);
     }
 
-    /// How the service stands, and why each of its requests waits.
+    /// Returns the status of the service, with the reason why each request waits.
     pub fn status(&self, now_ms: u64) -> ServiceStatus {
         self.state.status(now_ms, &|request| self.client.explain(request))
     }
 
-    /// What is worth saving, if anything has changed since it was last taken.
+    /// Returns the history to save if it changed since the last call.
     pub fn take_history(&mut self, now_ms: u64) -> Option<HistoryFile> {
         let version = self.state.history_version();
         let is_news = std::mem::replace(&mut self.saved_version, version) != version;
         is_news.then(|| self.state.image(now_ms))
     }
 
-    /// Has what is worth saving saved, if anything has changed and the saver has nothing else to do: what changes while
-    /// it saves is saved together afterwards. Never waits. Call it after each [`tick`](Self::tick).
+    /// Offers the history to the saver if it changed and the saver is idle. Changes during a save are saved
+    /// together afterwards. Never waits. Call it after each [`tick`](Self::tick).
     pub fn save_with(&mut self, saver: &HistorySaver, now_ms: u64) {
         if !saver.is_ready() {
             return;
@@ -162,38 +163,38 @@ impl<C: ClusterClient> Service<C> {
         }
     }
 
-    /// How often it has heard something of its manager or asked something of it. While this stays, nothing moves.
+    /// Counts callbacks and operations. While the count stays, nothing moves.
     #[must_use]
     pub fn moves(&self) -> u64 {
         self.moves
     }
 
-    /// What became of the history that it started from; `None` if there was none.
+    /// Returns the result of the thaw; `None` without a history.
     pub fn thawed(&self) -> Option<&ThawReport> {
         self.thawed.as_ref()
     }
 
-    /// Its decisions, to look at.
+    /// Returns the state of the decisions.
     pub fn state(&self) -> &ApplicationState {
         &self.state
     }
 
-    /// Its manager, to look at.
+    /// Returns the manager's client.
     pub fn client(&self) -> &C {
         &self.client
     }
 
-    /// Its manager, to be told something.
+    /// Returns the manager's client, for embedders that pass it reports.
     pub fn client_mut(&mut self) -> &mut C {
         &mut self.client
     }
 
-    /// Its manager, for a master that is started again.
+    /// Returns the manager's client, for a master that restarts.
     pub fn into_client(self) -> C {
         self.client
     }
 
-    /// Carries out operations, and those that follow from operations that came to nothing.
+    /// Carries out operations, and the operations that follow from failed ones.
     fn perform(&mut self, operations: Vec<Operation>, now_ms: u64) {
         let mut waiting = VecDeque::from(operations);
         while let Some(operation) = waiting.pop_front() {
@@ -204,8 +205,8 @@ impl<C: ClusterClient> Service<C> {
         }
     }
 
-    /// Carries out one operation; says what has to be told of it. What cannot be done in one step is put before what
-    /// waits.
+    /// Carries out one operation. Returns the event for a failure. A swap that the manager cannot do
+    /// becomes two operations at the head of the queue.
     fn carry_out(&mut self, operation: Operation, waiting: &mut VecDeque<Operation>) -> Option<ServiceEvent> {
         match operation {
             Operation::Swap { container, request } => {
@@ -229,7 +230,7 @@ impl<C: ClusterClient> Service<C> {
                 self.answers.push(ActionProgress { action, status, message });
                 None
             }
-            // A request that is over is what was wanted; a manager that is gone has no list to change.
+            // A request that is over needs no cancel; a manager that is gone has no blacklist.
             Operation::Cancel(request) => self.client.cancel(request).err().and(None),
             Operation::UpdateBlacklist { add, remove } => {
                 self.client.update_blacklist(&add, &remove).err().and(None)
@@ -238,7 +239,7 @@ impl<C: ClusterClient> Service<C> {
     }
 }
 
-/// The manager knows nothing of a container that the service has: its end was not heard.
+/// Reports the end of a container that the manager no longer knows: its end was missed.
 fn ended_unheard(container: ContainerRef, done: &Result<(), ClientError>) -> Option<ServiceEvent> {
     let is_unknown = matches!(done, Err(ClientError::UnknownContainer(_)));
     let exit = ContainerExit::of(ContainerExit::ABORTED);

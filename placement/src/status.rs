@@ -1,4 +1,4 @@
-//! How a service stands, as its `status` says.
+//! The status of a service.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,127 +7,127 @@ use crate::client::{ContainerRef, RequestId};
 use crate::component::{ComponentId, PlacementPolicy};
 use crate::history::InstanceState;
 
-/// How a service stands at one moment. The keys of its JSON are documented in `placement/README.md`.
+/// The status of a service at one moment. `placement/README.md` documents the keys of its JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServiceStatus {
-    /// The time it is of.
+    /// The time of the status.
     pub now_ms: u64,
-    /// Of each component, in the order of their numbers.
+    /// The components in the order of ids.
     pub components: Vec<ComponentStatus>,
-    /// Requests that wait, oldest first, each with why, and after them instances that nobody can be asked for.
+    /// Outstanding requests with their causes, oldest first; then instances without an acceptable host.
     pub outstanding: Vec<OutstandingStatus>,
-    /// Why the service gives up, if it does.
+    /// Why the service gives up; `None` if it does not.
     pub failure: Option<Failure>,
-    /// Containers that ran on when the service's master was started again; `None` if it was not.
+    /// Containers that ran on when the master was restarted; `None` if it was not.
     pub containers_at_restart: Option<u32>,
 }
 
-/// How a component stands.
+/// The status of a component.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ComponentStatus {
     /// Its name.
     pub name: String,
     /// Its group.
     pub group: String,
-    /// Its number.
+    /// Its id.
     pub id: ComponentId,
-    /// Where its instances should be.
+    /// Its placement policy.
     pub policy: PlacementPolicy,
-    /// How many there should be.
+    /// The desired number of instances.
     pub desired: u32,
-    /// How many containers it has, also those that are being released.
+    /// The number of its containers, including releasing ones.
     pub actual: u32,
-    /// Of these, how many are starting.
+    /// Those that are starting.
     pub starting: u32,
-    /// How many run.
+    /// Those that run.
     pub live: u32,
-    /// Containers besides that wait to replace one of these.
+    /// Reserved containers besides, which wait to replace one of these.
     pub reserved: u32,
-    /// How many are being released.
+    /// Those that are being released.
     pub releasing: u32,
-    /// Containers that are asked for.
+    /// Outstanding requests.
     pub requested: u32,
-    /// Instances that will be asked for when those before them are placed (anti-affinity, one by one).
+    /// Instances to request once earlier ones are placed (anti-affinity, one by one).
     pub pending_anti_affine: u32,
-    /// Whether it failed too often, and the service goes on without it.
+    /// Whether it failed too often, while the service runs on without it.
     pub is_given_up: bool,
-    /// What has happened to it so far.
+    /// Its event counters.
     pub counters: ComponentCounters,
 }
 
-/// What has happened to a component since its service was started. None of these ever falls, except
-/// `failed_recently`.
+/// Event counters of a component since its service started. Only `failed_recently` ever falls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ComponentCounters {
     /// Requests made.
     pub requested: u64,
-    /// Times that a request was made wider, to a rack or to the cluster.
+    /// Times that a request was widened, to a rack or to the cluster.
     pub widened: u64,
     /// Instances that started.
     pub started: u64,
-    /// Instances that failed, did not start, used more than they asked for, lost their host's disks, or were ended by
-    /// hand.
+    /// Instances that failed, did not start, exceeded their resources, lost their host's disks, or were
+    /// killed by an operator.
     pub failed: u64,
-    /// Of these, those since the failure window began that may end the service.
+    /// Those in the present failure window, which may end the service.
     pub failed_recently: u32,
-    /// Instances that failed while they started or soon after.
+    /// Instances that failed during or soon after their start.
     pub start_failed: u64,
-    /// Instances whose host's disks failed (exit status −101). Those lost with their node (−100) are `completed`.
+    /// Instances whose host's disks failed (exit status −101). Instances lost with their node (−100) are
+    /// `completed`.
     pub node_failed: u64,
-    /// Instances taken back for somebody more deserving.
+    /// Preempted instances.
     pub preempted: u64,
-    /// Instances that used more than they asked for.
+    /// Instances that exceeded their resources.
     pub limits_exceeded: u64,
-    /// Instances that ended without a failure: given back, ended by themselves with exit status 0, or taken away with
-    /// their node or by the manager (−100, −105 to −107).
+    /// Instances that ended without a failure: released, ended by themselves with exit status 0, lost with
+    /// their node or ended by the manager (−100, −105 to −107).
     pub completed: u64,
-    /// Containers given back as they came, because nobody wanted them any more.
+    /// Containers released on arrival, because the component did not need them any more.
     pub surplus: u64,
-    /// Containers taken though no request was known for them.
+    /// Containers kept although no request matched them.
     pub unrequested: u64,
-    /// Times that one that stood by made way for it.
+    /// Failovers to a standby's place.
     pub took_over: u64,
 }
 
 /// A container of a component.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContainerStatus {
-    /// Its number.
+    /// Its id.
     pub container: ContainerRef,
     /// Its component's name.
     pub component: String,
-    /// Where it is.
+    /// Its host.
     pub host: String,
-    /// What it does.
+    /// Its state.
     pub state: InstanceState,
-    /// How it answered its request.
+    /// How it matched its request.
     pub outcome: AllocationOutcome,
-    /// Which version of the component runs in it; empty if nobody cares.
+    /// The version that it runs; empty if versions do not matter.
     pub version: String,
-    /// When it came.
+    /// When it was allocated.
     pub came_ms: u64,
-    /// When what runs in it was started, if it was.
+    /// When its process started; `None` if it has not.
     pub started_ms: Option<u64>,
 }
 
-/// A request that waits, or instances that wait for a host to ask for.
+/// An outstanding request, or instances that wait for an acceptable host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutstandingStatus {
-    /// Its number; `None` if nothing is asked for, because no host is left that could be (anti-affinity, one by one).
+    /// Its id; `None` if there is no request because no host is acceptable (anti-affinity, one by one).
     pub request: Option<RequestId>,
-    /// The component it is for.
+    /// Its component.
     pub component: String,
     /// The hosts it names.
     pub hosts: Vec<String>,
-    /// When it was first made; widening it does not make it younger.
+    /// When it was first made; widening does not reset it.
     pub since_ms: u64,
-    /// When it is widened next, if it will be.
+    /// When it is widened next; `None` if never.
     pub widens_at_ms: Option<u64>,
-    /// Which of Slider's causes keeps it waiting.
+    /// The cause of the wait.
     pub cause: OutstandingCause,
-    /// The same in a sentence, with the figures.
+    /// The explanation in a sentence, with figures.
     pub explanation: String,
-    /// What would help.
+    /// A remedy.
     pub remedy: String,
 }
 
@@ -136,40 +136,42 @@ pub struct OutstandingStatus {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum OutstandingCause {
-    /// More containers are asked for than the nodes that may take them could ever hold.
+    /// More containers are requested than the acceptable nodes could ever hold.
     ClusterTooSmall,
-    /// There is not enough room beside everything else that runs.
+    /// There is not enough room beside other containers.
     NoRoom,
-    /// There is room, but the queue is at a limit or behind others.
+    /// There is room, but the queue is at a limit or behind other queues.
     Queue,
-    /// The only host that will do is not there or takes nothing.
+    /// The only acceptable host is down or accepts no containers.
     StrictHostDown,
-    /// Too few hosts are left that run no instance of the component, or those have no room.
+    /// Too few hosts are left without an instance of the component, or those have no room.
     AntiAffinity,
     /// No node is large enough.
     TooLarge,
-    /// The cluster manager did not take the request, or withdrew it; it is made again.
+    /// The cluster manager refused or withdrew the request; it is reissued.
     NotTaken,
     /// No node has the label.
     NoSuchLabel,
-    /// The host asked for has no room, or has not registered yet; other hosts are asked when the request is widened.
+    /// The requested host has no room, or has not registered yet; other hosts follow when the request is
+    /// widened.
     WaitsForHost,
-    /// The service itself keeps away from the hosts that would do: too much failed there, or they are kept free.
+    /// The service avoids every suitable host: too much failed there, or it is excluded.
     Shunned,
-    /// Its last instances ended soon after they started; the next one starts after a pause.
+    /// The last instances ended soon after their start; the next one starts after a pause.
     BackOff,
-    /// Nothing is in its way: it is about to be served.
+    /// Nothing blocks it: it is about to be served.
     AboutToBeServed,
 }
 
 /// Why a service gives up.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
-    /// Slider's number: [`DeploymentFailed`](crate::instance::ExitCode::DeploymentFailed) after too many failures,
-    /// [`ExceptionThrown`](crate::instance::ExitCode::ExceptionThrown) if it was unhealthy for too long.
+    /// Slider's exit code: [`DeploymentFailed`](crate::instance::ExitCode::DeploymentFailed) after too many
+    /// failures, [`ExceptionThrown`](crate::instance::ExitCode::ExceptionThrown) if it was unhealthy for
+    /// too long.
     pub exit_code: i32,
-    /// Which component brought it about.
+    /// The component that caused it.
     pub component: String,
-    /// What happened, with the figures.
+    /// A description with figures.
     pub message: String,
 }

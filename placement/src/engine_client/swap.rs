@@ -1,4 +1,4 @@
-//! Swaps that wait for the end of a container, and those that the engine has not answered yet.
+//! Swaps that wait for the end of a container, and swaps that the engine has not answered.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use apportion::{AskId, CommitOutcome, ContainerId, NodeId, ResourceAllocationCom
 
 use crate::client::{ContainerRef, ContainerRequest, RequestId};
 
-/// The container ends and the ask is served on the node, in one commit.
+/// Creates a commit request that ends the container and serves the ask on the node, in one commit.
 pub(super) fn commit_request(
     container: ContainerId,
     ask: AskId,
@@ -16,8 +16,8 @@ pub(super) fn commit_request(
     ResourceAllocationCommitRequest { release: [container].into_iter().collect(), ..allocate }
 }
 
-/// Requests by the container that is being stopped for them; commit requests handed in, and the containers that they
-/// end.
+/// Swaps in progress: `waiting` has requests by the container that is being stopped for them, `begun` has
+/// the unanswered commit requests with the containers that they end.
 #[derive(Debug, Default)]
 pub(super) struct Swaps {
     waiting: BTreeMap<ContainerRef, ContainerRequest>,
@@ -33,23 +33,23 @@ impl Swaps {
         self.waiting.insert(container, request);
     }
 
-    /// The request that the container makes way for.
+    /// Takes the request that the container makes way for.
     pub(super) fn take_instead_of(&mut self, container: ContainerRef) -> Option<ContainerRequest> {
         self.waiting.remove(&container)
     }
 
-    /// The container for which the request waits.
+    /// Returns the container that the request waits for.
     pub(super) fn awaited(&self, request: RequestId) -> Option<ContainerRef> {
         let mut waiting = self.waiting.iter();
         waiting.find(|(_, waits)| waits.id == request).map(|(container, _)| *container)
     }
 
-    /// Takes the request back. Whether it waited.
+    /// Takes a waiting request back. Returns whether it waited.
     pub(super) fn take_waiting(&mut self, request: RequestId) -> bool {
         self.awaited(request).is_some_and(|container| self.waiting.remove(&container).is_some())
     }
 
-    /// Takes out what was answered. Says which containers were not ended.
+    /// Removes answered commit requests. Returns the containers of rejected ones, which have not ended.
     pub(super) fn take_refused(&mut self) -> Vec<ContainerRef> {
         let mut refused = Vec::new();
         self.begun.retain(|(container, ticket)| {
