@@ -10,7 +10,7 @@ use crate::compare::{ResultFile, Verdict, compare};
 use crate::output::{OutputFile, check_distinct};
 use crate::report::{CompareJson, to_compare_html, to_compare_text, to_json_text};
 
-/// Two results.
+/// Two results and the options of their comparison.
 #[derive(Clone, Debug, Args)]
 #[command(
     after_help = "A result is what replay, demo or sweep write with --json. Points of sweeps are matched by what varies \
@@ -27,7 +27,7 @@ pub(super) struct CompareArgs {
     /// The second result.
     #[arg(value_name = "B.json")]
     second: PathBuf,
-    /// Differences up to so many percent do not count; 0 if there are several runs of a point, 5 if there is one.
+    /// Differences up to this many percent do not count; default 0 with several runs of a point, 5 with one.
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     tolerance: Option<f64>,
     /// Show all figures, not only those that differ.
@@ -70,7 +70,7 @@ pub(super) fn run(args: &CompareArgs) -> Result<(), Failure> {
     if comparison.count(Verdict::Differs) > 0 { Err(Failure::difference()) } else { Ok(()) }
 }
 
-/// A percentage as a part.
+/// Parses a percentage as a part.
 fn percent(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(percent / 100.0),

@@ -13,22 +13,22 @@ use crate::interrupt::{self, Interruptible};
 use crate::output::{OutputFile, check_distinct};
 use crate::report::{ControlReport, to_control_html, to_control_text};
 
-/// A job whose containers are moved and restarted, on a cluster that other jobs keep 60 % busy: how many are down meanwhile?
+/// Moves and restarts the containers of a job on a cluster that other jobs keep 60 % busy: how many are down meanwhile?
 #[derive(Clone, Debug, Args)]
 pub(super) struct ControlArgs {
-    /// Seed of everything that is drawn.
+    /// Seed of all random values.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// How many nodes, of 16 slots each; a tenth of them is drained.
+    /// Number of nodes, of 16 slots each; a tenth of them is drained.
     #[arg(long, default_value_t = ControlShape::default().nodes, value_parser = clap::value_parser!(u32).range(20..=10_000))]
     nodes: u32,
-    /// How many processors the job has, of 1 slot each, and of 2 when they were restarted; at most two a node on average.
+    /// Number of processors of the job, of 1 slot each, and of 2 once restarted; at most two per node on average.
     #[arg(long, default_value_t = ControlShape::default().processors, value_parser = clap::value_parser!(u32).range(20..=20_000))]
     processors: u32,
-    /// Where faults are injected, so many of a hundred starts and of a hundred stops fail.
+    /// Where faults are injected, the percentage of starts and of stops that fail.
     #[arg(long, default_value_t = ControlShape::default().fault_percent, value_parser = clap::value_parser!(u32).range(0..=50))]
     fault_percent: u32,
-    /// Where faults are injected, so many nodes are lost.
+    /// Where faults are injected, the number of lost nodes.
     #[arg(long, default_value_t = ControlShape::default().lost_nodes, value_parser = clap::value_parser!(u32).range(0..=10))]
     lost_nodes: u32,
     /// Write the figures as JSON to this file; `-` prints them instead of the lines of text.
@@ -70,7 +70,7 @@ pub(super) fn run(args: &ControlArgs) -> Result<(), Failure> {
     }
 }
 
-/// Each experiment without faults, and then with them. A signal stops them where they are.
+/// Runs each experiment without faults, and then with faults. A signal stops the experiments where they are.
 fn simulate(shape: &ControlShape, seed: u64) -> Result<[Vec<ExperimentRecord>; 2], Failure> {
     let runs: Vec<(Experiment, bool)> =
         [false, true].into_iter().flat_map(|faults| Experiment::ALL.map(|one| (one, faults))).collect();

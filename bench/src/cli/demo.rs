@@ -16,10 +16,10 @@ pub(super) struct DemoArgs {
     /// Nodes of 32 vcores and 128 GiB.
     #[arg(long, default_value_t = 2_000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     nodes: u32,
-    /// How long jobs arrive, in seconds of virtual time.
+    /// How long jobs keep arriving, in seconds of virtual time.
     #[arg(long, default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     seconds: u64,
-    /// How many threads propose; 0 runs everything in one thread.
+    /// Number of proposer threads; 0 runs everything on one thread.
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(0..=64))]
     proposers: u32,
     /// Seed of the workload.

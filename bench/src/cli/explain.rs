@@ -26,11 +26,11 @@ run.log --ask ask-12 --at 5000\n  apportion-bench explain run.log --ask openb-po
 pub(super) struct ExplainArgs {
     /// The log.
     file: PathBuf,
-    /// Which ask, or the asks of which job; without it, the asks that have been pending longest, one of each size and
-    /// queue.
+    /// The ask, or the job whose asks to explain; without it, the asks that have been pending longest, one of each size
+    /// and queue.
     #[arg(long, value_name = "ID|NAME")]
     ask: Option<String>,
-    /// As things stood after this change (the first is number 1), or at this virtual time: 120s, 2.5min, 3h.
+    /// Explain the state after this change (the first is number 1), or at this virtual time: 120s, 2.5min, 3h.
     #[arg(long, value_name = "SEQ|TIME")]
     at: Option<Moment>,
     /// Print JSON.
@@ -55,7 +55,7 @@ pub(super) fn run(args: &ExplainArgs) -> Result<(), Failure> {
     writeln!(std::io::stdout(), "{text}").map_err(Failure::output)
 }
 
-/// One ask by its identifier, or all that a job asked for.
+/// Explains one ask by its identifier, or all asks of a job.
 fn explain_named(view: &View<'_>, name: &str, jobs: &Jobs, is_json: bool) -> Result<String, String> {
     let of_job = jobs.asks_of(name);
     match (name.parse::<AskId>(), of_job) {
@@ -80,7 +80,7 @@ fn explain_one(view: &View<'_>, ask: AskId, is_json: bool) -> Result<String, Str
     Ok(explanation.to_string())
 }
 
-/// What is pending comes first.
+/// Explains the asks of a job, pending asks first.
 fn explain_job(view: &View<'_>, name: &str, asks: &[AskId], is_json: bool) -> Result<String, String> {
     let mut explained: Vec<Explanation> = asks.iter().map(|ask| view.explain(*ask)).collect();
     explained.sort_by_key(|one| Reverse(one.pending().is_some()));

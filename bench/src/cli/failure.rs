@@ -1,4 +1,4 @@
-//! How the program ends when it does not end well.
+//! How the program ends when it does not succeed.
 
 use std::fmt;
 use std::io;
@@ -13,7 +13,7 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// Something about the input is wrong.
+    /// The input is wrong.
     pub(super) fn input(error: impl fmt::Display) -> Self {
         Self { code: 2, message: error.to_string() }
     }
@@ -23,7 +23,7 @@ impl Failure {
         Self { code: 1, message: error.to_string() }
     }
 
-    /// What was compared differs, as the output says.
+    /// The compared results differ; the output says how.
     pub(super) fn difference() -> Self {
         Self { code: 1, message: String::new() }
     }
@@ -39,7 +39,7 @@ impl Failure {
         Self::interrupted(format!("interrupted before {before}; no report was written"))
     }
 
-    /// How a run ends whose reports were written.
+    /// The result of a run whose reports were written.
     pub(super) fn of_interruption(interruption: Option<Interruption>) -> Result<(), Self> {
         match interruption {
             Some(interruption) => {
@@ -52,7 +52,7 @@ impl Failure {
         }
     }
 
-    /// What was to be printed could not be. Whoever reads it may have seen enough.
+    /// Output could not be printed. The reader may have closed the pipe.
     pub(super) fn output(error: io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {
             return Self { code: 0, message: String::new() };
@@ -60,7 +60,7 @@ impl Failure {
         Self::run(error)
     }
 
-    /// Whether there is nothing to be told.
+    /// Whether there is no message.
     #[must_use]
     pub fn is_silent(&self) -> bool {
         self.message.is_empty()

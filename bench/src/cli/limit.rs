@@ -13,23 +13,23 @@ use crate::output::OutputFile;
 use crate::report::{count_text, interrupted_line};
 use crate::yardstick::{Rate, Yardstick};
 
-/// The yardstick.
+/// The options of the yardstick.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "Example: the rate of this machine\n  apportion-bench limit --seconds 5")]
 pub(super) struct LimitArgs {
-    /// How many nodes.
+    /// Number of nodes.
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     nodes: u32,
-    /// How many leaf queues, below four levels of others.
+    /// Number of leaf queues, below four levels of other queues.
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     leaves: u32,
-    /// How long one of the slices takes, of which the median counts.
+    /// Duration of a slice; the median of the slices counts.
     #[arg(long, value_name = "S", default_value_t = 1.0, value_parser = seconds)]
     seconds: f64,
-    /// How many slices.
+    /// Number of slices.
     #[arg(long, value_name = "K", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     repeat: u32,
-    /// Seed of everything that is drawn.
+    /// Seed of all random values.
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Write the figures as JSON to this file; `-` prints them instead of the line of text.
@@ -49,7 +49,7 @@ struct LimitReport {
     interrupted_at_s: Option<Interruption>,
 }
 
-/// A time above zero, and not so long that it must be a slip.
+/// Parses a time above zero and below an implausible length.
 pub(super) fn seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(seconds) if seconds > 0.0 && seconds <= 86_400.0 => Ok(seconds),
@@ -88,7 +88,7 @@ pub(super) fn run(args: &LimitArgs) -> Result<(), Failure> {
     Failure::of_interruption(interruption)
 }
 
-/// The slices that count, one at least. A slice that a signal cut short counts if it is the first.
+/// The slices that count, at least one. A slice that a signal cut short counts only if it is the first.
 fn slices(yardstick: &mut Yardstick, slice: Duration, repeat: u32) -> (Vec<Rate>, Option<Interruption>) {
     let interruptible = Interruptible::begin();
     let begun = Instant::now();

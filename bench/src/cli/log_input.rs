@@ -14,14 +14,14 @@ use apportion::{ApplicationId, AskId, Change};
 
 use super::Failure;
 
-/// A position in a log: after a change, or after everything that happened up to a virtual time.
+/// A position in a log: after a change, or after all changes up to a virtual time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Moment {
     Change(u64),
     Time(u64),
 }
 
-/// Milliseconds of each unit that a virtual time may have.
+/// Milliseconds of each unit of virtual time.
 const UNITS: [(&str, f64); 7] =
     [("ms", 1.0), ("s", 1e3), ("min", 6e4), ("h", 3.6e6), ("d", 8.64e7), ("day", 8.64e7), ("days", 8.64e7)];
 
@@ -45,7 +45,7 @@ impl FromStr for Moment {
 }
 
 impl Moment {
-    /// Whether a log was read far enough once this change comes next.
+    /// Whether reading ends before this next change.
     pub(super) fn is_before(self, seq: u64, next: &Change) -> bool {
         match (self, next) {
             (Self::Change(last), _) => seq > last,
@@ -55,7 +55,7 @@ impl Moment {
     }
 }
 
-/// A log that is read.
+/// A log being read.
 pub(super) struct LogInput<'p> {
     path: &'p Path,
     /// The option that ends reading before a damaged place.
@@ -81,7 +81,7 @@ impl<'p> LogInput<'p> {
         self.reader.next_change().map_err(|error| self.wrong(&error))
     }
 
-    /// Names the log, and the position up to which a damaged one can be read.
+    /// An error that names the log, and the position up to which a damaged log can be read.
     pub(super) fn wrong(&self, error: &LogError) -> Failure {
         let hint = match error {
             LogError::Torn { last, .. } | LogError::Damaged { last, .. } if *last > 0 => {
@@ -92,7 +92,7 @@ impl<'p> LogInput<'p> {
         Failure::input(format!("{}: {error}{hint}", self.path.display()))
     }
 
-    /// Replays the log up to `at`, or all of it, and shows every change after the first to `see`.
+    /// Replays the log up to `at`, or all of it, and calls `see` with every change after the first.
     pub(super) fn replay_until(
         &mut self,
         at: Option<Moment>,
@@ -124,12 +124,12 @@ impl<'p> LogInput<'p> {
     }
 }
 
-/// A moment of virtual time, exactly.
+/// Formats a moment of virtual time exactly.
 pub(super) fn time_text(ms: u64) -> String {
     format!("{}.{:03} s", ms / 1_000, ms % 1_000)
 }
 
-/// Jobs of a log, and what they asked for.
+/// The jobs of a log, and their asks.
 #[derive(Debug, Default)]
 pub(super) struct Jobs {
     by_name: BTreeMap<String, Vec<ApplicationId>>,
@@ -150,7 +150,7 @@ impl Jobs {
         }
     }
 
-    /// What the job or jobs with this name, or this identifier, asked for.
+    /// The asks of the job or jobs with this name or identifier.
     pub(super) fn asks_of(&self, name: &str) -> Option<Vec<AskId>> {
         let mut applications = self.by_name.get(name).cloned().unwrap_or_default();
         if let (true, Ok(id)) = (applications.is_empty() && name.starts_with("app-"), name.parse()) {
@@ -160,7 +160,7 @@ impl Jobs {
         (!applications.is_empty()).then(|| asks.copied().collect())
     }
 
-    /// Why there is no job of this name.
+    /// The message that no job has this name.
     pub(super) fn unknown(&self, name: &str) -> String {
         let nearest = nearest(name, self.by_name.keys().map(String::as_str));
         let hint = nearest.map_or_else(String::new, |name| format!("; did you mean `{name}`?"));

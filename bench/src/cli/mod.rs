@@ -33,7 +33,7 @@ pub use failure::Failure;
 
 use crate::output::check_distinct;
 
-/// Replays cluster traces through the Apportion engine on virtual time, and shows what came of it.
+/// Replays cluster traces through the Apportion engine on virtual time, and reports the results.
 ///
 /// Without a command it runs `demo`.
 #[derive(Debug, Parser)]
@@ -50,14 +50,14 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Runs a built-in synthetic cluster and workload: a few seconds, a table, and a report with plots, which goes
+    /// Runs a built-in synthetic cluster and workload: a few seconds, a table, and a report with plots, written
     /// to `report.html` unless `--report` names another file.
     Demo(demo::DemoArgs),
     /// Replays a trace.
     Replay(Box<replay::ReplayArgs>),
-    /// Simulates a trace or the demo many times, one run beside the other: policies, sizes, loads and seeds compared.
+    /// Simulates a trace or the demo many times in parallel, to compare policies, sizes, loads and seeds.
     Sweep(Box<sweep::SweepArgs>),
-    /// Says what differs between two results of `replay`, `demo` or `sweep` beyond noise.
+    /// Reports the differences beyond noise between two results of `replay`, `demo` or `sweep`.
     Compare(compare::CompareArgs),
     /// Measures how fast plain arrays on one thread make the same decisions: the yardstick for the engine's rates.
     Limit(limit::LimitArgs),
@@ -69,19 +69,19 @@ enum Command {
     /// Measures on virtual time how long large containers wait in a full cluster, with and without reservations.
     #[command(mut_args(steady::explained_starvation))]
     Starvation(steady::SteadyArgs),
-    /// Simulates a year of a service that is stopped and started, crashes and loses hosts: with its history, without,
-    /// and in strict mode.
+    /// Simulates a year of a service that is stopped and started, crashes and loses hosts: with its history, without
+    /// it, and in strict mode.
     Services(services::ServicesArgs),
-    /// Simulates drains, a rolling restart and the relief of hot hosts: how many containers are down meanwhile, without and
-    /// with faults.
+    /// Simulates drains, a rolling restart and the relief of hot hosts, without and with faults: how many containers
+    /// are down meanwhile?
     Control(control::ControlArgs),
-    /// Runs scenarios: files that say what happens to a cluster and what is expected of it.
+    /// Runs scenarios: files that describe events in a cluster and the expected outcome.
     Scenario(scenario::ScenarioArgs),
     /// Replays a log written with `--log`, checks every change again, and prints the state's digest.
     Verify(verify::VerifyArgs),
-    /// Says why an ask of a log written with `--log` was pending at some change, or what became of it.
+    /// Explains why an ask of a log written with `--log` was pending at some change, or how it ended.
     Explain(explain::ExplainArgs),
-    /// Lists the changes of a log written with `--log`, and what they led to: all, or those about a job, a node, a queue.
+    /// Lists the changes of a log written with `--log`, with their events: all, or those about a job, a node, a queue.
     Log(log::LogArgs),
     /// Checks and converts configurations: native TOML, YARN's and YuniKorn's.
     Config(config::ConfigArgs),
@@ -92,7 +92,7 @@ enum Command {
     },
 }
 
-/// Where results go.
+/// The output files.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct OutputArgs {
     /// Write the figures as JSON to this file; `-` prints them instead of the table.
@@ -104,24 +104,24 @@ pub(crate) struct OutputArgs {
     /// Write the engine's log, for `verify`, `explain` and `log`.
     #[arg(long, value_name = "FILE")]
     log: Option<std::path::PathBuf>,
-    /// Write a row for each job as CSV: when it was submitted, started and finished, its slowdown, how long it waited;
-    /// `-` prints them instead of the table.
+    /// Write a row for each job as CSV: times of submission, start and end, slowdown, waiting time; `-` prints the rows
+    /// instead of the table.
     #[arg(long, value_name = "FILE|-")]
     jobs_csv: Option<std::path::PathBuf>,
-    /// Write a row for each container placed as CSV: whose it is, its node, when it was asked for, started and ended; `-`
-    /// prints them instead of the table.
+    /// Write a row for each container placed as CSV: owner, node, times of ask, start and end; `-` prints the rows
+    /// instead of the table.
     #[arg(long, value_name = "FILE|-")]
     containers_csv: Option<std::path::PathBuf>,
 }
 
 impl OutputArgs {
-    /// Whether figures go to standard output, where the table would go otherwise.
+    /// Whether figures go to standard output in place of the table.
     fn replaces_table(&self) -> bool {
         let all = [&self.json, &self.jobs_csv, &self.containers_csv];
         all.into_iter().any(|path| path.as_deref() == Some(Path::new("-")))
     }
 
-    /// Makes sure that no output overwrites an input or another output.
+    /// Checks that no output overwrites an input or another output.
     fn check_distinct(&self, inputs: &[(&str, &Path)]) -> Result<(), Failure> {
         let all = [
             ("--json", &self.json),
@@ -136,13 +136,13 @@ impl OutputArgs {
     }
 }
 
-/// Writes a note to standard error; a closed standard error is no failure.
+/// Writes a note to standard error; a closed standard error is not a failure.
 pub fn note(text: &str) {
     drop(writeln!(io::stderr(), "{text}"));
 }
 
 impl Cli {
-    /// Reads the command line. Help that was asked for is printed, and ends the program if that goes well.
+    /// Reads the command line. Requested help is printed and ends the program if printing succeeds.
     ///
     /// # Errors
     /// When help cannot be printed.
@@ -159,10 +159,10 @@ impl Cli {
         std::process::exit(0)
     }
 
-    /// Does what the command line says.
+    /// Runs the command of the command line.
     ///
     /// # Errors
-    /// With the exit code and the message to end with.
+    /// The exit code and the message to end with.
     pub fn run(self) -> Result<(), Failure> {
         match self.command.unwrap_or_else(|| Command::Demo(demo::DemoArgs::default())) {
             Command::Demo(args) => demo::run(&args),

@@ -1,4 +1,4 @@
-//! A progress bar for people who watch.
+//! Progress bars on a terminal.
 
 use std::io::IsTerminal;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use crate::report::duration_text;
 use crate::sim::Progress;
 
-/// Follows a simulation on standard error, if that is a terminal.
+/// Shows the progress of a simulation on standard error, if that is a terminal.
 pub(super) struct Bar(ProgressBar);
 
 impl Bar {
@@ -39,7 +39,7 @@ impl Drop for Bar {
     }
 }
 
-/// A bar of a thousand parts under a name, on standard error, if that is a terminal.
+/// A named bar of a thousand parts on standard error, if that is a terminal.
 pub(super) fn parts_bar(name: &'static str) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(1_000), ProgressDrawTarget::stderr());
     if let Ok(style) = ProgressStyle::with_template("{bar:40} {percent} % {msg} {elapsed}") {

@@ -10,14 +10,15 @@ use super::{Failure, note};
 use crate::sim::queues_for;
 use crate::workload::Workload;
 
-/// One leaf for each queue that jobs name, equal shares. Containers may have nothing, since a trace may have such tasks.
+/// One leaf for each queue that jobs name, with equal shares. Containers may be empty, since a trace may have such
+/// tasks.
 pub(super) fn config_with_equal_shares(workload: &Workload) -> EngineConfig {
     let mut config = EngineConfig::new(workload.resources.clone(), queues_for(workload));
     config.allocation.allow_empty = true;
     config
 }
 
-/// Reads a configuration of any format. What it says in vain is listed on standard error.
+/// Reads a configuration of any format. Keys without effect are listed on standard error.
 pub(super) fn read_queues(path: &Path, types: &ResourceTypes) -> Result<EngineConfig, Failure> {
     let (format, imported) = read_file(path, types)?;
     if format == Format::Native && imported.config.resources != *types {

@@ -22,14 +22,14 @@ pub(super) struct ReplayArgs {
     /// `serial`: one thread, the same log for the same input. `parallel`: a committer and proposers.
     #[arg(long, value_enum, default_value_t = ModeArg::Serial)]
     mode: ModeArg,
-    /// How many threads propose; parallel mode only [default: 2].
+    /// Number of proposer threads; parallel mode only [default: 2].
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=64))]
     proposers: Option<u32>,
-    /// Divides submission times, so that more runs at once. Durations stay: containers that ran for weeks still do, and the
-    /// run ends with a long tail. See --compress-durations.
+    /// Divides submission times, so that more jobs run at once. Durations stay: containers that ran for weeks still do,
+    /// and the run ends with a long tail. See --compress-durations.
     #[arg(long, value_name = "X", default_value_t = 1.0, value_parser = compression)]
     compress: f64,
-    /// Divides how long containers run. With the same factor as --compress the whole trace runs faster.
+    /// Divides container durations. With the same factor as --compress the whole trace runs faster.
     #[arg(long, value_name = "X", default_value_t = 1.0, value_parser = compression)]
     compress_durations: f64,
     #[command(flatten)]
@@ -42,11 +42,11 @@ pub(super) enum ModeArg {
     Parallel,
 }
 
-/// In parallel mode, unless the command line says something else.
+/// The default in parallel mode.
 const PROPOSERS: u32 = 2;
 
 impl ModeArg {
-    /// The mode with so many proposers, which serial mode does not have.
+    /// The mode with this number of proposers, which serial mode refuses.
     pub(super) fn with(self, proposers: Option<u32>) -> Result<Mode, Failure> {
         match (self, proposers) {
             (Self::Serial, Some(proposers)) => Err(Failure::input(format!(

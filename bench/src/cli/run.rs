@@ -1,4 +1,4 @@
-//! Running a workload and handing out what came of it.
+//! Running a workload and writing its results.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -17,10 +17,10 @@ use crate::report::{
 use crate::sim::{RunRecord, SimError, SimOptions, simulate};
 use crate::workload::Workload;
 
-/// What `demo` and `replay` have in common.
+/// The common parts of `demo` and `replay`.
 pub(super) struct Job<'a> {
     pub(super) name: String,
-    /// What the workload was read from.
+    /// The name of the workload's source.
     pub(super) source: String,
     pub(super) workload: &'a Workload,
     pub(super) config: EngineConfig,
@@ -31,7 +31,7 @@ pub(super) struct Job<'a> {
     pub(super) seed: u64,
 }
 
-/// Where results go, opened before anything runs.
+/// The output files, opened before anything runs.
 struct Outputs {
     json: Option<OutputFile>,
     report: Option<OutputFile>,
@@ -39,7 +39,7 @@ struct Outputs {
     containers: Option<OutputFile>,
 }
 
-/// Simulates, writes what is asked for, and says whether all is well.
+/// Simulates, writes the requested outputs, and returns whether the run is sound.
 pub(super) fn run(job: Job<'_>, output: &OutputArgs) -> Result<(), Failure> {
     let parameters = RunParameters {
         format: job.name,
@@ -118,7 +118,7 @@ fn hand_out(
         .unwrap_or(Ok(()))
 }
 
-/// The error of the file below, whose kind says whether a reader has seen enough.
+/// The underlying file error, whose kind says whether the reader has closed the pipe.
 fn io_error(error: csv::Error) -> io::Error {
     match error.into_kind() {
         csv::ErrorKind::Io(error) => error,
@@ -137,7 +137,7 @@ pub(super) fn judge(record: &RunRecord) -> Result<(), Failure> {
     }
 }
 
-/// What the run of a workload from `source` failed of.
+/// The failure of a run of a workload from `source`.
 pub(super) fn to_failure(source: &str, error: SimError) -> Failure {
     match error {
         SimError::Cluster(_) | SimError::Submit { .. } => Failure::input(format!("{source}: {error}")),

@@ -14,7 +14,7 @@ use crate::scenario::{
     BadScenario, RunSetting, Scenario, ScenarioRun, find_files, read_file, run as run_scenario,
 };
 
-/// Files that say what happens to a cluster and what is expected of it.
+/// Runs files that describe events in a cluster and the expected outcome.
 #[derive(Clone, Debug, Args)]
 #[command(
     after_help = "Folders are searched for .yaml files; those called `todo` are passed over unless they are named \
@@ -25,10 +25,10 @@ pub(super) struct ScenarioArgs {
     /// Files, and folders of files.
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Only those whose path or description contains this.
+    /// Only files whose path or description contains this.
     #[arg(long, value_name = "TEXT")]
     filter: Option<String>,
-    /// Say what there is, and run nothing.
+    /// List the scenarios, and run nothing.
     #[arg(long)]
     list: bool,
     /// Write the results as JSON to this file; `-` prints them instead of the text.
@@ -36,12 +36,12 @@ pub(super) struct ScenarioArgs {
     json: Option<PathBuf>,
 }
 
-/// What became of one file.
+/// The result of one file.
 #[derive(Serialize)]
 struct FileResult {
     file: String,
     about: Option<String>,
-    /// What is wrong with the file.
+    /// The error in the file, if it is malformed.
     bad: Option<String>,
     runs: Vec<RunResult>,
 }
@@ -49,7 +49,7 @@ struct FileResult {
 #[derive(Serialize)]
 struct RunResult {
     mode: String,
-    /// `strict` or `yarn_compatible`; none if the scenario does not say.
+    /// `strict` or `yarn_compatible`; `None` if the scenario names none.
     semantics: Option<&'static str>,
     passed: bool,
     steps: usize,

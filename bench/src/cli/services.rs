@@ -15,28 +15,28 @@ use crate::output::{OutputFile, check_distinct};
 use crate::report::{ServicesReport, to_services_html, to_services_text};
 use crate::services::{Placement, YearRecord, YearShape, run_year};
 
-/// A year of a service on a cluster that other jobs keep busy: does it come back to where it was?
+/// Simulates a year of a service on a cluster that other jobs keep busy: do its instances return to their hosts?
 #[derive(Clone, Debug, Args)]
 pub(super) struct ServicesArgs {
-    /// Seed of everything that is drawn.
+    /// Seed of all random values.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// How many days pass.
+    /// Number of days.
     #[arg(long, default_value_t = YearShape::default().days, value_parser = clap::value_parser!(u64).range(7..=3_650))]
     days: u64,
-    /// How many nodes, of 16 slots each.
+    /// Number of nodes, of 16 slots each.
     #[arg(long, default_value_t = YearShape::default().nodes, value_parser = clap::value_parser!(u32).range(20..=10_000))]
     nodes: u32,
-    /// How many region servers, of 4 slots each; at most one a node on average.
+    /// Number of region servers, of 4 slots each; at most one per node on average.
     #[arg(long, default_value_t = YearShape::default().region_servers, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     region_servers: u32,
-    /// How often the whole service is stopped and started, at most once a day [default: 12, or as many as there are days].
+    /// Number of full restarts of the service, at most one a day [default: 12, or the number of days if that is less].
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     restarts: Option<u32>,
-    /// How many containers crash.
+    /// Number of container crashes.
     #[arg(long, default_value_t = YearShape::default().crashes, value_parser = clap::value_parser!(u32).range(0..=100_000))]
     crashes: u32,
-    /// Which nodes the engine takes first: spread leaves room on all of them, pack fills one after the other.
+    /// The order in which the engine takes nodes: spread leaves room on all of them, pack fills one after the other.
     #[arg(long, value_enum, default_value_t = NodeOrderArg::Spread)]
     node_order: NodeOrderArg,
     /// Write the figures as JSON to this file; `-` prints them instead of the lines of text.
@@ -79,7 +79,7 @@ pub(super) fn run(args: &ServicesArgs) -> Result<(), Failure> {
     }
 }
 
-/// The same year once for each way of placing, side by side. A signal stops them where they are.
+/// Runs the same year in parallel for each way of placing. A signal stops the years where they are.
 fn simulate(shape: &YearShape, seed: u64) -> Result<[YearRecord; 3], Failure> {
     let bar = parts_bar("three runs side by side");
     let passed: [AtomicU64; 3] = Default::default();

@@ -21,7 +21,7 @@ use crate::report::{
 };
 use crate::sweep::{Case, Figures, Grid, Policy, SweepPoint, SweepRun, Variant};
 
-/// Many simulations of a trace, or of the demo.
+/// Simulates a trace, or the demo, many times.
 #[derive(Clone, Debug, Args)]
 #[command(
     after_help = "What is listed is combined: two policies at three sizes with five seeds are thirty simulations. The \
@@ -35,26 +35,26 @@ today.xml --queues tomorrow.xml --seeds 1,2,3,4,5"
 pub(super) struct SweepArgs {
     #[command(flatten)]
     workload: WorkloadArgs,
-    /// What submission times are divided by. Durations stay; see --compress-durations.
+    /// Divisors of submission times. Durations stay; see --compress-durations.
     #[arg(long, value_name = "X,X,..", default_value = "1", value_delimiter = ',', value_parser = compression)]
     compress: Vec<f64>,
-    /// What the durations of all containers are divided by, at every point.
+    /// Divisor of all container durations, at every point.
     #[arg(long, value_name = "X", default_value_t = 1.0, value_parser = compression)]
     compress_durations: f64,
-    /// What the number of nodes is multiplied by. Arrivals are as many times as frequent, so that a larger cluster is as
+    /// Factors on the number of nodes. The frequency of arrivals has the same factor, so that a larger cluster is as
     /// busy as a smaller one.
     #[arg(long, value_name = "X,X,..", default_value = "1", value_delimiter = ',', value_parser = size)]
     sizes: Vec<f64>,
-    /// Which of the nodes that fit comes first; the file's given with --queues, or spread, if not given.
+    /// Which of the fitting nodes comes first; by default as in the file given with --queues, or spread.
     #[arg(long, alias = "node-order", value_name = "ORDER,..", value_delimiter = ',')]
     node_orders: Vec<NodeOrderArg>,
-    /// In which order all leaves serve their applications; as the queues say if not given.
+    /// The order in which all leaves serve their applications; by default as the queues are configured.
     #[arg(long, value_name = "ORDER,..", value_delimiter = ',')]
     application_orders: Vec<ApplicationOrderArg>,
-    /// Seeds of what is drawn: all of the demo; task counts and times (synth), sizes and times (swim).
+    /// Seeds of the random values: everything in the demo; task counts and times (synth), sizes and times (swim).
     #[arg(long, alias = "seed", value_name = "N,N,..", default_value = "0", value_delimiter = ',')]
     seeds: Vec<u64>,
-    /// How many runs at a time; as many as there are processors if not given.
+    /// Number of runs at a time; by default the number of processors.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=256))]
     threads: Option<u32>,
     /// Write the runs' figures as a JSON array to this file; `-` prints them instead of the table.
@@ -72,9 +72,9 @@ enum ApplicationOrderArg {
     FairBySize,
 }
 
-/// All that is handed out of a simulation; little, for there may be many.
+/// The output of a simulation; kept small, since there may be many.
 struct Run {
-    /// Of a simulation that a signal stopped there is only JSON: its figures compare with nothing.
+    /// `None` for a simulation that a signal stopped: it has only JSON, since its figures are not comparable.
     whole: Option<SweepRun>,
     json: JsonReport,
 }
@@ -131,14 +131,14 @@ pub(super) fn run(args: &SweepArgs) -> Result<(), Failure> {
     Err(Failure::interrupted(interrupted))
 }
 
-/// Where results go.
+/// The output files.
 struct Files {
     json: Option<OutputFile>,
     report: Option<OutputFile>,
 }
 
 impl SweepArgs {
-    /// What is named twice would be counted twice.
+    /// Refuses values that are named twice, since they would count twice.
     fn check_lists(&self) -> Result<(), Failure> {
         fn check<T>(option: &str, values: &[T], text: impl Fn(&T) -> String) -> Result<(), Failure> {
             let mut seen = BTreeSet::new();
@@ -250,7 +250,7 @@ fn hand_out(
     Ok(())
 }
 
-/// A factor for the number of nodes.
+/// Parses a factor for the number of nodes.
 fn size(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(factor) if (0.001..=1_000.0).contains(&factor) => Ok(factor),

@@ -1,4 +1,4 @@
-//! What a sweep simulates: a trace's files, or the demo.
+//! The input of a sweep: a trace's files, or the demo.
 
 use std::path::{Path, PathBuf};
 
@@ -16,8 +16,8 @@ use crate::workload::Workload;
 #[derive(Clone, Debug, Args)]
 #[command(group(clap::ArgGroup::new("source").required(true)))]
 pub(super) struct WorkloadArgs {
-    /// The demo's workload instead of a trace: so many nodes (500 if no number is given), of 32 vcores and 128 GiB, and
-    /// jobs that arrive for a minute of virtual time.
+    /// The demo's workload instead of a trace: this number of nodes (500 if no number is given), of 32 vcores and 128
+    /// GiB, and jobs that arrive for a minute of virtual time.
     #[arg(long, value_name = "NODES", num_args = 0..=1, default_missing_value = "500")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=100_000))]
     #[arg(group = "source", conflicts_with_all = ["format", "workload", "nodes", "queues"])]
@@ -35,40 +35,40 @@ pub(super) struct WorkloadArgs {
     /// the files are compared.
     #[arg(long, value_name = "FILE")]
     queues: Vec<PathBuf>,
-    /// The step of virtual time: what happens between two ticks happens at the later one.
+    /// The step of virtual time: an event between two ticks takes effect at the later one.
     #[arg(long, value_name = "MS", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
     tick: u64,
 }
 
-/// What is simulated.
+/// The simulated workloads.
 pub(super) struct Input {
     pub(super) subject: Subject,
     /// The trace's format, or `demo`.
     pub(super) format: String,
-    /// For messages: the trace's file.
+    /// The trace's file, for messages.
     pub(super) name: String,
 }
 
-/// How long jobs of the demo arrive, and run on average.
+/// How long jobs of the demo keep arriving, and their mean run time.
 const DEMO_SPAN_MS: u64 = 60_000;
 const DEMO_DURATION_MS: u64 = 5_000;
-/// No cluster has more nodes.
+/// The largest number of nodes of a cluster.
 const NODES_MAX: f64 = 1_000_000.0;
 
 impl WorkloadArgs {
-    /// The files that are read, with the options that name them.
+    /// The input files, with the options that name them.
     pub(super) fn inputs(&self) -> Vec<(&str, &Path)> {
         let one = [("--workload", &self.workload), ("--nodes", &self.nodes)];
         let one = one.into_iter().filter_map(|(option, path)| Some((option, path.as_deref()?)));
         one.chain(self.queues.iter().map(|path| ("--queues", path.as_path()))).collect()
     }
 
-    /// The files of queues that are compared.
+    /// The queue files to compare.
     pub(super) fn queues(&self) -> &[PathBuf] {
         &self.queues
     }
 
-    /// Reads what there is to read, once for each seed, and makes sure that no cluster gets out of hand.
+    /// Reads the input, once for each seed, and checks that no cluster is too large.
     pub(super) fn read(&self, seeds: &[u64], sizes: &[f64]) -> Result<Input, Failure> {
         let input = match (self.format, &self.workload) {
             (Some(format), Some(workload)) => {
@@ -110,7 +110,7 @@ fn trace(files: &TraceFiles, queues: &[PathBuf], seeds: &[u64], tick_ms: u64) ->
     Ok(Input { subject, format: files.format.to_string(), name: files.source() })
 }
 
-/// What each file of queues says, by the file's name, or by its path where names are the same.
+/// The configuration in each queue file, by the file's name, or by its path where names are the same.
 fn variants(files: &TraceFiles, queues: &[PathBuf], workload: &Workload) -> Result<Vec<Variant>, Failure> {
     if queues.is_empty() {
         return Ok(vec![Variant { queues: None, config: files.read_config(workload)? }]);

@@ -1,4 +1,4 @@
-//! The arguments that name a trace, its cluster and its queues, and what is read with them.
+//! The arguments that name a trace, its cluster and its queues, and the readers of these files.
 
 use std::path::{Path, PathBuf};
 
@@ -15,13 +15,13 @@ use crate::workload::Workload;
 pub(super) struct TraceArgs {
     #[command(flatten)]
     pub(super) files: TraceFiles,
-    /// Decides what the trace leaves open: task counts and times (synth), sizes and times (swim).
+    /// Seed of values that the trace does not specify: task counts and times (synth), sizes and times (swim).
     #[arg(long, default_value_t = 0)]
     pub(super) seed: u64,
-    /// Which of the nodes that fit comes first; overrides the file given with --queues.
+    /// Which of the fitting nodes comes first; overrides the file given with --queues.
     #[arg(long, value_enum)]
     node_order: Option<NodeOrderArg>,
-    /// The step of virtual time: what happens between two ticks happens at the later one.
+    /// The step of virtual time: an event between two ticks takes effect at the later one.
     #[arg(long, value_name = "MS", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
     pub(super) tick: u64,
 }
@@ -68,7 +68,7 @@ impl TraceFiles {
         self.workload.display().to_string()
     }
 
-    /// The files that are read, with the options that name them.
+    /// The input files, with the options that name them.
     pub(super) fn inputs(&self) -> Vec<(&str, &Path)> {
         let all = [
             ("--workload", Some(&self.workload)),
@@ -78,7 +78,7 @@ impl TraceFiles {
         all.into_iter().filter_map(|(option, path)| Some((option, path?.as_path()))).collect()
     }
 
-    /// The engine's configuration with the queues that are given, or with equal shares for those that jobs name.
+    /// The engine's configuration with the given queues, or with equal shares for the queues that jobs name.
     pub(super) fn read_config(&self, workload: &Workload) -> Result<EngineConfig, Failure> {
         match &self.queues {
             Some(path) => read_queues(path, &workload.resources),
@@ -116,10 +116,10 @@ impl NodeOrderArg {
     }
 }
 
-/// Beyond these, times are all zero or cannot be counted.
+/// Outside this range, all times are zero or too large to count.
 const COMPRESSION: std::ops::RangeInclusive<f64> = 0.000_001..=1_000_000_000_000.0;
 
-/// A factor by which submission times are divided.
+/// Parses a divisor of times.
 pub(super) fn compression(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(factor) if COMPRESSION.contains(&factor) => Ok(factor),

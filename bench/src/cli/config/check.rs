@@ -9,7 +9,7 @@ use super::tree::tree;
 use super::{Files, print, show};
 use crate::cli::Failure;
 
-/// A configuration, and a cluster to work it out for.
+/// A configuration, and a cluster to evaluate it for.
 #[derive(Clone, Debug, Args)]
 pub(super) struct CheckArgs {
     #[command(flatten)]

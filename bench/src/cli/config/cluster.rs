@@ -1,4 +1,4 @@
-//! The cluster that amounts are worked out for.
+//! The cluster for which amounts are evaluated.
 
 use std::path::PathBuf;
 
@@ -10,12 +10,12 @@ use clap::Args;
 use crate::cli::Failure;
 use crate::trace::{Format, Source, read_nodes};
 
-/// A cluster, in one of two ways.
+/// A cluster, given in one of two ways.
 #[derive(Clone, Debug, Default, Args)]
 #[group(multiple = false)]
 pub(super) struct ClusterArgs {
-    /// What all nodes have together, as memory=64Gi,vcores=16 or by the engine's types; PARTITION:memory=... for
-    /// another partition than the default one.
+    /// The total of all nodes, as memory=64Gi,vcores=16 or by the engine's types; PARTITION:memory=... for another
+    /// partition than the default one.
     #[arg(long, value_name = "[PARTITION:]TYPE=AMOUNT,...")]
     pub(super) cluster: Vec<String>,
     /// The nodes: a node file of YARN's simulator.
@@ -41,7 +41,7 @@ impl ClusterArgs {
     }
 }
 
-/// The same amounts in the order in which the engine counts; what it does not count is left out.
+/// The same amounts in the engine's order of types; types that the engine does not count are left out.
 fn translated(amounts: Resources, named: &ResourceTypes, config: &EngineConfig) -> Resources {
     let amount = |name: &String| named.index(name).map_or(0, |index| amounts[index]);
     Resources::new(&config.resources.names().iter().map(amount).collect::<Vec<_>>())
@@ -76,7 +76,7 @@ fn part(text: &str, config: &EngineConfig) -> Result<Part, Failure> {
     Ok((partition.to_owned(), nodes(capacity, &config.resources)))
 }
 
-/// A whole number; of memory also with a binary unit, rounded down to MiB.
+/// Parses a whole number; memory may have a binary unit, rounded down to MiB.
 fn whole(text: &str, is_memory: bool) -> Option<i64> {
     let (number, shift) = match text.split_at_checked(text.len().saturating_sub(2)) {
         Some((number, "Mi")) if is_memory => (number, 0),
@@ -88,7 +88,7 @@ fn whole(text: &str, is_memory: bool) -> Option<i64> {
     number.parse::<i64>().ok().filter(|_| is_plain)?.checked_mul(1 << shift)
 }
 
-/// One node with everything, and as many more as the devices need.
+/// One node with the whole capacity, and further nodes if the devices need them.
 pub(super) fn nodes(capacity: Resources, types: &ResourceTypes) -> Vec<NodeSpec> {
     let mut amounts = capacity.amounts().to_vec();
     let counted = types.device_type().map_or(0, |index| std::mem::take(&mut amounts[index]));

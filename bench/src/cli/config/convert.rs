@@ -11,12 +11,12 @@ use super::read::{read, report_line};
 use crate::cli::Failure;
 use crate::output::{OutputFile, check_distinct};
 
-/// A configuration, and where it goes.
+/// A configuration, and the output file.
 #[derive(Clone, Debug, Args)]
 pub(super) struct ConvertArgs {
     #[command(flatten)]
     files: Files,
-    /// Write to this file; else to standard output.
+    /// Write to this file; standard output by default.
     #[arg(long, value_name = "FILE.toml", default_value = "-", hide_default_value = true)]
     out: PathBuf,
 }
@@ -32,7 +32,7 @@ pub(super) fn run(args: &ConvertArgs) -> Result<(), Failure> {
     Ok(out.write_text(&native(&imported))?)
 }
 
-/// A native file; what was not carried over stands at its head.
+/// A native file; keys that were not carried over are listed at its head.
 pub(super) fn native(imported: &Imported) -> String {
     let mut text = String::new();
     for entry in &imported.not_carried_over {

@@ -1,4 +1,4 @@
-//! `apportion-bench config`: what a configuration says to the engine, and in the engine's own words.
+//! `apportion-bench config`: the effect of a configuration on the engine, and the same configuration in native TOML.
 
 mod check;
 mod cluster;
@@ -22,7 +22,7 @@ pub(super) use self::read::{Format, read_file, report_line};
 pub(super) use self::show::printable;
 use super::Failure;
 
-/// A look at configurations.
+/// Checks and conversions of configurations.
 #[derive(Clone, Debug, Args)]
 pub(super) struct ConfigArgs {
     #[command(subcommand)]
@@ -31,9 +31,9 @@ pub(super) struct ConfigArgs {
 
 #[derive(Clone, Debug, Subcommand)]
 enum Command {
-    /// Reads a configuration, shows the queues it makes, and lists what was not carried over.
+    /// Reads a configuration, shows its queues, and lists the keys that were not carried over.
     Check(check::CheckArgs),
-    /// Writes a configuration as native TOML. What was not carried over is listed in comments at its head.
+    /// Writes a configuration as native TOML. Comments at its head list the keys that were not carried over.
     Convert(convert::ConvertArgs),
     /// Prints the JSON schema of native files, for editors that complete and check TOML.
     Schema,
@@ -44,21 +44,21 @@ enum Command {
 struct Files {
     /// Native TOML, YARN's capacity-scheduler.xml, or YuniKorn's queues.yaml.
     file: PathBuf,
-    /// What the file is, where neither its name nor its beginning says so.
+    /// The file's format, if neither its name nor its beginning tells.
     #[arg(long, value_enum)]
     format: Option<Format>,
     /// YARN's yarn-site.xml, read before capacity-scheduler.xml.
     #[arg(long, value_name = "FILE")]
     yarn_site: Option<PathBuf>,
-    /// YARN's resource-types.xml: which resources there are beside memory and vcores.
+    /// YARN's resource-types.xml: the resources in addition to memory and vcores.
     #[arg(long, value_name = "FILE")]
     resource_types: Option<PathBuf>,
-    /// The resource types that the engine counts, for instance memory_mib,vcore_milli,gpu. A native file says it
-    /// itself.
+    /// The resource types that the engine counts, for instance memory_mib,vcore_milli,gpu. A native file has its own
+    /// list.
     #[arg(long, value_name = "TYPE,...", value_delimiter = ',')]
     types: Option<Vec<String>>,
-    /// Whose rules hold where YARN's differ from the engine's: user limits exceeded by one container, reservations and
-    /// missed opportunities. No key of YARN says it; a native file does.
+    /// The rules to follow where YARN's differ from the engine's: user limits exceeded by one container, reservations
+    /// and missed opportunities. No key of YARN sets this; a native file does.
     #[arg(long, value_enum)]
     semantics: Option<SemanticsWord>,
 }

@@ -14,7 +14,7 @@ use super::Files;
 use crate::cli::Failure;
 use crate::text::read_text;
 
-/// What a configuration file is written for.
+/// The scheduler that a configuration file is written for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(in crate::cli) enum Format {
     /// This engine: TOML.
@@ -28,7 +28,7 @@ pub(in crate::cli) enum Format {
 /// `engine.semantics` of a native file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum SemanticsWord {
-    /// Nobody exceeds a limit.
+    /// No user exceeds a limit.
     Strict,
     /// As YARN does.
     #[value(name = "yarn_compatible", alias = "yarn-compatible")]
@@ -53,7 +53,7 @@ impl Format {
         }
     }
 
-    /// By the ending of the name, else by how the text begins.
+    /// The format by the extension of the name, otherwise by the beginning of the text.
     pub(super) fn of(path: &Path, text: &str) -> Self {
         match path.extension().and_then(|extension| extension.to_str()) {
             Some("toml") => Self::Native,
@@ -66,7 +66,7 @@ impl Format {
     }
 }
 
-/// The text of a file.
+/// Reads the text of a file.
 fn text_of(path: &Path) -> Result<String, Failure> {
     let text = read_text(path, u64::MAX).map_err(Failure::input)?;
     if text.trim_start_matches('\u{feff}').trim().is_empty() {
@@ -75,7 +75,7 @@ fn text_of(path: &Path) -> Result<String, Failure> {
     Ok(text)
 }
 
-/// A configuration and what it was read as. `files.types` are the engine's resource types, if the command line has
+/// Reads a configuration and detects its format. `files.types` are the engine's resource types, if the command line has
 /// them; a native file has its own.
 pub(super) fn read(files: &Files) -> Result<(Format, Imported), Failure> {
     let text = text_of(&files.file)?;
@@ -103,7 +103,7 @@ pub(super) fn read(files: &Files) -> Result<(Format, Imported), Failure> {
     Ok((format, imported))
 }
 
-/// A configuration file by itself, for an engine that counts `types`.
+/// Reads a single configuration file, for an engine that counts `types`.
 pub(in crate::cli) fn read_file(path: &Path, types: &ResourceTypes) -> Result<(Format, Imported), Failure> {
     let text = text_of(path)?;
     let format = Format::of(path, &text);
@@ -140,7 +140,7 @@ fn read_as(
     .map_err(Failure::input)
 }
 
-/// An entry of the list of what was not carried over, on one line whatever the file says.
+/// An entry of the list of keys that were not carried over, on one line whatever the file contains.
 pub(in crate::cli) fn report_line(entry: &NotCarriedOver) -> String {
     let NotCarriedOver { file_name, line, key, value, reason, .. } = entry;
     let value = if value.is_empty() { String::new() } else { format!(" = {value}") };

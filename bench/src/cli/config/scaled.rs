@@ -1,26 +1,26 @@
-//! Guarantees of queues that are more than their parent has.
+//! Queues whose guarantees exceed those of their parent.
 
 use apportion::ResourceTypes;
 use apportion::config::Share;
 
 use super::tree::{Row, Tree};
 
-/// A queue that cannot keep what is guaranteed below it.
+/// A queue that cannot provide the guarantees below it.
 #[derive(Debug)]
 pub(super) struct Scaled<'t> {
     pub(super) row: &'t Row<'t>,
     pub(super) partition: &'t str,
     pub(super) resource: &'t str,
-    /// The amounts that its children are guaranteed by the configuration.
+    /// The configured guarantees of its children, in total.
     pub(super) guaranteed: i64,
     /// Its own guarantee in the cluster.
     pub(super) has: i64,
-    /// What the children's guarantees in the cluster are of that.
+    /// The children's guarantees in the cluster, in percent of the configured ones.
     pub(super) percent: f64,
 }
 
 impl Tree<'_> {
-    /// Such queues by partition and type; none without a cluster.
+    /// All such queues by partition and type; none without a cluster.
     pub(super) fn scaled<'t>(&'t self, types: &'t ResourceTypes) -> Vec<Scaled<'t>> {
         let mut scaled = Vec::new();
         let rows = self.rows.iter().enumerate().filter(|_| self.whole.is_none());
@@ -36,7 +36,7 @@ impl Tree<'_> {
     }
 }
 
-/// A queue in its partition at `place`, by one type.
+/// A queue in its partition at `place`, for one type, if its guarantees are scaled down.
 fn scaled_at<'t>(
     row: &'t Row<'t>,
     children: &[&Row<'_>],

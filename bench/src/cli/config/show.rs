@@ -74,7 +74,7 @@ fn scaled_text(scaled: &Scaled<'_>) -> String {
     )
 }
 
-/// A queue of which only a cluster would tell what it comes to: what it says for all partitions, and for single ones.
+/// Adds the configured values, for all partitions and for single ones, of a queue whose amounts depend on the cluster.
 fn add_configured(table: &mut Table, config: &EngineConfig, row: &Row<'_>, name: &str) {
     let (types, own) = (&config.resources, &row.queue.partitions);
     let (capacity, maximum) = configured(row, types, "");
@@ -85,14 +85,14 @@ fn add_configured(table: &mut Table, config: &EngineConfig, row: &Row<'_>, name:
     }
 }
 
-/// A name may hold anything; a terminal is not to obey it.
+/// The text with control characters escaped, so that a terminal does not interpret a name.
 pub(in crate::cli) fn printable(text: &str) -> String {
     text.chars()
         .map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() })
         .collect()
 }
 
-/// What the file says about a queue in a partition.
+/// The configured capacity and maximum of a queue in a partition.
 fn configured(row: &Row<'_>, types: &ResourceTypes, partition: &str) -> (String, String) {
     if !row.may_use(partition) {
         return ("no access".to_owned(), "no access".to_owned());
@@ -130,7 +130,7 @@ fn maximum_text(maximum: &Maximum, types: &ResourceTypes) -> String {
     }
 }
 
-/// Amounts by name, or the part of the whole where there is one.
+/// Amounts by name, or the parts of the whole if there is one.
 fn figure(amounts: &Resources, types: &ResourceTypes, tree: &Tree<'_>) -> String {
     match tree.whole.as_ref().map(|whole| Part::of(amounts, whole, types)) {
         Some(Part::OfAll(percent)) => format!("{percent} %"),
@@ -141,13 +141,13 @@ fn figure(amounts: &Resources, types: &ResourceTypes, tree: &Tree<'_>) -> String
 
 /// A part of the whole, in percent.
 enum Part {
-    /// The same of all types.
+    /// The same part for all types.
     OfAll(f64),
     OfEach(Vec<f64>),
 }
 
 impl Part {
-    /// Devices come in whole ones, so another type tells it more exactly.
+    /// Devices are whole numbers, so another type gives the part more exactly.
     fn of(amounts: &Resources, whole: &Resources, types: &ResourceTypes) -> Self {
         let percent = |index: usize| (amounts[index] as f64 * 1e6 / whole[index] as f64).round() / 1e4;
         let percents: Vec<f64> = (0..types.len()).map(percent).collect();
@@ -164,7 +164,7 @@ fn named(types: &ResourceTypes, text_of: impl Fn(usize) -> Option<String>) -> St
     if pairs.is_empty() { "none".to_owned() } else { pairs.join(", ") }
 }
 
-/// The keys are documented in `docs/json.md`.
+/// The JSON of `config check`; `docs/json.md` documents its keys.
 pub(super) fn json(format: Format, imported: &Imported, tree: &Tree<'_>) -> Value {
     let config = &imported.config;
     let scaled = tree.scaled(&config.resources);

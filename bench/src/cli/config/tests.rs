@@ -1,4 +1,4 @@
-//! Files as a user would give them, and the schema against the reader and the writer.
+//! Typical configuration files, and the schema against the reader and the writer.
 
 use std::path::Path;
 
@@ -37,7 +37,7 @@ fn files(path: &Path) -> Files {
     }
 }
 
-/// Reads a text under a name in a folder of its own.
+/// Reads a text from a file with this name in a temporary folder.
 fn read_text(name: &str, text: &str) -> Result<Imported, Failure> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);
@@ -351,7 +351,7 @@ fn the_schema_knows_every_key_that_is_written() {
     assert_eq!(validator::problems(&schema(), &as_json(&plain)), Vec::<String>::new(), "{plain}");
 }
 
-/// The example of the page, with what it only mentions in comments.
+/// The example of the page, with its commented-out keys.
 fn example() -> String {
     let page = include_str!("../../../../docs/configuration.md");
     let fenced = page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();

@@ -1,4 +1,4 @@
-//! The queues with what they come to in a cluster, by the engine's own reckoning.
+//! The queues with their effective amounts in a cluster, as the engine computes them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use apportion::{Engine, ManualClock, Mode, PartitionId, Resources};
 use super::cluster::{Part, nodes};
 use crate::cli::Failure;
 
-/// So much of every type makes percentages exact to the fourth decimal place.
+/// With this amount of every type, percentages are exact to the fourth decimal place.
 const WHOLE: i64 = 100_000_000;
 
 /// One queue.
@@ -19,11 +19,11 @@ pub(super) struct Row<'c> {
     pub(super) path: String,
     pub(super) depth: usize,
     pub(super) queue: &'c QueueConfig,
-    /// The partitions it may use beside the default one; `None`: all.
+    /// The partitions that it may use in addition to the default one; `None`: all.
     pub(super) access: Option<BTreeSet<String>>,
     /// In each partition that has nodes: its name, the guarantee and the maximum there.
     pub(super) effective: Vec<(String, Resources, Resources)>,
-    /// What limits a leaf in each partition that has nodes.
+    /// The limits of a leaf in each partition that has nodes.
     pub(super) limits: Vec<Limit>,
 }
 
@@ -32,27 +32,28 @@ pub(super) struct Row<'c> {
 pub(super) struct Limit {
     pub(super) partition: String,
     pub(super) of: &'static str,
-    /// `None` where it depends on who wants something.
+    /// `None` where the amount depends on the active users.
     pub(super) most: Option<Resources>,
     pub(super) setting: Setting,
 }
 
 impl Row<'_> {
-    /// Whether the queue may use the partition with this name; the default one's is empty.
+    /// Whether the queue may use the partition with this name; the default partition's name is empty.
     pub(super) fn may_use(&self, partition: &str) -> bool {
         partition.is_empty() || self.access.as_ref().is_none_or(|names| names.contains(partition))
     }
 }
 
-/// The tree in some cluster.
+/// The tree in a cluster.
 #[derive(Debug)]
 pub(super) struct Tree<'c> {
     pub(super) rows: Vec<Row<'c>>,
-    /// What the partitions have where effective amounts are parts of it and not amounts.
+    /// The capacity of each partition, if effective amounts are parts of it.
     pub(super) whole: Option<Resources>,
 }
 
-/// Parents before children. Without `parts` the figures are parts of the whole, if they do not depend on amounts.
+/// The rows, parents before children. Without `parts` the figures are parts of the whole, unless they depend on
+/// amounts.
 pub(super) fn tree<'c>(config: &'c EngineConfig, parts: Vec<Part>) -> Result<Tree<'c>, Failure> {
     let mut rows = Vec::new();
     collect(&config.root, "root", 0, None, &mut rows);
@@ -94,7 +95,7 @@ fn has_amounts(queue: &QueueConfig) -> bool {
     sizes.any(|(least, most)| !least.is_zero() || most.iter().any(Option::is_some))
 }
 
-/// Starts an engine with the nodes and asks it.
+/// Starts an engine with the nodes and reads the queues' quotas and limits from it.
 fn resolve(config: &EngineConfig, parts: Vec<Part>, rows: &mut [Row<'_>]) -> Result<(), Failure> {
     let clock = Arc::new(ManualClock::new());
     let engine = Engine::start(config.clone(), Mode::Serial, clock, None).map_err(Failure::run)?;
@@ -139,7 +140,7 @@ fn prefixes(path: &str) -> impl Iterator<Item = &str> {
     ends.map(|end| &path[..end])
 }
 
-/// What limits a leaf, its users and its masters in a partition.
+/// The limits of a leaf, its users and its masters in a partition.
 fn limits(
     config: &EngineConfig,
     chain: &[(&str, &QueueConfig, &QueueView<'_>)],
@@ -152,7 +153,7 @@ fn limits(
     let Some((_, queue, _)) = chain.last() else { return Vec::new() };
     let limit =
         |of, most: Option<Resources>, setting| Limit { partition: name.to_owned(), of, most, setting };
-    // Of each type the first on the way from the root that allows no more than the leaf may have.
+    // For each type, the first queue on the path from the root whose maximum equals the leaf's.
     let deciding = |index: usize| {
         let (path, queue, _) = chain.iter().find(|(_, queue, view)| {
             let is_all = queue.maximum_in(name).bound(index) == Bound::NONE;

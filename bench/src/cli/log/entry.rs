@@ -1,4 +1,4 @@
-//! What a change and its events are about, by the names of the trace.
+//! The subjects of a change and its events, by the names of the trace.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -7,7 +7,7 @@ use apportion::view::View;
 use apportion::{ApplicationId, AskId, Change, ContainerId, NodeId, Resources};
 use serde::Serialize;
 
-/// A change of the log with what applications were told of it.
+/// A change of the log, with the events that applications received.
 #[derive(Debug, Serialize)]
 pub(super) struct Entry {
     pub(super) seq: u64,
@@ -25,7 +25,7 @@ pub(super) struct EventEntry {
     pub(super) about: About,
 }
 
-/// Who and what; what does not apply is left out.
+/// The subjects of a change or an event; fields that do not apply are left out.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(super) struct About {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -57,7 +57,7 @@ struct Job {
     queue: String,
 }
 
-/// The names of what a log is about, as far as it was read.
+/// The names of applications, nodes and other objects in the part of the log that was read.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     types: Vec<String>,
@@ -72,14 +72,14 @@ impl Names {
         Self { types: view.resource_types().names().to_vec(), ..Self::default() }
     }
 
-    /// Learns the names that a change brings, which was applied.
+    /// Learns the names in a change that was applied.
     pub(super) fn learn(&mut self, change: &Change, events: &[Event], view: &View<'_>) {
         match change {
             Change::NodeAdded { node, spec, .. } => {
                 self.nodes.insert(*node, spec.name.clone());
             }
             Change::ApplicationSubmitted { application, spec } => {
-                // Placement rules may have led it to another queue than it requests.
+                // Placement rules may have led it to a queue other than the requested one.
                 let known = view.application(*application);
                 let queue = known.map_or(spec.queue.as_str(), |known| known.queue()).to_owned();
                 let job = Job { name: spec.name.clone(), user: spec.user.clone(), queue };
@@ -106,7 +106,7 @@ impl Names {
         }
     }
 
-    /// The names of all jobs, users or nodes; none of other things.
+    /// The names of all jobs, users or nodes; none for other things.
     pub(super) fn all(&self, thing: &str) -> BTreeSet<String> {
         match thing {
             "job" => self.jobs.values().map(|job| job.name.clone()).collect(),
@@ -209,7 +209,7 @@ impl Names {
             Change::QueueUpdated { queue, .. } | Change::QueueExpired { queue } => {
                 About { queue: queue_of(*queue), ..About::default() }
             }
-            // Time and heartbeats are about everything; of others the events say it.
+            // Time and heartbeats concern everything. For the other changes, the events name their subjects.
             _ => About::default(),
         }
     }
@@ -248,7 +248,7 @@ impl Names {
     }
 }
 
-/// The name of a value without content, as other labels are written.
+/// The variant name of a value without content, in the style of other labels.
 fn word(value: impl std::fmt::Debug) -> String {
     let mut text = String::new();
     for character in format!("{value:?}").chars() {

@@ -1,4 +1,4 @@
-//! Which changes are listed.
+//! The filters of listed changes.
 
 use apportion::Change;
 use apportion::event::EventKind;
@@ -8,10 +8,10 @@ use clap::Args;
 use super::entry::{About, Entry};
 use crate::cli::Failure;
 
-/// Changes are listed that meet all of these.
+/// The command lists changes that match all of these.
 #[derive(Clone, Debug, Default, Args)]
 pub(super) struct Filter {
-    /// Of these kinds: changes such as ask_submitted, committed or node_removed, and what they led to, such as allocated,
+    /// Of these kinds: changes such as ask_submitted, committed or node_removed, and their events, such as allocated,
     /// reserved or container_ended. Only if named: time_advanced and heartbeats.
     #[arg(long, value_name = "KIND,..", value_delimiter = ',')]
     kind: Vec<String>,
@@ -27,7 +27,7 @@ pub(super) struct Filter {
     /// About this node, by its host name.
     #[arg(long, value_name = "NAME")]
     node: Option<String>,
-    /// About this queue, by its full path, or a queue below it.
+    /// About this queue, by its full path, or about a queue below it.
     #[arg(long, value_name = "PATH")]
     queue: Option<String>,
     /// About this user.
@@ -35,11 +35,11 @@ pub(super) struct Filter {
     user: Option<String>,
 }
 
-/// Kinds that are listed only if named: they come with every step of time.
+/// Kinds that are listed only if named, because they come with every step of time.
 const FREQUENT: [&str; 2] = ["time_advanced", "heartbeats"];
 
 impl Filter {
-    /// Makes sure that there are such kinds.
+    /// Checks that the kinds exist.
     pub(super) fn check(&self) -> Result<(), Failure> {
         let mut known = Change::LABELS.iter().chain(EventKind::LABELS);
         let Some(unknown) = self.kind.iter().find(|kind| !known.clone().any(|label| label == kind)) else {
@@ -52,7 +52,7 @@ impl Filter {
         Err(Failure::input(format!("--kind: there is no kind `{unknown}`; {hint}")))
     }
 
-    /// The entry without events that are not wanted, where all of `named` must be met; nothing if there is nothing else.
+    /// Removes unwanted events from the entry, which must match all of `named`; `None` if nothing remains.
     pub(super) fn select(&self, named: &[Named], mut entry: Entry) -> Option<Entry> {
         if self.is_wanted(named, entry.kind, &entry.about) {
             return Some(entry);
@@ -61,7 +61,7 @@ impl Filter {
         (!entry.events.is_empty()).then_some(entry)
     }
 
-    /// The filters that name something.
+    /// The filters that name a subject.
     pub(super) fn named(&self) -> Vec<Named> {
         let all = [
             ("job", self.job.clone()),
@@ -83,10 +83,10 @@ impl Filter {
     }
 }
 
-/// A filter that names something.
+/// A filter that names a subject.
 #[derive(Debug)]
 pub(super) struct Named {
-    /// What, as the option is called.
+    /// The kind of subject, as the option is called.
     pub(super) thing: &'static str,
     pub(super) name: String,
 }

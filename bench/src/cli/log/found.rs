@@ -1,4 +1,4 @@
-//! Whether a log has what the filters name.
+//! Whether a log contains the subjects that the filters name.
 
 use std::collections::BTreeSet;
 
@@ -9,14 +9,14 @@ use super::entry::{Entry, Names};
 use super::filter::Named;
 use crate::cli::log_input::time_text;
 
-/// So many names are listed where none is similar.
+/// Number of names to list if none is similar.
 const LISTED: usize = 5;
 
-/// Which filters some entry of the log has met, one by one.
+/// Records which filters some entry of the log has matched.
 #[derive(Debug)]
 pub(super) struct Found<'f> {
     named: &'f [Named],
-    /// Of each of them.
+    /// For each filter, whether it was matched.
     is_met: Vec<bool>,
 }
 
@@ -26,7 +26,7 @@ impl<'f> Found<'f> {
     }
 
     pub(super) fn record(&mut self, entry: &Entry) {
-        // Once all are met, as they are early in most logs, nothing is compared.
+        // In most logs all filters are matched early. Then no further comparison is needed.
         if self.is_met.iter().all(|is_met| *is_met) {
             return;
         }
@@ -36,7 +36,7 @@ impl<'f> Found<'f> {
         }
     }
 
-    /// Names a filter that nothing in the log meets.
+    /// The message for a filter that nothing in the log matches.
     pub(super) fn unknown(&self, names: &Names, view: &View<'_>) -> Option<String> {
         let is_queue = |path: &str| view.queues().any(|queue| queue.path() == path);
         let unmet = self.is_met.iter().zip(self.named).filter(|(is_met, _)| !**is_met);

@@ -17,7 +17,7 @@ use super::Failure;
 use super::config::printable;
 use super::log_input::{LogInput, Moment, time_text};
 
-/// A log, and which of its changes to list.
+/// A log, and the filters of its changes.
 #[derive(Clone, Debug, Args)]
 #[command(
     after_help = "A line has the change's number, the virtual time, the change, and what it led to. Filters combine: \
@@ -36,7 +36,7 @@ pub(super) struct LogArgs {
     to: Option<Moment>,
     #[command(flatten)]
     filter: Filter,
-    /// List at most so many.
+    /// List at most this many.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     limit: Option<u64>,
     /// Print JSON, one object on each line.
@@ -49,7 +49,7 @@ pub(super) fn run(args: &LogArgs) -> Result<(), Failure> {
     args.check_range()?;
     let mut out = BufWriter::new(std::io::stdout().lock());
     let listed = list(args, &mut out);
-    // What comes before damage is listed too.
+    // Changes before a damaged place are listed too.
     out.flush().map_err(Failure::output)?;
     listed
 }
@@ -87,7 +87,7 @@ fn list(args: &LogArgs, out: &mut impl Write) -> Result<(), Failure> {
         }
     }
     let wrong = |problem: String| Err(Failure::input(format!("{}: {problem}", args.file.display())));
-    // What was listed met all filters.
+    // A listed entry matched all filters.
     let view = replay.view();
     match found.unknown(&names, &view).filter(|_| left > 0) {
         Some(problem) => wrong(problem),
@@ -164,7 +164,7 @@ fn line(entry: &Entry) -> String {
         let about = about_text(about);
         format!("{}{}{about}", kind.replace('_', " "), if about.is_empty() { "" } else { ": " })
     };
-    // A change that does what an event says is told once.
+    // If an event repeats the change itself, the line names it once.
     let is_told = entry.events.iter().any(|event| event.event == entry.kind);
     let change = (!is_told).then(|| with(entry.kind, &entry.about));
     let events = entry.events.iter().map(|event| with(event.event, &event.about));
@@ -198,7 +198,7 @@ fn about_text(about: &About) -> String {
         named(if is_node { "" } else { "on " }, node.as_ref()),
     ];
     let who = who.into_iter().flatten().collect::<Vec<_>>().join(" ");
-    // Where nothing was named, every node is off switch.
+    // Without a locality preference every node is off-switch.
     let detail = detail.as_ref().filter(|detail| *detail != "off_switch");
     let rest = [wanted, detail.map(|detail| detail.replace('_', " "))];
     let parts = std::iter::once(who).chain(rest.into_iter().flatten());

@@ -68,7 +68,7 @@ impl From<&LeafShare> for Leaf {
     }
 }
 
-/// The option with the default that it has here.
+/// Adds the default of this command to the option's help.
 pub(in crate::cli) fn explained(option: clap::Arg) -> clap::Arg {
     DEFAULTS.explained(option)
 }

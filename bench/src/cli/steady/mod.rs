@@ -1,4 +1,4 @@
-//! `apportion-bench fairness` and `starvation`: clusters on virtual time that want more than there is.
+//! `apportion-bench fairness` and `starvation`: overloaded clusters on virtual time.
 
 mod fairness;
 mod starvation;
@@ -26,28 +26,28 @@ use crate::report::interrupted_line;
 /// A cluster on virtual time.
 #[derive(Clone, Debug, Args)]
 pub(super) struct SteadyArgs {
-    /// How many nodes, a tenth of them in a partition of their own.
+    /// Number of nodes, a tenth of them in a separate partition.
     #[arg(long, value_parser = clap::value_parser!(u32).range(10..=1_000_000))]
     nodes: Option<u32>,
-    /// How many applications.
+    /// Number of applications.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     apps: Option<u32>,
-    /// How many leaf queues.
+    /// Number of leaf queues.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     leaves: Option<u32>,
-    /// How many containers they ask for, again and again.
+    /// Number of containers that the applications ask for, again and again.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     asks: Option<u32>,
-    /// How much virtual time passes.
+    /// Virtual time of the run, in seconds.
     #[arg(long, value_name = "S", value_parser = seconds)]
     seconds: Option<f64>,
-    /// Who does the engine's work.
+    /// Which threads do the engine's work.
     #[arg(long, value_enum, default_value_t = ModeArg::Serial)]
     mode: ModeArg,
-    /// How many threads propose; parallel mode only [default: 2].
+    /// Number of proposer threads; parallel mode only [default: 2].
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=apportion::engine::PROPOSERS_MAX as i64))]
     proposers: Option<u32>,
-    /// Seed of everything that is drawn.
+    /// Seed of all random values.
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Write the figures as JSON to this file; `-` prints them instead of the lines of text.
@@ -55,7 +55,7 @@ pub(super) struct SteadyArgs {
     json: Option<PathBuf>,
 }
 
-/// What a command measures unless the command line says something else.
+/// The defaults of a command.
 struct Defaults {
     shape: ClusterShape,
     asks: u32,
@@ -64,7 +64,7 @@ struct Defaults {
 }
 
 impl Defaults {
-    /// Names the default in the help of the option.
+    /// Adds the default to the option's help.
     fn explained(&self, option: Arg) -> Arg {
         let ClusterShape { nodes, leaves, applications } = self.shape;
         let value = match option.get_id().as_str() {
@@ -80,14 +80,14 @@ impl Defaults {
     }
 }
 
-/// What is to be measured.
+/// The parameters of a measurement.
 struct Plan {
     setup: Setup,
     asks: usize,
     end_ms: u64,
 }
 
-/// What was run: keys that both commands' `--json` has.
+/// The run's settings: keys that are in both commands' `--json`.
 #[derive(Debug, Serialize)]
 struct RunKeys {
     mode: &'static str,
@@ -136,7 +136,7 @@ impl SteadyArgs {
         }
     }
 
-    /// Opened before anything runs.
+    /// The JSON file, opened before anything runs.
     fn output(&self) -> Result<Option<OutputFile>, Failure> {
         self.json.as_deref().map(OutputFile::create).transpose().map_err(Failure::input)
     }
@@ -159,7 +159,7 @@ impl SteadyArgs {
     }
 }
 
-/// A bar over virtual time.
+/// A progress bar over virtual time.
 fn time_bar(end_ms: u64) -> ProgressBar {
     let bar = parts_bar("virtual time");
     bar.set_length(end_ms);

@@ -25,7 +25,7 @@ struct StarvationReport {
     run: RunKeys,
     mean_life_s: f64,
     with_reservations: Outcome,
-    /// Null if a signal came before anything of it was measured.
+    /// Null if a signal came before its measurement began.
     without_reservations: Option<Outcome>,
     /// The part of the vcores that reservations cost; null if a signal cut either run short.
     used_part_lost: Option<f64>,
@@ -39,7 +39,7 @@ struct Outcome {
     /// Null if none was placed.
     first_to_placed_s: Option<Quantiles>,
     at_head_s: Quantiles,
-    /// 99 of 100 were at the head for at most so many mean lives.
+    /// 99 of 100 were at the head for at most this many mean lives.
     at_head_p99_mean_lives: f64,
     large_waited: u64,
     large_placed_at_once: u64,
@@ -64,7 +64,7 @@ impl Quantiles {
     }
 }
 
-/// What 99 of 100 waited at most.
+/// The wait that 99 of 100 did not exceed, in mean lives.
 fn mean_lives(waits_ms: &Histogram<u64>) -> f64 {
     waits_ms.value_at_quantile(0.99) as f64 / MEAN_LIFE_MS as f64
 }
@@ -88,7 +88,7 @@ impl From<&Starvation> for Outcome {
     }
 }
 
-/// The option with the default that it has here.
+/// Adds the default of this command to the option's help.
 pub(in crate::cli) fn explained(option: clap::Arg) -> clap::Arg {
     DEFAULTS.explained(option)
 }
@@ -123,7 +123,7 @@ pub(in crate::cli) fn run(args: &SteadyArgs) -> Result<(), Failure> {
     args.hand_out(file, &report(args, &plan, &with, without.as_ref(), interruption), &text, interruption)
 }
 
-/// The second run, if anything of it was measured, and where a signal stopped it.
+/// The second run, if its measurement began, and the point at which a signal stopped it.
 fn without_reservations(plan: &Plan) -> Result<(Option<Starvation>, Option<Interruption>), Failure> {
     if Interruptible::begin().is_stopped() {
         return Ok((None, Some(Interruption::Virtual(0))));

@@ -11,12 +11,12 @@ use super::super::limit::seconds;
 use crate::output::check_distinct;
 use crate::report::ThroughputParameters;
 
-/// What the engine has to do.
+/// The workload of the engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum WorkloadName {
-    /// So many asks for one container each, by so many calls, into an empty cluster.
+    /// Asks for one container each, one call per ask, into an empty cluster.
     Fill,
-    /// A cluster in use to 85 %, where each container that completes is asked for again.
+    /// A cluster that is 85 % busy, where each completed container is asked for again.
     Churn,
     /// The same, where six of ten asks name three hosts.
     Constrained,
@@ -24,7 +24,7 @@ pub(super) enum WorkloadName {
     ConflictStorm,
     /// The same with a million nodes and ten containers on each.
     Scale,
-    /// A full cluster, with five times as much asked for as there is room for; some containers take most of a node.
+    /// A full cluster, with asks for five times its room; some containers take most of a node.
     BacklogS,
     /// The same with more nodes and far more applications.
     BacklogL,
@@ -42,43 +42,43 @@ apportion-bench throughput --workload churn --nodes 10000 --with-limit\n\nHow lo
 apportion-bench throughput --workload churn --rate 100000 --seconds 2"
 )]
 pub(in crate::cli) struct ThroughputArgs {
-    /// What the engine has to do.
+    /// The workload of the engine.
     #[arg(long, value_enum, default_value_t = WorkloadName::Churn)]
     pub(super) workload: WorkloadName,
-    /// How many nodes, a tenth of them in a partition of their own [default: 5000 for fill and backlog-s, 20000 for
+    /// Number of nodes, a tenth of them in a separate partition [default: 5000 for fill and backlog-s, 20000 for
     /// backlog-l, 2000 for wide-tree, 1000000 for scale, 10000 otherwise].
     #[arg(long, value_parser = clap::value_parser!(u32).range(10..=10_000_000))]
     nodes: Option<u32>,
-    /// How many applications [default: 20 for fill, 1000 for scale, 2000 for backlog-s, 47000 for backlog-l, 20000 for
+    /// Number of applications [default: 20 for fill, 1000 for scale, 2000 for backlog-s, 47000 for backlog-l, 20000 for
     /// wide-tree, 200 otherwise].
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     apps: Option<u32>,
-    /// How many leaf queues [default: 2 for fill, 1000 for wide-tree, 20 otherwise].
+    /// Number of leaf queues [default: 2 for fill, 1000 for wide-tree, 20 otherwise].
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     leaves: Option<u32>,
-    /// How many asks, of fill [default: 20000], backlog-s [default: 1000000], backlog-l [default: 1880000] and wide-tree
-    /// [default: 800000].
+    /// Number of asks, only for fill [default: 20000], backlog-s [default: 1000000], backlog-l [default: 1880000] and
+    /// wide-tree [default: 800000].
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     asks: Option<u32>,
-    /// How long a run takes, of all but fill [default: 1].
+    /// Duration of a run in seconds, for all workloads except fill [default: 1].
     #[arg(long, value_name = "S", value_parser = seconds)]
     pub(super) seconds: Option<f64>,
-    /// So many asks per second, however long the answers take; says how long they took. Of all but fill.
+    /// Submit this many asks per second, however long the answers take, and report the latency. Not for fill.
     #[arg(long, value_name = "R", value_parser = clap::value_parser!(u32).range(1..=100_000_000), conflicts_with = "with_limit")]
     pub(super) rate: Option<u32>,
-    /// How many threads propose.
+    /// Number of proposer threads.
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=apportion::engine::PROPOSERS_MAX as i64))]
     proposers: u32,
-    /// How many requests a batch may hold [default: the engine's].
+    /// The most requests in a batch [default: the engine's].
     #[arg(long, value_name = "B", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     batch: Option<u32>,
-    /// How many runs, of which the median counts.
+    /// Number of runs; their median counts.
     #[arg(long, value_name = "K", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     pub(super) repeat: u32,
-    /// Runs take turns with the yardstick (see `limit`), and what part of its rate is reached is reported.
+    /// Alternate runs with the yardstick (see `limit`), and report the ratio to its rate.
     #[arg(long)]
     pub(super) with_limit: bool,
-    /// Seed of everything that is drawn.
+    /// Seed of all random values.
     #[arg(long, default_value_t = 1)]
     pub(super) seed: u64,
     /// Write the figures as JSON to this file; `-` prints them instead of the lines of text.
@@ -89,10 +89,10 @@ pub(in crate::cli) struct ThroughputArgs {
     pub(super) report: Option<PathBuf>,
 }
 
-/// What a workload is unless the command line says something else.
+/// The defaults of a workload.
 struct Defaults {
     shape: ClusterShape,
-    /// `None` if the workload is not a matter of so many asks.
+    /// `None` if the workload has no number of asks.
     asks: Option<u32>,
 }
 
@@ -127,12 +127,12 @@ impl WorkloadName {
 }
 
 impl ThroughputArgs {
-    /// How many asks there are, where that is what the workload is a matter of.
+    /// The number of asks, if the workload has one.
     pub(super) fn asks(&self) -> Option<u32> {
         self.workload.defaults().asks.map(|asks| self.asks.unwrap_or(asks))
     }
 
-    /// Nothing that was asked for is left aside, and no output overwrites another.
+    /// Checks that every option applies to the workload, and that no output overwrites another.
     pub(super) fn check(&self) -> Result<(), Failure> {
         let is_fill = self.workload == WorkloadName::Fill;
         let in_vain = [

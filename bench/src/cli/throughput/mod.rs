@@ -22,7 +22,7 @@ use crate::yardstick::Yardstick;
 const LIMIT_SLICE: Duration = Duration::from_secs(1);
 /// How long a cluster churns before anything is measured.
 const WARM_UP: Duration = Duration::from_secs(1);
-/// How long a run takes if nothing is said, in seconds.
+/// Default duration of a run, in seconds.
 const RUN_S: f64 = 1.0;
 
 pub(super) fn run(args: &ThroughputArgs) -> Result<(), Failure> {
@@ -55,8 +55,8 @@ pub(super) fn run(args: &ThroughputArgs) -> Result<(), Failure> {
     Failure::of_interruption(measured.interruption)
 }
 
-/// A cluster of its own for each run; the first run warms up. A run has no steps: a signal during the first one that
-/// counts ends the program, and a later one is left where it is.
+/// Measures each run on a new cluster; the first run warms up. A run has no steps: a signal during the first counted
+/// run ends the program, and a signal during a later run abandons that run.
 fn measure_fill(args: &ThroughputArgs, setup: &Setup) -> Result<Measured, Failure> {
     let (setup, asks) = (*setup, args.asks().unwrap_or_default() as usize);
     let memory = fill(&setup, asks)?.memory;
@@ -72,7 +72,7 @@ fn measure_fill(args: &ThroughputArgs, setup: &Setup) -> Result<Measured, Failur
     Ok(Measured { memory, ..measured })
 }
 
-/// One cluster for all runs.
+/// Measures all runs on one cluster.
 fn measure_churn(args: &ThroughputArgs, setup: &Setup) -> Result<Measured, Failure> {
     let bar = parts_bar("filling the cluster");
     let mut churn = Churn::filled(setup, &mut |part| bar.set_position((part * 1e3) as u64))?;
@@ -89,7 +89,8 @@ fn measure_churn(args: &ThroughputArgs, setup: &Setup) -> Result<Measured, Failu
     Ok(Measured { memory: churn.memory(), ..measured })
 }
 
-/// The runs that count, each with a slice of the yardstick behind it. What a signal cut short counts if it is the first.
+/// The counted runs, each followed by a slice of the yardstick. A run that a signal cut short counts only if it is the
+/// first.
 fn take_turns(
     args: &ThroughputArgs,
     setup: &Setup,

@@ -1,4 +1,4 @@
-//! A configuration in which every key is written.
+//! A configuration that sets every key.
 
 use super::*;
 
@@ -74,8 +74,8 @@ fn every_field() -> QueueConfig {
     }
 }
 
-/// Every field other than it is without a word, so that every key is written. There is no `..` here on purpose: a
-/// new field has to be thought of.
+/// A configuration in which no field has its default, so that every key is written. It uses no `..`, so that a new
+/// field does not compile until it is added here.
 pub(super) fn everything() -> EngineConfig {
     let percent = |text: &str| text.parse::<Percent>().unwrap();
     let creation = AutoCreation {

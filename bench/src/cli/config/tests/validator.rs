@@ -1,15 +1,15 @@
-//! As much of JSON Schema as the schema of native files uses; what it does not know it refuses to pass over.
+//! The part of JSON Schema that the schema of native files uses; unknown keywords are errors.
 
 use serde_json::{Map, Value};
 
-/// What is wrong with `value`, each with the path to it.
+/// The errors in `value`, each with its path.
 pub(super) fn problems(schema: &Value, value: &Value) -> Vec<String> {
     let mut problems = Vec::new();
     check(schema, schema, value, "", &mut problems);
     problems
 }
 
-/// Every key of a table that the schema has.
+/// Every table key in the schema.
 pub(super) fn keys(schema: &Value) -> Vec<String> {
     let below = |value: &Value| keys(value);
     match value_of(schema) {
@@ -121,7 +121,7 @@ fn is_type(name: &str, value: &Value) -> bool {
     }
 }
 
-/// The four patterns that the schema has.
+/// Matches one of the four patterns in the schema.
 fn matches(pattern: &str, text: &str) -> bool {
     let number = |text: &str| {
         let text = text.trim_start();
