@@ -3,19 +3,19 @@
 use apportion_tests::support::mutants::Mutant;
 
 pub(crate) const HELP: &str = "\
-Tries every deliberate defect of tests/mutants/ on the test that should notice it.
+Applies each deliberate defect of tests/mutants/ and runs the tests that should detect it.
 
 cargo mutate [OPTIONS] [NAME]...
 
   NAME       only patches whose file name contains one of these
-  --list     say what there is, and try nothing
-  --check    only whether each patch still applies
-  --refresh  give the patches that no longer apply new line numbers and context
-  --verbose  say how each test turned red
+  --list     list the patches and run nothing
+  --check    only check that each patch still applies
+  --refresh  renew line numbers and context of the patches that no longer apply
+  --verbose  print how each test turned red
   --help     this text
 
-What a test wrote is kept in target/mutants/output/. Ends with 0 if every patch was killed, with 1 if not, with 2 if it
-could not be tried.
+The output of each test is in target/mutants/output/. Exit codes: 0 if every patch was killed, 1 if not, 2 if the
+program failed.
 ";
 
 /// The task that the command line asks for.
