@@ -61,7 +61,7 @@ fn the_maximum_of_a_leaf() {
         &cluster,
         ask,
         &[
-            "Queue root.a may not use so much more: 40 memory_mib used, 50 at most, 10 too few left",
+            "Queue root.a would exceed its limit: 40 memory_mib used, limit 50, 10 short",
             "The limit is queues.\"root.a\".maximum_capacity = { memory_mib = 50 }.",
         ],
     );
@@ -86,7 +86,7 @@ fn the_maximum_of_a_parent() {
     let why = why(
         &cluster,
         ask,
-        &["Queue root.parent may not use so much more: 100 memory_mib used, 100 at most, 1 too few"],
+        &["Queue root.parent would exceed its limit: 100 memory_mib used, limit 100, 1 short"],
     );
     let Some(Blocker::QueueMaximum(reached)) = &why.blocker else { panic!("{why:?}") };
     assert_eq!(reached.queue, "root.parent");
@@ -104,7 +104,7 @@ fn the_user_limit() {
     let why = why(
         &cluster,
         ask,
-        &["User ann may not use so much more of root.a: 30 memory_mib used, 50 at most, 10 too few"],
+        &["User ann would exceed the user limit of root.a: 30 memory_mib used, limit 50, 10 short"],
     );
     let Some(Blocker::UserLimit { user, reached }) = &why.blocker else { panic!("{why:?}") };
     assert_eq!((user.as_str(), memory(&reached.missing)), ("ann", 10));
@@ -170,8 +170,11 @@ fn too_little_room_and_the_least_short_node() {
     cluster.run();
     let ask = cluster.ask(application, &[60, 4], 1);
     cluster.run();
-    let why =
-        why(&cluster, ask, &["No node that will do has room now.", "Least is missing on n2: 10 memory_mib."]);
+    let why = why(
+        &cluster,
+        ask,
+        &["No suitable node has room now.", "Closest to fitting is n2: 10 memory_mib missing."],
+    );
     assert_eq!(funnel(&why), [(Stage::TooSmall, 1), (Stage::NoRoom, 3)]);
     let shortage = why.shortage.unwrap();
     assert_eq!((shortage.name.as_str(), memory(&shortage.missing)), ("n2", 10));
@@ -191,7 +194,7 @@ fn larger_than_every_node() {
     cluster.run();
     let words = [
         "No node that meets its conditions could hold it, even empty.",
-        "large, were it empty: 10 memory_mib",
+        "large, if it were empty: 10 memory_mib",
     ];
     let why = why(&cluster, ask, &words);
     assert_eq!(why.reason, PendingReason::NoNodeLargeEnough);
@@ -217,10 +220,10 @@ fn behind_a_reserved_node() {
     let small = AskSpec::new(Resources::new(&[2]), 1).on_hosts([n1]).strictly_local();
     let small = cluster.submit_ask(behind, small);
     cluster.run();
-    let behind = why(&cluster, small, &[&format!("Node n1 has room, but is kept for {large}.")]);
+    let behind = why(&cluster, small, &[&format!("Node n1 has room, but is reserved for {large}.")]);
     assert_eq!(funnel(&behind), [(Stage::NotNamed, 3), (Stage::Kept, 1)]);
     assert_eq!(behind.kept_node.unwrap().kept_for, large);
-    let first = why(&cluster, large, &["Kept for it: n1 (5 memory_mib must become free)."]);
+    let first = why(&cluster, large, &["Reserved for it: n1 (5 memory_mib must become free)."]);
     assert_eq!((first.reason, first.reservations.len()), (PendingReason::HoldsReservation, 1));
     assert_eq!(funnel(&first), [(Stage::TooSmall, 3), (Stage::NoRoom, 1)]);
     assert_eq!(memory(&first.reservations[0].missing), 5);
@@ -238,11 +241,11 @@ fn hosts_that_are_full_and_for_how_long_they_are_waited_for() {
     let strict = cluster.submit_ask(application, spec(4).strictly_local());
     cluster.run();
     let relaxed_why =
-        why(&cluster, relaxed, &["waits for the hosts or racks it names, and looks further at 0.500 s"]);
+        why(&cluster, relaxed, &["waits for the hosts or racks it names, and accepts others at 0.500 s"]);
     assert_eq!(relaxed_why.reason, PendingReason::WaitsForHosts);
     assert_eq!(funnel(&relaxed_why), [(Stage::LaterByLocality, 1), (Stage::NoRoom, 1)]);
     let strict_why =
-        why(&cluster, strict, &["1 not among the hosts or racks it insists on", "named: 2 memory_mib"]);
+        why(&cluster, strict, &["1 not among the hosts or racks it requires", "named: 2 memory_mib"]);
     assert_eq!(funnel(&strict_why), [(Stage::NotNamed, 1), (Stage::NoRoom, 1)]);
     assert_eq!((strict_why.reason, strict_why.locality), (PendingReason::NoRoom, None));
     cluster.advance(1_000);
@@ -311,7 +314,7 @@ fn devices_that_are_free_in_pieces() {
     cluster.run();
     let words = [
         "1 with too little room on each device",
-        "Least is missing on n1: 0 of 1 devices have 500/1000 left.",
+        "Closest to fitting is n1: 0 of 1 devices have 500/1000 left.",
     ];
     let why = why(&cluster, ask, &words);
     assert_eq!(funnel(&why), [(Stage::TooSmall, 1), (Stage::NoDevice, 1)]);
@@ -344,7 +347,7 @@ fn proposals_on_their_way() {
     let Some(Blocker::QueueMaximum(reached)) = &behind.blocker else { panic!("{behind:?}") };
     assert_eq!([&reached.used, &reached.in_flight, &reached.missing].map(memory), [0, 10, 5]);
     assert_eq!(funnel(&behind), [(Stage::Draining, 1), (Stage::InFlight, 1)]);
-    assert!(engine.explain(third).to_string().contains("0 memory_mib used and 10 on its way, 10 at most"));
+    assert!(engine.explain(third).to_string().contains("0 memory_mib used and 10 in flight, limit 10"));
     drop(batch);
     assert_eq!(funnel(&pending(third)), [(Stage::Draining, 1), (Stage::Fits, 1)]);
     assert!(engine.explain(third).to_string().contains("Nothing is in its way"));
@@ -363,7 +366,7 @@ fn what_was_rejected_is_counted_until_the_ask_is_over() {
     cluster.drain(node);
     cluster.commit(ResourceAllocationCommitRequest::allocate(ask, node));
     cluster.run();
-    let why = why(&cluster, ask, &["Rejected for it: ", "3 for node full"]);
+    let why = why(&cluster, ask, &["Rejected requests: ", "3 for node full"]);
     let counted: Vec<_> = why.rejections.unwrap().iter().map(|r| (r.reason, r.count)).collect();
     assert_eq!(counted.len(), 2, "{counted:?}");
     assert!(counted.contains(&(RejectReason::NodeFull, 3)), "{counted:?}");

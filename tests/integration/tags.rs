@@ -57,7 +57,11 @@ fn units_of_a_request_count_each_other_and_what_it_releases() {
     cluster.run();
     let [swapped, other] = cluster.outcomes() else { panic!("{:?}", cluster.outcomes()) };
     assert!(swapped.is_accepted(), "the released container no longer counts");
-    assert_eq!(*other, CommitOutcome::Rejected(RejectReason::TagLimit), "a release on another node does not help");
+    assert_eq!(
+        *other,
+        CommitOutcome::Rejected(RejectReason::TagLimit),
+        "a release on another node does not help"
+    );
     assert_eq!(nodes.map(|node| running_on(&cluster, application, node)), [1, 1]);
 }
 
@@ -109,8 +113,8 @@ fn nodes_that_are_shunned_and_those_at_a_tag_limit_are_explained() {
     assert_eq!((why.reason, why.outstanding), (PendingReason::TagLimit, 1));
     let text = explanation.to_string();
     for words in [
-        "Where there is room, there are as many containers of a tag as it allows.",
-        "1 on the application's blacklist, 2 with as many containers of a tag as it allows",
+        "Every node with room is at the ask's limit of containers with a tag.",
+        "1 on the application's blacklist, 2 at its limit of containers with a tag",
     ] {
         assert!(text.contains(words), "`{words}` is not in:\n{text}");
     }

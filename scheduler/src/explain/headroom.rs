@@ -1,7 +1,7 @@
 //! Headroom that earlier queues block.
 //!
-//! Passes keep it for asks that they found blocked; here it is worked out from what is pending, so that a log explains
-//! as the engine does.
+//! Passes block headroom for asks that they found at a limit. This module derives it from the pending asks, so that
+//! a log explains as the engine does.
 
 use rustc_hash::FxHashSet;
 
@@ -11,8 +11,8 @@ use crate::ids::{LeafUserId, PartitionId, QueueId, ShapeId};
 use crate::resource::Resources;
 use crate::state::State;
 
-/// What is in the way of an ask that is within all limits: a queue above it has room, and a sibling that comes before
-/// one on the ask's path waits for that.
+/// The blocker of an ask that is within all limits: a queue above it has headroom, but an earlier sibling on the
+/// path waits for that headroom.
 pub(super) fn headroom_blocker(state: &State, ask: &Ask) -> Option<Blocker> {
     let facts = &state.facts;
     let (shape, application) = (facts.shapes.at(ask.shape), facts.applications.at(ask.application));
@@ -41,7 +41,7 @@ pub(super) fn headroom_blocker(state: &State, ask: &Ask) -> Option<Blocker> {
         let quota = facts.queue(above).quota(partition);
         let in_flight = state.in_flight.of_queue(above, partition).load();
         if !kept.is_zero() && !quota.admits(&(quota.used + in_flight + kept), size) {
-            // Blocked headroom is at most the headroom.
+            // Blocked headroom never exceeds the headroom.
             let limit = (quota.maximum - kept).max(&(quota.used + in_flight));
             let level = Level { used: quota.used, in_flight, limit };
             let path = |queue: QueueId| &*facts.queue(queue).path;
@@ -58,10 +58,10 @@ fn level(state: &State, queue: QueueId, partition: PartitionId) -> Resources {
     state.facts.queue(queue).quota(partition).used + state.in_flight.of_queue(queue, partition).load()
 }
 
-/// Equal asks of one user that block headroom: one container's.
+/// Equal asks of one user that block headroom for one container.
 struct Awaiting {
     leaf: QueueId,
-    /// The queue at whose limit they are.
+    /// The queue whose limit blocks them.
     limited: QueueId,
     size: Resources,
 }
@@ -76,8 +76,8 @@ impl Awaiting {
     }
 }
 
-/// All that are blocked at the limit of a queue above their leaf. It could have them if it had more left: no leaf may
-/// use more than the queues above.
+/// All asks blocked at the limit of a queue above their leaf. More headroom there would help them, because no leaf
+/// may use more than the queues above it.
 fn awaiting(state: &State, partition: PartitionId) -> Vec<Awaiting> {
     let facts = &state.facts;
     let mut seen: FxHashSet<(LeafUserId, ShapeId)> = FxHashSet::default();

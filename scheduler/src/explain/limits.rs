@@ -1,4 +1,4 @@
-//! The limits in an ask's way before any node is looked at: queues, user, application.
+//! The limits that block an ask before any node is checked: queues, user, application.
 
 use serde::Serialize;
 
@@ -10,30 +10,30 @@ use crate::ids::{AskId, LeafUserId, PartitionId};
 use crate::resource::Resources;
 use crate::state::State;
 
-/// What keeps an ask from being looked at. What holds its application back comes first; then queues, root before leaf,
-/// the user, and what is kept for others.
+/// The first obstacle of an ask that is not a node. Activation of the application comes first, then queues from the
+/// root to the leaf, the user, and blocked headroom.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "what", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Blocker {
-    /// The application waits to be activated.
+    /// The application waits for activation.
     Inactive(ActivationLimit),
-    /// One container more would exceed a queue's maximum.
+    /// One more container would exceed a queue's maximum.
     QueueMaximum(LimitReached),
-    /// One container more would exceed the limit of a user or a group in a queue.
+    /// One more container would exceed the limit of a user or a group in a queue.
     HolderLimit {
-        /// Whose limit it is.
+        /// The holder of the limit.
         #[serde(flatten)]
         holder: LimitHolder,
-        /// In which queue, and how.
+        /// The queue and the amounts.
         #[serde(flatten)]
         reached: LimitReached,
     },
-    /// One container more would exceed the user limit.
+    /// One more container would exceed the user limit.
     UserLimit {
-        /// Who is at the limit.
+        /// The user at the limit.
         user: String,
-        /// In which leaf, and how.
+        /// The leaf and the amounts.
         #[serde(flatten)]
         reached: LimitReached,
     },
@@ -41,90 +41,90 @@ pub enum Blocker {
     BlockedHeadroom {
         /// The path of the queue that blocks it.
         kept_for: String,
-        /// In which queue, and how; blocked headroom is taken off the limit.
+        /// The queue and the amounts; the limit is reduced by the blocked headroom.
         #[serde(flatten)]
         reached: LimitReached,
     },
-    /// All that the ask wants is proposed and not decided.
+    /// All outstanding containers are proposed and not decided.
     InFlight {
-        /// How many containers that is.
+        /// The number of those containers.
         units: u32,
     },
-    /// All that the ask wants has nodes kept for it, and it may not go anywhere else.
+    /// All outstanding containers have reserved nodes, and the ask may not go anywhere else.
     Reservations {
-        /// How many nodes.
+        /// The number of reserved nodes.
         nodes: usize,
     },
 }
 
-/// Whom a limit is for.
+/// The holder of a limit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LimitHolder {
     /// This user.
     User(String),
-    /// All who count for this group; `*`: for none that a limit names.
+    /// All users that count for this group; `*`: for no group that a limit names.
     Group(String),
 }
 
-/// The limit that holds an application back.
+/// The limit that keeps an application inactive.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "held_back_by", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ActivationLimit {
-    /// As many applications are active in a queue as may be.
+    /// The queue is at its limit of active applications.
     Applications {
         /// The queue's path.
         queue: String,
-        /// How many may be.
+        /// The limit.
         maximum: u32,
     },
-    /// As many of the user's applications are active in a queue as may be.
+    /// The queue is at the user's limit of active applications.
     UserApplications {
         /// The queue's path.
         queue: String,
-        /// Whose.
+        /// The user.
         user: String,
-        /// How many may be.
+        /// The limit.
         maximum: u32,
     },
-    /// As many applications of a group are active in a queue as may be.
+    /// The queue is at the group's limit of active applications.
     GroupApplications {
         /// The queue's path.
         queue: String,
-        /// Which.
+        /// The group.
         group: String,
-        /// How many may be.
+        /// The limit.
         maximum: u32,
     },
-    /// Masters would need more of the leaf than they may.
+    /// Masters would exceed their part of the leaf.
     MasterShare(LimitReached),
-    /// The user's masters would.
+    /// The user's masters would exceed their part of the leaf.
     UserMasterShare {
-        /// Whose.
+        /// The user.
         user: String,
-        /// In which leaf, and how.
+        /// The leaf and the amounts.
         #[serde(flatten)]
         reached: LimitReached,
     },
 }
 
-/// A limit that one container more would exceed.
+/// A limit that one more container would exceed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LimitReached {
     /// The path of the queue whose limit it is.
     pub queue: String,
-    /// Use by containers and reservations, of the types that are short.
+    /// Use by containers and reservations, for the types that are short.
     pub used: Amounts,
-    /// Amounts in flight, which count as used meanwhile.
+    /// Amounts in flight, which count as used until they are decided.
     pub in_flight: Amounts,
-    /// The limit, of the types that are short.
+    /// The limit, for the types that are short.
     pub limit: Amounts,
-    /// How much less would have to be used for one container more.
+    /// The amount that must be freed for one more container.
     pub missing: Amounts,
 }
 
-/// The first that stands in the way of one container more.
+/// The first obstacle to one more container.
 pub(super) fn first_blocker(state: &State, id: AskId, ask: &Ask) -> Option<Blocker> {
     if let Some(held_back) = held_back(state, ask) {
         return Some(held_back);
@@ -132,7 +132,7 @@ pub(super) fn first_blocker(state: &State, id: AskId, ask: &Ask) -> Option<Block
     let in_flight = state.in_flight.of_ask(id).load();
     let unreserved = ask.outstanding().saturating_sub(ask.reservations.len() as u32);
     if unreserved == 0 {
-        // Charged already, so no limit stands in the way.
+        // Reserved units are charged already, so no limit blocks them.
         let is_bound = ask.preference.loosest() < Locality::OffSwitch;
         return is_bound.then_some(Blocker::Reservations { nodes: ask.reservations.len() });
     }
@@ -142,7 +142,7 @@ pub(super) fn first_blocker(state: &State, id: AskId, ask: &Ask) -> Option<Block
     first_limit(state, ask).or_else(|| headroom_blocker(state, ask))
 }
 
-/// The limit that holds the ask's application back, if it waits for activation.
+/// The limit that keeps the ask's application inactive, if any.
 fn held_back(state: &State, ask: &Ask) -> Option<Blocker> {
     let facts = &state.facts;
     let application = facts.applications.at(ask.application);
@@ -181,12 +181,12 @@ fn held_back(state: &State, ask: &Ask) -> Option<Blocker> {
     Some(Blocker::Inactive(limit))
 }
 
-/// The first limit on the path that one container more would exceed. Amounts in flight count, as in passes.
+/// The first limit on the path that one more container would exceed. Amounts in flight count, as in passes.
 pub(super) fn first_limit(state: &State, ask: &Ask) -> Option<Blocker> {
     first_limit_of(state, ask, state.facts.shapes.at(ask.shape))
 }
 
-/// The same if it were placed as this shape, which may borrow nodes's.
+/// The same for the ask placed as `shape`, which may be a variant for borrowed nodes.
 pub(super) fn first_limit_of(state: &State, ask: &Ask, shape: &Shape) -> Option<Blocker> {
     let facts = &state.facts;
     let application = facts.applications.at(ask.application);
@@ -202,7 +202,7 @@ pub(super) fn first_limit_of(state: &State, ask: &Ask, shape: &Shape) -> Option<
     limit_of_user(state, application.user, shape)
 }
 
-/// The limit of the user in its leaf, or of whom it belongs to, that one container more of the shape would exceed.
+/// The limit that one more container of the shape would exceed: the user's in its leaf, or one of its limit usages.
 pub(super) fn limit_of_user(state: &State, id: LeafUserId, shape: &Shape) -> Option<Blocker> {
     let facts = &state.facts;
     let (partition, size) = (shape.partition, &shape.need.resources);

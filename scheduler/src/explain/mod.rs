@@ -1,12 +1,13 @@
-//! Explain: why an ask is pending, as a value that people and programs can read.
+//! Explanations: why an ask is pending, as a value for people and programs.
 //!
-//! Computed from the state when somebody asks, by the functions that passes and commits decide by. Nothing is kept for
-//! it but counts of rejections and cancelled asks, and those are written only where one happens.
+//! An explanation is computed on demand from the state, by the functions that passes and commits decide with. The
+//! engine stores only counts of rejections and cancelled asks for it, and writes those only when one happens.
 //!
-//! These functions are `Facts::queue_admits`, `exhausted_limit_usage` and `user_may_grow` with the amounts used and in
-//! flight, `Node::is_candidate`, `LocalityPreference::will_do`, `Facts::breach`, `LocalityWaits::allowed`, `fits` and
-//! `Nodes::room_left`. Explain looks under one read guard, at the ask's partition only. Rejections and cancelled
-//! asks are noted when they happen (`backlog/notes.rs`), for a thousand asks each. Wherever tests find an engine
+//! These functions are `Facts::queue_admits`, `exhausted_limit_usage` and `user_may_grow` with the amounts used and
+//! in flight, `Node::is_candidate`, `LocalityPreference::will_do`, `Facts::breach`, `LocalityWaits::allowed`,
+//! `fits` and `Nodes::room_left`. An explanation takes one read guard and looks at the ask's partition only.
+//! Rejections and cancelled asks are recorded in `backlog/notes.rs`, for a thousand asks each. Whenever tests find
+//! an engine quiet, each pending ask has a limit in its way or no node left.
 //! quiet, every pending ask has a limit in its way or no node left.
 
 mod headroom;
@@ -36,148 +37,148 @@ use crate::resource::{DeviceNeed, ResourceTypes, Resources};
 use crate::state::State;
 use nodes::{Judge, survey};
 
-/// The explanation of an ask at one moment. [`Display`](std::fmt::Display) writes it in sentences.
+/// The explanation of an ask at one moment. [`Display`](std::fmt::Display) writes it as sentences.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Explanation {
-    /// Which ask.
+    /// The ask.
     #[serde(serialize_with = "as_text")]
     pub ask: AskId,
-    /// The last change applied by then.
+    /// The last change applied at that moment.
     pub seq: CommitSeq,
-    /// The engine's time then.
+    /// The engine's time at that moment.
     pub now_ms: u64,
-    /// How the ask stands.
+    /// The standing of the ask.
     #[serde(flatten)]
     pub standing: Standing,
 }
 
-/// How an ask stands.
+/// The standing of an ask.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "standing", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Standing {
-    /// Something of it is outstanding.
+    /// The ask has outstanding containers.
     Pending(Box<WhyPending>),
     /// All of its containers were placed.
     Placed,
-    /// It is over, and some of its containers were never placed.
+    /// The ask is over, and some of its containers were never placed.
     Cancelled {
-        /// How many were not.
+        /// Containers that were not placed.
         units: u32,
-        /// How many were.
+        /// Containers that were placed.
         placed: u32,
     },
-    /// It is over: placed or cancelled, but too long ago to say which.
+    /// The ask was placed or cancelled too long ago to say which.
     Over,
-    /// The engine has not seen it.
+    /// The engine has not seen the ask.
     Unknown,
 }
 
 /// Why an ask is pending.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct WhyPending {
-    /// Whose it is.
+    /// The application that asks.
     #[serde(serialize_with = "as_text")]
     pub application: ApplicationId,
     /// The application's name.
     pub application_name: String,
     /// The path of its leaf.
     pub queue: String,
-    /// Who is charged.
+    /// The user that is charged.
     pub user: String,
-    /// The partition it asks for; empty for the default one.
+    /// The partition of the ask; empty for the default one.
     pub partition: String,
     /// The size of one container.
     pub size: Amounts,
-    /// Devices of one container.
+    /// The devices of one container, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub devices: Option<DeviceNeed>,
-    /// The conditions on the node's attributes.
+    /// The conditions on the node's attributes, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rule: Option<AttributeRule>,
-    /// Containers it asked for.
+    /// Containers that the ask wanted in total.
     pub asked: u32,
     /// Containers neither placed nor cancelled.
     pub outstanding: u32,
-    /// Of these, how many are proposed and not decided.
+    /// Outstanding containers that are proposed and not decided.
     pub in_flight: u32,
-    /// When it was submitted.
+    /// The time of submission.
     pub since_ms: u64,
-    /// The reason in one word.
+    /// The reason as one word.
     pub reason: PendingReason,
-    /// What stands in the way before any node is looked at: the first on the way from the root queue to the ask.
+    /// The first obstacle that is not a node, on the way from the root queue to the ask.
     pub blocker: Option<Blocker>,
-    /// The key of the configuration that decides the blocker's limit, where a key does.
+    /// The configuration key that sets the blocker's limit, if a key does.
     pub setting: Option<Setting>,
-    /// Where the cluster's nodes drop out.
+    /// The stages at which the cluster's nodes drop out.
     pub funnel: Funnel,
     /// The shortage of the node that lacks least, if any node lacks room.
     pub shortage: Option<Shortage>,
     /// Nodes short of room or devices, or at a tag limit, on which containers are being stopped.
     pub stopping: usize,
-    /// The first node with room for it that is kept for another ask.
+    /// The first node with room that is reserved for another ask.
     pub kept_node: Option<KeptNode>,
-    /// Nodes that are kept for it, oldest reservation first.
+    /// Nodes reserved for the ask, oldest reservation first.
     pub reservations: Vec<ReservedNode>,
-    /// How it waits for the hosts or racks that it names, while it does.
+    /// The locality delay of the ask, while it lasts.
     pub locality: Option<LocalityWait>,
-    /// Rejected requests for it by reason, the latest first. `None` if nobody counted: a log holds only what was
-    /// accepted, and the engine counts for a thousand asks at a time.
+    /// Rejected requests of the ask by reason, latest first. `None` if they were not counted: a log holds only
+    /// accepted requests, and the engine counts for a thousand asks at a time.
     pub rejections: Option<Vec<Rejection>>,
 }
 
-/// A node with room, kept for an ask that came before.
+/// A node with room that is reserved for an earlier ask.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct KeptNode {
-    /// Which node.
+    /// The node's identifier.
     #[serde(serialize_with = "as_text")]
     pub node: NodeId,
     /// Its host name.
     pub name: String,
-    /// For whom.
+    /// The ask that holds the reservation.
     #[serde(serialize_with = "as_text")]
     pub kept_for: AskId,
 }
 
-/// A node that is kept for the ask.
+/// A node reserved for the ask.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ReservedNode {
-    /// Which node.
+    /// The node's identifier.
     #[serde(serialize_with = "as_text")]
     pub node: NodeId,
     /// Its host name.
     pub name: String,
-    /// Since when.
+    /// The time at which the reservation was made.
     pub since_ms: u64,
-    /// The amount that has to become free on it.
+    /// The amount that must become free on the node.
     pub missing: Amounts,
 }
 
-/// An ask that may look further later.
+/// The locality delay of an ask.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LocalityWait {
-    /// How far from its named hosts and racks it may be placed now.
+    /// How far from its named hosts and racks the ask may be placed now.
     #[serde(serialize_with = "as_label")]
     pub allowed: Locality,
-    /// When it may look further; `None` if that depends on the nodes offered.
+    /// When the ask accepts nodes further away; `None` if that depends on the nodes offered.
     pub until_ms: Option<u64>,
-    /// Distinct nodes with room that were offered to it so far, where these count.
+    /// Distinct nodes with room offered so far, if the delay counts nodes.
     pub offered: usize,
 }
 
 /// Rejected requests for one reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Rejection {
-    /// Why.
+    /// The reason.
     #[serde(serialize_with = "as_text")]
     pub reason: RejectReason,
-    /// How many.
+    /// The number of rejections.
     pub count: u64,
-    /// When the last one was.
+    /// The time of the last rejection.
     pub last_ms: u64,
 }
 
-/// Amounts by the names of their types, in the engine's order; types with nothing are left out.
+/// Amounts by type name, in the engine's order; types with zero are left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Amounts(Vec<(String, i64)>);
 
@@ -187,19 +188,19 @@ impl Amounts {
         Self(named.filter(|(_, amount)| *amount != 0).collect())
     }
 
-    /// The amount of one type, 0 if it is not there.
+    /// The amount of one type; 0 if it is absent.
     #[must_use]
     pub fn get(&self, name: &str) -> i64 {
         self.iter().find(|(known, _)| *known == name).map_or(0, |(_, amount)| amount)
     }
 
-    /// Whether there is nothing of any type.
+    /// Whether every amount is zero.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Names and amounts.
+    /// The names and amounts.
     pub fn iter(&self) -> impl Iterator<Item = (&str, i64)> {
         self.0.iter().map(|(name, amount)| (name.as_str(), *amount))
     }
@@ -212,14 +213,14 @@ impl Serialize for Amounts {
 }
 
 impl Explanation {
-    /// Why it is pending, if it is.
+    /// The pending ask's reasons; `None` for any other standing.
     #[must_use]
     pub fn pending(&self) -> Option<&WhyPending> {
         if let Standing::Pending(why) = &self.standing { Some(why) } else { None }
     }
 }
 
-/// Explains an ask by the state. Looks at the nodes of its partition. Limits must be computed.
+/// Explains an ask from the state. Looks at the nodes of its partition. The caller must have recomputed the limits.
 pub(crate) fn explain(state: &State, id: AskId) -> Explanation {
     let facts = &state.facts;
     let standing = match facts.asks.get(id) {
@@ -303,7 +304,7 @@ fn rejections(state: &State, id: AskId) -> Option<Vec<Rejection>> {
     Some(rejections)
 }
 
-/// As the text that people give to commands.
+/// Serializes an identifier as the text that commands accept.
 fn as_text<S: Serializer>(value: &impl ToString, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&value.to_string())
 }
@@ -316,5 +317,5 @@ fn as_label<S: Serializer>(locality: &Locality, serializer: S) -> Result<S::Ok, 
     })
 }
 
-/// How many nodes are short of each type.
+/// The number of nodes short of each type.
 type ShortOf = BTreeMap<String, usize>;

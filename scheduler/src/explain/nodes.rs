@@ -1,4 +1,4 @@
-//! The funnel: where each node drops out for an ask.
+//! The funnel: the stage at which each node drops out for an ask.
 
 use std::collections::BTreeMap;
 
@@ -12,45 +12,45 @@ use crate::ids::{AskId, NodeId, PartitionId, ShapeId};
 use crate::resource::{Need, fits};
 use crate::state::State;
 
-/// The reasons why nodes drop out, in the order of the checks: conditions on the node, room, conflicts.
+/// Why a node drops out, in the order of the checks: conditions on the node, room, conflicts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Stage {
-    /// It belongs to another partition than the ask is for.
+    /// The node belongs to another partition than the ask's.
     OtherPartition,
-    /// It takes no new containers.
+    /// The node takes no new containers.
     Draining,
-    /// It has been silent for too long.
+    /// The node has been silent for too long.
     Silent,
-    /// It is none of the hosts or racks that the ask names, and nothing else will do.
+    /// The node is not a host or rack that the ask names, and the ask accepts no other.
     NotNamed,
-    /// Its attributes do not meet the ask's rule.
+    /// The node's attributes do not meet the ask's rule.
     WrongAttributes,
-    /// The application shuns it or its rack.
+    /// The node or its rack is on the application's blacklist.
     Blacklisted,
-    /// As many containers with a tag are on it or its rack as the ask allows.
+    /// The node or its rack is at the ask's limit of containers with a tag.
     TagLimit,
-    /// It is none of the hosts or racks that the ask names, and the ask still waits for those.
+    /// The node is not a host or rack that the ask names, and the ask still waits for those.
     LaterByLocality,
-    /// It would be lent by its partition, but the user has there what it may have.
+    /// The node's partition lends it, but the user is at its limit there.
     BorrowedLimit,
-    /// Even empty it could not hold one container.
+    /// Even empty, the node could not hold one container.
     TooSmall,
-    /// It has too little left of some resource type.
+    /// The node has too little free of some resource type.
     NoRoom,
-    /// It has enough left in all, but not on the devices one by one.
+    /// The node has enough free in total, but not on single devices.
     NoDevice,
-    /// It has room, and is kept for another ask.
+    /// The node has room, but is reserved for another ask.
     Kept,
-    /// It has room, but only until the proposals for it are decided.
+    /// The node has room, but undecided proposals are about to use it.
     InFlight,
-    /// It has room, and nothing about it is in the way.
+    /// The node has room and no check fails.
     Fits,
 }
 
 impl Stage {
-    /// All of them, in order.
+    /// All stages, in order.
     pub const ALL: [Self; 15] = [
         Self::OtherPartition,
         Self::Draining,
@@ -80,24 +80,24 @@ impl From<Breach> for Stage {
     }
 }
 
-/// How many nodes drop out at which stage; together they are all nodes of the cluster.
+/// The number of nodes that drop out at each stage; they add up to all nodes of the cluster.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Funnel {
     /// All nodes of the cluster.
     pub nodes: usize,
-    /// How many of them drop out at each stage; those at [`Stage::Fits`] pass.
+    /// Nodes that drop out at each stage; nodes at [`Stage::Fits`] pass.
     pub stages: BTreeMap<Stage, usize>,
 }
 
 impl Funnel {
-    /// How many nodes drop out there.
+    /// The number of nodes that drop out at this stage.
     #[must_use]
     pub fn at(&self, stage: Stage) -> usize {
         self.stages.get(&stage).copied().unwrap_or(0)
     }
 }
 
-/// Looks at nodes on behalf of one ask.
+/// Checks nodes for one ask.
 #[derive(Clone)]
 pub(super) struct Judge<'a> {
     pub(super) state: &'a State,
@@ -105,14 +105,14 @@ pub(super) struct Judge<'a> {
     pub(super) shape: &'a Shape,
     /// How far from its named hosts and racks the ask may be placed now.
     allowed: Locality,
-    /// The partitions in which it may borrow nodes, and whether a limit is in its way there.
+    /// The partitions in which the ask may borrow nodes, and whether a limit blocks it there.
     lenders: Vec<(PartitionId, bool)>,
 }
 
 impl<'a> Judge<'a> {
     pub(super) fn new(state: &'a State, id: AskId, ask: &'a Ask) -> Self {
         let shape = state.facts.shapes.at(ask.shape);
-        // A unit for which a node was reserved has waited long enough to go anywhere, if its ask ever may.
+        // An ask with a reserved node has waited long enough to go anywhere, if it accepts any node at all.
         let is_bound = ask.preference.loosest() < Locality::OffSwitch;
         let allowed = if shape.has_locality && (is_bound || ask.reservations.is_empty()) {
             state.backlog.locality.allowed(&state.facts, id, ask)
@@ -128,7 +128,7 @@ impl<'a> Judge<'a> {
         Self { state, ask, shape, allowed, lenders: variants.map(lender).collect() }
     }
 
-    /// The nodes of the ask's partition, then those of partitions that lend theirs to it.
+    /// The nodes of the ask's partition, then those of partitions that lend it nodes.
     pub(super) fn nodes(&self) -> impl Iterator<Item = (NodeId, &'a Node)> {
         let (nodes, node_shards) = (&self.state.facts.nodes, &self.state.node_shards);
         let lenders = self.lenders.iter().map(|(partition, _)| *partition);
@@ -136,7 +136,7 @@ impl<'a> Judge<'a> {
         partitions.flat_map(|partition| node_shards.nodes_of(partition)).map(|id| (id, nodes.at(id)))
     }
 
-    /// Whether the node is of the ask's partition, or the ask may borrow nodes on it, with a limit in the way or not.
+    /// Whether the node is in the ask's partition or may be borrowed; `whatever_limit` ignores limits on borrowing.
     fn takes_it(&self, node: &Node, whatever_limit: bool) -> bool {
         let is_lender = |(lender, is_limited): &(PartitionId, bool)| {
             *lender == node.partition && (whatever_limit || !is_limited)
@@ -144,7 +144,7 @@ impl<'a> Judge<'a> {
         node.partition == self.shape.partition || self.lenders.iter().any(is_lender)
     }
 
-    /// Whether some node has room for the ask on a borrowed node.
+    /// Whether a node of a lending partition has room for the ask.
     pub(super) fn may_borrow(&self) -> bool {
         !self.lenders.is_empty()
             && self
@@ -152,12 +152,12 @@ impl<'a> Judge<'a> {
                 .any(|(id, node)| node.partition != self.shape.partition && self.has_room(id, node))
     }
 
-    /// Whether the node, were it empty and free to take containers, could hold one.
+    /// Whether the node could hold one container if it were empty and took containers.
     pub(super) fn could_hold(&self, id: NodeId, node: &Node) -> bool {
         self.ask.preference.will_do(id, node.rack) && self.state.facts.could_hold(self.shape, node)
     }
 
-    /// Whether the node has room for one container of the ask, at once or after a delay.
+    /// Whether the node has room for one container of the ask, now or after the locality delay.
     pub(super) fn has_room(&self, id: NodeId, node: &Node) -> bool {
         self.ask.preference.will_do(id, node.rack)
             && self.takes_it(node, false)
@@ -166,7 +166,7 @@ impl<'a> Judge<'a> {
             && self.state.facts.meets_rule(self.shape, node)
     }
 
-    /// Whether only tags of running containers keep the ask off the node, at once or after a delay.
+    /// Whether only a tag limit keeps the ask off the node, now or after the locality delay.
     pub(super) fn is_capped(&self, id: NodeId, node: &Node) -> bool {
         self.ask.preference.will_do(id, node.rack)
             && node.is_open()
@@ -174,12 +174,12 @@ impl<'a> Judge<'a> {
             && self.state.facts.breach(self.shape, node) == Some(Breach::TagLimit)
     }
 
-    /// Whether the node is near enough to the ask's hosts and racks by now.
+    /// Whether the node is near enough to the ask's hosts and racks now.
     pub(super) fn is_near(&self, id: NodeId, node: &Node) -> bool {
         self.ask.preference.locality_of(id, node.rack) <= self.allowed
     }
 
-    /// The reason why the node drops out.
+    /// The stage at which the node drops out.
     pub(super) fn stage_of(&self, id: NodeId, node: &Node) -> Stage {
         let Self { state, ask, shape, .. } = self;
         if !self.takes_it(node, true) {

@@ -1,4 +1,4 @@
-//! Why an ask is pending, in one word.
+//! The reason why an ask is pending, as one word.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,29 +13,29 @@ use crate::state::State;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PendingReason {
-    /// No node of its partition that meets its conditions could hold it even when empty.
+    /// No node of its partition that meets its conditions could hold it, even when empty.
     NoNodeLargeEnough,
-    /// Its application waits to be activated.
+    /// Its application waits for activation.
     Inactive,
     /// A queue on its path would exceed its maximum.
     QueueLimit,
     /// Its user would exceed the user limit.
     UserLimit,
-    /// The headroom left in its queues is blocked by a queue that comes first.
+    /// An earlier queue blocks the headroom left in its queues.
     BlockedHeadroom,
     /// It holds a reservation on a node and waits for that node's room.
     HoldsReservation,
     /// It waits for the hosts or racks it names.
     WaitsForHosts,
-    /// Wherever there is room for it, there are as many containers with a tag as it allows.
+    /// Every node with room is at the ask's limit of containers with a tag.
     TagLimit,
     /// No node has room for it now.
     NoRoom,
-    /// It will be looked at, or is being decided.
+    /// A pass will look at it, or its proposal is being decided.
     Runnable,
 }
 
-/// The reason. Looks at the partition's nodes, as far as it has to.
+/// Finds the reason. Looks at as many of the partition's nodes as it needs.
 pub(crate) fn pending_reason(state: &State, id: AskId, ask: &Ask) -> PendingReason {
     let judge = Judge::new(state, id, ask);
     if !judge.nodes().any(|(id, node)| judge.could_hold(id, node)) {
@@ -49,7 +49,7 @@ pub(crate) fn pending_reason(state: &State, id: AskId, ask: &Ask) -> PendingReas
     }
     match first_limit(state, ask) {
         None => {}
-        // Limits of its own partition are not those of borrowed containers.
+        // The limits of the ask's own partition do not apply to borrowed containers.
         Some(_) if judge.may_borrow() => return PendingReason::Runnable,
         Some(Blocker::QueueMaximum(_)) => return PendingReason::QueueLimit,
         Some(_) => return PendingReason::UserLimit,

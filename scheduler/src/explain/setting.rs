@@ -1,4 +1,4 @@
-//! The key of the configuration that decides the limit in an ask's way.
+//! The configuration key that sets the limit in an ask's way.
 
 use super::limits::{ActivationLimit, Blocker, LimitHolder, LimitReached};
 use crate::config::{HolderLimit, PartitionAccess, QueueConfig, Setting};
@@ -6,8 +6,8 @@ use crate::facts::{Ask, Facts, Queue, Shape};
 use crate::ids::QueueId;
 use crate::state::State;
 
-/// The key that would have to change for the limit to give way. Nothing for what no key limits: the size of the
-/// cluster, room that is kept for others, and what is about to be decided.
+/// The configuration key that sets the blocker's limit. `None` if no key does: for the size of the cluster, blocked
+/// headroom, reservations and amounts in flight.
 pub(super) fn deciding_setting(state: &State, ask: &Ask, blocker: &Blocker) -> Option<Setting> {
     let facts = &state.facts;
     let types = &facts.config.resources;
@@ -44,7 +44,7 @@ pub(super) fn deciding_setting(state: &State, ask: &Ask, blocker: &Blocker) -> O
     }
 }
 
-/// The table of the queue, or the template of a queue that was made on demand.
+/// The table of the queue, or of the template that made it.
 fn table(facts: &Facts, id: QueueId) -> String {
     let queue = facts.queue(id);
     match facts.auto_creation_at(id) {
@@ -56,7 +56,7 @@ fn table(facts: &Facts, id: QueueId) -> String {
     }
 }
 
-/// The user's weight, where the leaf or a queue above it sets one.
+/// The user's weight, if the leaf or a queue above it sets one.
 fn user_weight(facts: &Facts, leaf: &Queue, user: &str) -> Option<Setting> {
     leaf.chain.iter().rev().find_map(|id| {
         let weight = facts.queue(*id).config.user_weights.get(user)?;

@@ -1,4 +1,4 @@
-//! The missing amounts where an ask fails by room alone.
+//! The missing amounts, for an ask that fails by room alone.
 
 use serde::Serialize;
 
@@ -11,30 +11,31 @@ use crate::resource::{Need, Resources, Room, SHARE_ONE, missing_share};
 /// The node that lacks least for one container.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Shortage {
-    /// Which node.
+    /// The node's identifier.
     #[serde(serialize_with = "as_text")]
     pub node: NodeId,
     /// Its host name.
     pub name: String,
-    /// Whether the container would not fit if the node were empty, as on all others; what is missing is missing then.
+    /// Whether even the empty node could not hold the container, as on all other nodes; `missing` then counts for
+    /// the empty node.
     pub is_even_empty: bool,
     /// The missing amounts by resource type. Empty if only devices are missing.
     pub missing: Amounts,
     /// The missing devices.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub devices: Option<DeviceShortage>,
-    /// Of the nodes that fail by room alone, how many are short of each resource type.
+    /// For each resource type, the number of nodes short of it, of those that fail by room alone.
     pub short_of: ShortOf,
 }
 
-/// Devices that a node has too few of.
+/// The devices that a node lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct DeviceShortage {
-    /// How many the container needs.
+    /// Devices that the container needs.
     pub needed: u8,
-    /// Thousandths that it needs of each.
+    /// Thousandths that the container needs of each device.
     pub milli: u16,
-    /// How many of the node's devices have so much left.
+    /// Devices of the node with that much free.
     pub found: u8,
 }
 
@@ -46,9 +47,9 @@ pub(super) fn missing(need: &Resources, free: &Resources) -> Resources {
 /// Collects the shortages of nodes.
 pub(super) struct Shortages<'a> {
     judge: &'a Judge<'a>,
-    /// Of nodes that are large enough when empty, and of those that are not.
+    /// The least short node among nodes that are large enough when empty, and among those that are not.
     least: [Option<Least<'a>>; 2],
-    /// Nodes short of each type, of both kinds.
+    /// Nodes short of each type, in the same two groups.
     short_of: [ShortCounts; 2],
 }
 
@@ -66,7 +67,7 @@ impl<'a> Shortages<'a> {
         Self { judge, least: [None, None], short_of: Default::default() }
     }
 
-    /// Notes a node that dropped out.
+    /// Records a node that dropped out.
     pub(super) fn note(&mut self, stage: Stage, id: NodeId, node: &'a Node) {
         let kind = match stage {
             Stage::NoRoom | Stage::NoDevice => 0,
@@ -84,7 +85,7 @@ impl<'a> Shortages<'a> {
         }
     }
 
-    /// The shortage of the node that lacks least; nodes that are too small count only if there are no others.
+    /// The shortage of the least short node. Nodes that are too small count only if there are no others.
     pub(super) fn least(&self) -> Option<Shortage> {
         let kind = self.least.iter().position(Option::is_some)?;
         let Least { id, node, .. } = self.least[kind].as_ref()?;
@@ -102,7 +103,7 @@ impl<'a> Shortages<'a> {
     }
 }
 
-/// The node's room, or its room if it were empty.
+/// The node's present room, or its room when empty.
 fn room_of(kind: usize, node: &Node) -> Room {
     if kind == 0 { node.room } else { node.empty_room() }
 }

@@ -1,4 +1,4 @@
-//! Explanations in short sentences.
+//! Explanations as short sentences.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -27,7 +27,7 @@ impl Display for Explanation {
     }
 }
 
-/// One sentence: why it is pending.
+/// Writes the reason as one sentence.
 impl Display for WhyPending {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match (&self.blocker, self.reason) {
@@ -37,32 +37,34 @@ impl Display for WhyPending {
             },
             (Some(blocker), _) => blocker.fmt(f),
             (None, PendingReason::HoldsReservation) => self.write_reservations(f),
-            (None, _) if self.funnel.at(Stage::Fits) > 0 => {
-                f.write_str("Nothing is in its way: it will be looked at, or is being decided.")
-            }
+            (None, _) if self.funnel.at(Stage::Fits) > 0 => f.write_str(
+                "Nothing is in its way: a pass will look at it, or its proposal is being decided.",
+            ),
             (None, PendingReason::WaitsForHosts) => {
                 f.write_str("It waits for the hosts or racks it names")?;
                 match self.locality.as_ref().and_then(|wait| wait.until_ms) {
-                    Some(until_ms) => write!(f, ", and looks further at {}.", seconds(until_ms)),
-                    None => f.write_str(", and looks further when more nodes were offered to it."),
+                    Some(until_ms) => write!(f, ", and accepts others at {}.", seconds(until_ms)),
+                    None => f.write_str(", and accepts others after more nodes were offered to it."),
                 }
             }
             (None, _) => match &self.kept_node {
-                Some(kept) => write!(f, "Node {} has room, but is kept for {}.", kept.name, kept.kept_for),
+                Some(kept) => {
+                    write!(f, "Node {} has room, but is reserved for {}.", kept.name, kept.kept_for)
+                }
                 None if self.funnel.at(Stage::InFlight) > 0 => {
                     f.write_str("Proposals under way are about to use the nodes with room.")
                 }
                 None if self.reason == PendingReason::TagLimit => {
-                    f.write_str("Where there is room, there are as many containers of a tag as it allows.")
+                    f.write_str("Every node with room is at the ask's limit of containers with a tag.")
                 }
-                None => f.write_str("No node that will do has room now."),
+                None => f.write_str("No suitable node has room now."),
             },
         }
     }
 }
 
 impl WhyPending {
-    /// The ask and its application.
+    /// The ask and its application, as text.
     fn what(&self) -> String {
         let Self { outstanding, asked, application_name, application, queue, user, .. } = self;
         let size = self.one_container();
@@ -105,7 +107,7 @@ impl WhyPending {
         }
         if let Some(rejections) = self.rejections.as_ref().filter(|rejections| !rejections.is_empty()) {
             let each: Vec<String> = rejections.iter().map(Rejection::to_string).collect();
-            write!(f, "\nRejected for it: {}.", each.join("; "))?;
+            write!(f, "\nRejected requests: {}.", each.join("; "))?;
         }
         Ok(())
     }
@@ -119,12 +121,12 @@ impl WhyPending {
                 false => format!("{} ({} must become free)", reservation.name, reservation.missing),
             })
             .collect();
-        write!(f, "Kept for it: {}.", each.join(", "))
+        write!(f, "Reserved for it: {}.", each.join(", "))
     }
 }
 
 impl Stage {
-    /// The phrase for nodes that drop out there.
+    /// The phrase for nodes that drop out at this stage.
     #[must_use]
     pub const fn words(self) -> &'static str {
         match self {
@@ -132,22 +134,22 @@ impl Stage {
             Self::BorrowedLimit => "lent by another partition, where the user is at the limit",
             Self::Draining => "draining",
             Self::Silent => "silent for too long",
-            Self::NotNamed => "not among the hosts or racks it insists on",
+            Self::NotNamed => "not among the hosts or racks it requires",
             Self::WrongAttributes => "without the attributes it requires",
             Self::Blacklisted => "on the application's blacklist",
-            Self::TagLimit => "with as many containers of a tag as it allows",
+            Self::TagLimit => "at its limit of containers with a tag",
             Self::LaterByLocality => "not tried yet because it waits for the hosts or racks it names",
             Self::TooSmall => "too small even when empty",
             Self::NoRoom => "with too little room",
             Self::NoDevice => "with too little room on each device",
-            Self::Kept => "kept for other asks",
-            Self::InFlight => "with room that is about to be used",
+            Self::Kept => "reserved for other asks",
+            Self::InFlight => "with room that proposals are about to use",
             Self::Fits => "with room for it now",
         }
     }
 }
 
-/// One sentence.
+/// Writes one sentence.
 impl Display for Funnel {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let stages = self.stages.iter().filter(|(_, nodes)| **nodes > 0);
@@ -163,32 +165,32 @@ impl Display for Funnel {
 impl Display for Blocker {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Inactive(limit) => write!(f, "Its application waits to be activated: {limit}."),
+            Self::Inactive(limit) => write!(f, "Its application waits for activation: {limit}."),
             Self::QueueMaximum(reached) => {
-                // The root may use all there is.
+                // The root's limit is the whole cluster.
                 match reached.queue.split_once('.') {
-                    Some(_) => write!(f, "Queue {} may not use so much more: {reached}.", reached.queue),
-                    None => write!(f, "The cluster has too little left: {reached}."),
+                    Some(_) => write!(f, "Queue {} would exceed its limit: {reached}.", reached.queue),
+                    None => write!(f, "The cluster has too little room: {reached}."),
                 }
             }
             Self::HolderLimit { holder: LimitHolder::User(user), reached } => {
-                write!(f, "User {user} may not use so much more in queue {}: {reached}.", reached.queue)
+                write!(f, "User {user} would exceed the limit in queue {}: {reached}.", reached.queue)
             }
             Self::HolderLimit { holder: LimitHolder::Group(group), reached } => {
-                write!(f, "Group {group} may not use so much more in queue {}: {reached}.", reached.queue)
+                write!(f, "Group {group} would exceed the limit in queue {}: {reached}.", reached.queue)
             }
             Self::UserLimit { user, reached } => {
-                write!(f, "User {user} may not use so much more of {}: {reached}.", reached.queue)
+                write!(f, "User {user} would exceed the user limit of {}: {reached}.", reached.queue)
             }
             Self::BlockedHeadroom { kept_for, reached } => {
                 let whose = if reached.queue.contains('.') { &*reached.queue } else { "the cluster" };
                 write!(f, "Queue {kept_for} comes first and blocks the headroom left in {whose}: {reached}.")
             }
             Self::InFlight { units } => {
-                write!(f, "All it wants is proposed and about to be decided: {}.", containers(*units))
+                write!(f, "All it wants is proposed and being decided: {}.", containers(*units))
             }
-            Self::Reservations { nodes: 1 } => f.write_str("All it wants has a node kept for it."),
-            Self::Reservations { nodes } => write!(f, "All it wants has {nodes} nodes kept for it."),
+            Self::Reservations { nodes: 1 } => f.write_str("A node is reserved for all it wants."),
+            Self::Reservations { nodes } => write!(f, "{nodes} nodes are reserved for all it wants."),
         }
     }
 }
@@ -224,8 +226,8 @@ impl Display for LimitReached {
                 let (used, in_flight, limit) =
                     (self.used.get(name), self.in_flight.get(name), self.limit.get(name));
                 let on_its_way =
-                    if in_flight > 0 { format!(" and {in_flight} on its way") } else { String::new() };
-                format!("{used} {name} used{on_its_way}, {limit} at most, {missing} too few left")
+                    if in_flight > 0 { format!(" and {in_flight} in flight") } else { String::new() };
+                format!("{used} {name} used{on_its_way}, limit {limit}, {missing} short")
             })
             .collect();
         f.write_str(&each.join("; "))
@@ -234,10 +236,10 @@ impl Display for LimitReached {
 
 impl Display for Shortage {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let empty = if self.is_even_empty { ", were it empty" } else { "" };
-        write!(f, "Least is missing on {}{empty}: ", self.name)?;
+        let empty = if self.is_even_empty { ", if it were empty" } else { "" };
+        write!(f, "Closest to fitting is {}{empty}: ", self.name)?;
         if !self.missing.is_empty() {
-            write!(f, "{}", self.missing)?;
+            write!(f, "{} missing", self.missing)?;
         }
         if let Some(short) = self.devices {
             let and = if self.missing.is_empty() { "" } else { "; " };
@@ -269,7 +271,7 @@ fn seconds(ms: u64) -> String {
     format!("{}.{:03} s", ms / 1_000, ms % 1_000)
 }
 
-/// As people say how long; moments are in seconds, to be found in a log again.
+/// Durations in a readable unit. Points in time are in seconds, so that they can be found in a log.
 fn duration(ms: u64) -> String {
     let tenths = |unit_ms: u64| format!("{}.{}", ms / unit_ms, ms % unit_ms * 10 / unit_ms);
     match ms {
