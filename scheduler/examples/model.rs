@@ -1,8 +1,8 @@
-//! A program around an engine, checked together with it.
+//! An embedder's program that is model-checked together with the engine.
 //!
-//! The program keeps one standby of a service: it asks for a container, and asks for another as soon as it is told
-//! that the first is gone. While it does, the node below is taken out by somebody else. Whatever happens first, the
-//! service must end with exactly one container, on the node that is left.
+//! The program keeps one container of a service running: it asks for a container, and asks for another as soon as
+//! it learns that the first has ended. Meanwhile an operator removes the container's node. In every order of events
+//! the service must end with exactly one container, on the remaining node.
 //!
 //! ```sh
 //! cargo run --release -p apportion --features model --example model   # once, on real threads
@@ -21,12 +21,12 @@ use apportion::{
     ResourceTypes, Resources,
 };
 
-/// The embedder's part: keeps one container running, and knows how many it has.
+/// The embedder's part: keeps one container running and counts its containers.
 struct Keeper {
     handle: Handle,
     events: EventStream,
     application: ApplicationId,
-    /// What others are shown.
+    /// The count, readable by other threads.
     running: Arc<AtomicU64>,
 }
 
@@ -45,7 +45,7 @@ impl Keeper {
         self.handle.submit_ask(self.application, one).expect("the engine runs");
     }
 
-    /// Deals with what it was told.
+    /// Processes the events received.
     fn catch_up(&self) {
         while let Ok(Some(event)) = self.events.try_next() {
             match event.kind {
@@ -62,7 +62,7 @@ impl Keeper {
     }
 }
 
-/// Lets the engine's parts work, on this thread, until nothing is left to do.
+/// Runs the engine's parts on this thread until no work is left.
 fn settle(parts: &mut Parts) {
     loop {
         while parts.committer.step() == Step::Worked {}
@@ -91,13 +91,13 @@ fn scenario() {
     settle(&mut parts);
     keeper.catch_up();
     operator.join().expect("the operator does not panic");
-    // Twice: a replacement may be asked for as late as now.
+    // Twice, because the replacement may be asked for only now.
     for _ in 0..2 {
         settle(&mut parts);
         keeper.catch_up();
     }
 
-    assert_eq!(engine.read(|view| view.container_count()), 1, "one container on the node that is left");
+    assert_eq!(engine.read(|view| view.container_count()), 1, "one container on the remaining node");
     assert_eq!(running.load(Ordering::Acquire), 1, "and the program knows it");
     assert!(engine.audit().is_clean());
 }

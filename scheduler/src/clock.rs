@@ -1,4 +1,4 @@
-//! Time, as the driver hands it in.
+//! Time, as the driver provides it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,26 +8,26 @@ use crate::sync::{AtomicU64, Ordering};
 
 /// The engine's only source of time.
 pub trait Clock: Send + Sync + fmt::Debug {
-    /// Milliseconds since a moment of the clock's own choice. Never runs backwards. Read under the write guard, so
-    /// it has to be quick and must call nothing of the engine.
+    /// Milliseconds since a moment of the clock's choice. Never runs backwards. The engine reads it under the write
+    /// guard, so it must be quick and must not call the engine.
     fn now_ms(&self) -> u64;
 
-    /// How long to wait, in real time, until the clock reads `at_ms`; `None` if only somebody else can move
-    /// it, who will then say so with [`Handle::tick`](crate::Handle::tick).
+    /// The real time to wait until the clock reads `at_ms`. `None` if only the driver moves the clock; the driver
+    /// then calls [`Handle::tick`](crate::Handle::tick).
     fn until(&self, at_ms: u64) -> Option<Duration> {
         let _ = at_ms;
         None
     }
 
-    /// Nanoseconds of real time since any moment, for [`Engine::take_timing`](crate::Engine::take_timing) and nothing
-    /// else: nothing is decided by it. Proposers and the committer read it under their guards. A clock that always says
-    /// 0 measures nothing.
+    /// Nanoseconds of real time since any moment, only for [`Engine::take_timing`](crate::Engine::take_timing). No
+    /// decision depends on it. Proposers and the committer read it under their guards. A clock that always returns
+    /// 0 turns measuring off.
     fn measured_ns(&self) -> u64 {
         0
     }
 }
 
-/// A clock that stands still until it is set: virtual time. Clones are the same clock.
+/// A clock that stands still until it is set: virtual time. Clones share the same time.
 #[derive(Clone, Debug, Default)]
 pub struct ManualClock(Arc<AtomicU64>);
 

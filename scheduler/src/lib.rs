@@ -1,27 +1,28 @@
 //! Apportion: a parallel global-scheduler engine for clusters.
 //!
 //! An [`Engine`] decides where containers run. A caller registers nodes and submits applications and asks through a
-//! [`Handle`]; proposers read the state in parallel and make [`ResourceAllocationCommitRequest`]s over
-//! [`PlacementSet`](place::PlacementSet)s; one committer applies each of them whole or not at all, and tells
-//! applications through [`EventStream`]s. `README.md` shows it in twenty lines, `ARCHITECTURE.md` how it works.
+//! [`Handle`]. Proposers read the state in parallel and make [`ResourceAllocationCommitRequest`]s over
+//! [`PlacementSet`](place::PlacementSet)s. One committer applies each request whole or not at all, and sends events
+//! to applications through [`EventStream`]s. `README.md` has an example of twenty lines; `ARCHITECTURE.md` explains
+//! the design.
 //!
 //! # What it promises
 //!
-//! * No I/O, no sockets, no clock, no randomness and no threads but those asked for; any number of engines in
+//! * No I/O, no sockets, no clock, no randomness and no threads except those requested; any number of engines in
 //!   one process.
-//! * A commit that adds use leaves every queue on its path and the user within their limits, and the node
-//!   within what it has.
-//! * A slow reader never holds the engine up; a caller is held back only when the engine cannot keep up.
-//! * [`Replay`](replay::Replay) makes the same state from the log, byte for byte. In [`Mode::Serial`] equal input makes
-//!   an equal log.
+//! * A commit that adds use leaves the user and every queue on its path within their limits, and the node within
+//!   its capacity.
+//! * A slow reader never blocks the engine. A caller is blocked only while the engine cannot keep up.
+//! * [`Replay`](replay::Replay) makes the same state from the log, byte for byte. In [`Mode::Serial`] equal input
+//!   gives an equal log.
 //!
 //! # Words
 //!
 //! *Partition*: nodes with one label. *Queue*: parent or leaf; leaves take applications. *Ask*: a request for
-//! containers of one size, with a *priority*. *Container*: an *allocation* on a node. *Reservation*: a
-//! node kept for an ask that fits nowhere now. *Guaranteed* and *maximum capacity*: what a queue is promised, and
-//! what it may use at most. *User limit*: what one user may use in a leaf. *Locality*: *node-local*, *rack-local* or
-//! *off-switch*, as near as a container is to what its ask named.
+//! containers of one size, with a *priority*. *Container*: an *allocation* on a node. *Reservation*: a node kept
+//! for an ask that fits nowhere now. *Guaranteed* and *maximum capacity*: the capacity that a queue is promised,
+//! and the most that it may use. *User limit*: the most that one user may use in a leaf. *Locality*: *node-local*,
+//! *rack-local* or *off-switch*, the distance of a container from the hosts and racks that its ask named.
 
 #![forbid(unsafe_code)]
 

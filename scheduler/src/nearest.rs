@@ -1,9 +1,9 @@
-//! "Did you mean …?" for names and keys.
+//! "Did you mean …?" hints for names and keys.
 
-/// Longer names are not compared: a comparison takes time in proportion to the square of the length.
+/// Longer names are not compared: the time of a comparison grows with the square of the length.
 const NAME_BYTES_MAX: usize = 256;
 
-/// The candidate closest to `name`, if one is close enough to be a likely misspelling.
+/// The candidate most similar to `name`, if it is similar enough for a misspelling.
 #[must_use]
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let about_as_long = |candidate: &&str| {
@@ -19,7 +19,7 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate.to_owned())
 }
 
-/// The end of an error message that offers `nearest`.
+/// The end of an error message that suggests `nearest`.
 #[must_use]
 pub fn hint(nearest: Option<&str>) -> String {
     nearest.map_or_else(String::new, |name| format!("; did you mean `{name}`?"))

@@ -1,8 +1,8 @@
 //! Encodes changes in postcard's format.
 //!
 //! Three changes make up nearly all of a log: a plain ask, an accepted request for one container, and the end of a
-//! container. Their records are written by hand, because serde's calls cost three times as many instructions. The test
-//! below compares the bytes with postcard's. Every other change goes through postcard.
+//! container. Their records are written by hand, because serde's calls cost three times as many instructions. The
+//! test below compares the bytes with postcard's. Every other change goes through postcard.
 
 use postcard::ser_flavors::ExtendFlavor;
 
@@ -61,7 +61,7 @@ impl Encoder {
         }
     }
 
-    /// The frame with everything that was appended.
+    /// The frame with everything appended so far.
     pub(super) fn into_frame(self) -> Vec<u8> {
         self.frame
     }
@@ -90,10 +90,10 @@ impl Record {
         &self.bytes[..usize::from(self.length)]
     }
 
-    /// Writes an ask without devices, preferences, rule and tags. Writes nothing of use and returns false for any
-    /// other ask.
+    /// Writes an ask without devices, preferences, rule and tags. For any other ask it returns false, and the
+    /// record is useless.
     fn put_plain_ask(&mut self, ask: AskId, application: ApplicationId, spec: &AskSpec) -> bool {
-        // A new field has to be encoded here: the pattern names them all.
+        // The pattern names all fields, so that a new field must be encoded here.
         let AskSpec { size, devices, count, priority, partition, preference, rule, tags, is_master } = spec;
         if devices.is_some() || rule.is_some() || tags.is_some() || !preference.is_empty() {
             return false;
@@ -155,7 +155,7 @@ impl Record {
         self.put_number(id.generation().into());
     }
 
-    /// Seven bits a byte, the lowest first; the top bit says that more follow.
+    /// Seven bits per byte, the lowest first; the top bit tells that more bytes follow.
     fn put_number(&mut self, mut number: u64) {
         while number >= 0x80 {
             self.put(number as u8 | 0x80);
@@ -262,7 +262,7 @@ mod tests {
         }
     }
 
-    /// The rarest records are the longest: nothing wraps.
+    /// The longest records are rare; the length must not wrap.
     #[test]
     fn the_longest_plain_ask_fits_into_a_record() {
         let id = AskId::new(u32::MAX, u32::MAX);

@@ -1,10 +1,10 @@
-//! The log: every change in the order applied, to any sink, and back.
+//! The log: every change in the order applied, written to any sink and read back.
 //!
-//! A log is a header and frames. A frame holds the changes of one group commit and a checksum. A torn end or any
-//! other damage is an error that names its position; the frames before it are intact.
+//! A log is a header and frames. A frame holds the changes of one group commit and a checksum. A torn end or other
+//! damage is an error with its position; the frames before it are intact.
 //!
 //! The header has eight bytes: name and version. A frame is length, CRC-32, and the changes in postcard encoding. A
-//! replay validates every change again and commits by the same `accept`.
+//! replay checks every change again and commits with the same `accept`.
 
 mod encode;
 mod reader;
@@ -16,7 +16,7 @@ pub use sink::{LogDigest, LogSink, LoggedGroup, SharedLog};
 
 /// The first bytes of every log: a name and the version of the format.
 pub(crate) const HEADER: [u8; 8] = *b"APPLOG\x00\x08";
-/// Length and checksum in front of each frame.
+/// The bytes of length and checksum in front of each frame.
 pub(crate) const FRAME_HEADER_BYTES: usize = 8;
-/// Far above any group commit; a longer frame is damage.
+/// The longest valid frame, far above any group commit; a longer one is damage.
 pub(crate) const FRAME_BYTES_MAX: usize = 1 << 30;

@@ -1,4 +1,4 @@
-//! The reading half: changes one after another, or the position of the damage.
+//! The reading half: one change after another, or the position of the damage.
 
 use std::io::{self, Read};
 
@@ -14,19 +14,19 @@ pub enum LogError {
     /// The medium failed.
     #[error("reading the log: {0}")]
     Io(#[from] io::Error),
-    /// It does not start like a log.
+    /// The source does not start like a log.
     #[error("not an Apportion log: it does not begin with the log header")]
     NotALog,
-    /// It was written by another version.
+    /// The log was written in another version of the format.
     #[error("log format version {found} is not readable; this program reads version {}", HEADER[7])]
     Version {
         /// The version found.
         found: u8,
     },
-    /// It ends in the middle of a frame: the writer was interrupted.
+    /// The log ends in the middle of a frame: the writer was interrupted.
     #[error("the log ends in the middle of a group at byte {at}; {}", last_whole(*.last))]
     Torn {
-        /// Where the incomplete frame starts.
+        /// The position of the incomplete frame.
         at: u64,
         /// The number of the last change before it; 0 if there is none.
         last: u64,
@@ -34,25 +34,25 @@ pub enum LogError {
     /// A frame does not match its checksum, or does not decode.
     #[error("the log is damaged at byte {at}; {}", last_whole(*.last))]
     Damaged {
-        /// Where the damaged frame starts.
+        /// The position of the damaged frame.
         at: u64,
         /// The number of the last change before the damage; 0 if there is none.
         last: u64,
     },
-    /// A change does not follow from what came before it.
+    /// A change does not fit the state before it.
     #[error("change {seq} does not fit the state before it: {problem}")]
     Inconsistent {
-        /// The change's number.
+        /// The number of the change.
         seq: u64,
-        /// What is wrong with it.
+        /// The problem.
         problem: String,
     },
-    /// The log ends before the change that was asked for.
+    /// The log ends before the requested change.
     #[error("the log holds {held} changes; change {wanted} was asked for")]
     TooShort {
-        /// How many it holds.
+        /// The number of changes in the log.
         held: u64,
-        /// The number asked for.
+        /// The requested change.
         wanted: u64,
     },
 }
@@ -61,7 +61,7 @@ pub enum LogError {
 #[derive(Debug)]
 pub struct LogReader<R> {
     source: R,
-    /// Where the next frame starts.
+    /// The position of the next frame.
     at: u64,
     frame_at: u64,
     frame: Vec<u8>,
@@ -81,7 +81,7 @@ impl<R: Read> LogReader<R> {
     /// Reads the header.
     ///
     /// # Errors
-    /// When the source does not begin like a log of this version.
+    /// If the source does not begin like a log of this version.
     pub fn new(mut source: R) -> Result<Self, LogError> {
         let mut header = [0; HEADER.len()];
         match read_up_to(&mut source, &mut header)? {
@@ -93,10 +93,10 @@ impl<R: Read> LogReader<R> {
         Ok(Self { source, at, frame_at: at, frame: Vec::new(), used: 0, changes: 0 })
     }
 
-    /// The next change; `None` at the end.
+    /// Reads the next change; `None` at the end.
     ///
     /// # Errors
-    /// When the log is torn or damaged, with the byte at which it is.
+    /// If the log is torn or damaged; the error has the position.
     pub fn next_change(&mut self) -> Result<Option<Change>, LogError> {
         while self.used == self.frame.len() {
             if !self.next_frame()? {

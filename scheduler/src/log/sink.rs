@@ -1,4 +1,4 @@
-//! The writing half: collects the changes of a group and hands them to a sink.
+//! The writing half: collects the changes of a group and passes them to a sink.
 
 use std::fmt;
 use std::io;
@@ -12,15 +12,16 @@ use crate::change::Change;
 use crate::request::{CommitSeq, ResourceAllocationCommitRequest};
 use crate::sync::Mutex;
 
-/// Takes the log of an engine, group by group, on the committing thread after the guard is dropped.
+/// Receives the log of an engine, one group at a time, on the committing thread after the guard is dropped.
 pub trait LogSink: Send {
-    /// Takes the header, before the first group.
+    /// Receives the header, before the first group.
     ///
     /// # Errors
-    /// The medium failed. The engine then stops logging; [`Engine::log_error`](crate::Engine::log_error) has the error.
+    /// If the medium fails. The engine then stops logging; [`Engine::log_error`](crate::Engine::log_error) has the
+    /// error.
     fn start(&mut self, header: &[u8]) -> io::Result<()>;
 
-    /// Takes one group of changes.
+    /// Receives one group of changes.
     ///
     /// # Errors
     /// As for [`start`](Self::start).
@@ -54,12 +55,12 @@ impl<'a> LoggedGroup<'a> {
     }
 }
 
-/// Changes that were applied one after another.
+/// Changes that were applied in this order.
 #[derive(Debug)]
 pub(crate) enum Logged {
     Change(Change),
     Changes(Vec<Change>),
-    /// [`Change::Committed`], each.
+    /// Each is a [`Change::Committed`].
     Requests(Vec<ResourceAllocationCommitRequest>),
 }
 
@@ -73,7 +74,7 @@ impl Logged {
     }
 }
 
-/// Collects the changes of one group. It encodes them after the write guard is dropped.
+/// Collects the changes of one group, and encodes them after the write guard is dropped.
 #[derive(Debug, Default)]
 pub(crate) struct LogBuffer {
     logged: Vec<Logged>,
@@ -96,7 +97,7 @@ impl LogBuffer {
         }
     }
 
-    /// Hands the collected changes to the sink as one frame and clears the buffer.
+    /// Passes the collected changes to the sink as one frame and clears the buffer.
     pub(crate) fn flush(&mut self, sink: &mut dyn LogSink) -> io::Result<()> {
         if self.logged.is_empty() {
             return Ok(());
@@ -157,12 +158,12 @@ impl LogSink for SharedLog {
     }
 }
 
-/// A digest over logged changes, independent of how they were grouped.
+/// A digest over logged changes, independent of their grouping.
 #[derive(Clone)]
 pub struct LogDigest(Xxh3);
 
 impl LogDigest {
-    /// The digest of nothing.
+    /// A digest without any change.
     #[must_use]
     pub fn new() -> Self {
         Self(Xxh3::new())

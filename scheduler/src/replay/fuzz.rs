@@ -1,4 +1,4 @@
-//! Bodies of fuzz targets: reading and replaying any bytes as a log ends in a state or an error.
+//! Bodies of fuzz targets: replaying any bytes as a log ends in a state or an error.
 
 use std::sync::Arc;
 
@@ -8,8 +8,8 @@ use crate::config::{EngineConfig, QueueConfig};
 use crate::log::HEADER;
 use crate::resource::ResourceTypes;
 
-/// Replays `data` as a log, and as the changes after a valid configuration with right checksums, so that the
-/// decoder and the checks of changes are reached as well.
+/// Replays `data` as a log. Then replays it as the changes after a valid configuration, with correct checksums, to
+/// reach the decoder and the checks of changes too.
 #[doc(hidden)]
 pub fn fuzz_log(data: &[u8]) {
     replay(data);
@@ -45,7 +45,7 @@ mod tests {
     use crate::log::{FRAME_HEADER_BYTES, SharedLog};
     use crate::{ApplicationSpec, AskSpec, Clock, Engine, ManualClock, Mode, NodeSpec, Resources};
 
-    /// The payloads of a small run's frames, joined; the configuration is the first.
+    /// The joined payloads of a small run's frames; the configuration comes first.
     fn real_payload() -> Vec<u8> {
         let config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::single_leaf());
         let (log, clock) = (SharedLog::new(), Arc::new(ManualClock::new()));
@@ -106,7 +106,7 @@ mod tests {
         }
     }
 
-    /// A log of nothing but a configuration in which one number is another one.
+    /// A log that holds only a configuration, with one number replaced.
     fn log_with(config: &EngineConfig, number: u64, other: u64) -> Vec<u8> {
         let configured = Change::Configured { config: Arc::new(config.clone()) };
         let payload = postcard::to_stdvec(&configured).unwrap();
@@ -118,7 +118,7 @@ mod tests {
         log
     }
 
-    /// What multiplies such numbers relies on their bounds.
+    /// Multiplications rely on the bounds of these numbers.
     #[test]
     fn factors_and_percentages_out_of_range_are_no_configuration() {
         let leaf = QueueConfig::single_leaf().children.remove(0);

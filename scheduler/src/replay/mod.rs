@@ -1,4 +1,4 @@
-//! Replaying: the state at any position of a log.
+//! Replay: the state at any position of a log.
 
 mod fuzz;
 
@@ -18,8 +18,8 @@ use crate::state::State;
 use crate::stats::EngineStats;
 use crate::view::View;
 
-/// A state made from a log. Every change is judged again on the way, commits by the same rules as when they
-/// were first accepted.
+/// A state made from a log. It checks every change again, and commits by the rules under which the change was first
+/// accepted.
 #[derive(Debug)]
 pub struct Replay {
     state: State,
@@ -29,7 +29,7 @@ impl Replay {
     /// Replays `source` up to and including change number `at`, or all of it.
     ///
     /// # Errors
-    /// When the log cannot be read, a change does not fit, or the log ends before `at`.
+    /// If the log cannot be read, a change does not fit, or the log ends before `at`.
     pub fn read(source: impl Read, at: Option<u64>) -> Result<Self, LogError> {
         let mut reader = LogReader::new(source)?;
         let mut replay = Self::begin(&mut reader)?;
@@ -45,10 +45,10 @@ impl Replay {
         }
     }
 
-    /// The state after the first change of a log, the configuration. Further changes are up to the caller.
+    /// Applies the first change of a log, the configuration. The caller applies further changes.
     ///
     /// # Errors
-    /// When the log does not begin with a valid configuration.
+    /// If the log does not begin with a valid configuration.
     pub fn begin(reader: &mut LogReader<impl Read>) -> Result<Self, LogError> {
         let problem = |problem: String| LogError::Inconsistent { seq: 1, problem };
         let Some(Change::Configured { config }) = reader.next_change()? else {
@@ -56,7 +56,7 @@ impl Replay {
         };
         config.validate().map_err(|error| problem(error.to_string()))?;
         let mut replay = Self { state: State::new(&config) };
-        // A log holds what was accepted.
+        // A log holds only accepted requests, so rejections are unknown.
         replay.state.backlog.notes.miss_rejections();
         let mut events = Vec::new();
         replay.committing(&mut events, |committer| committer.apply(Change::Configured { config }));
@@ -66,12 +66,12 @@ impl Replay {
     /// Applies one more change.
     ///
     /// # Errors
-    /// When it does not fit the state; the state is as before then.
+    /// If the change does not fit the state, which then stays as it was.
     pub fn step(&mut self, change: Change) -> Result<CommitSeq, LogError> {
         self.step_with_events(change, &mut Vec::new())
     }
 
-    /// Applies one more change, and puts what applications are told of it in place of `events`.
+    /// Applies one more change, and replaces `events` with the events for applications.
     ///
     /// # Errors
     /// As for [`step`](Self::step).
@@ -115,14 +115,14 @@ impl Replay {
         CommitSeq(self.state.facts.changes)
     }
 
-    /// The digest of the state; equal to that of the engine which wrote the log, at the same position.
+    /// The digest of the state. It equals the digest of the engine that wrote the log, at the same position.
     #[must_use]
     pub fn digest(&mut self) -> StateDigest {
         self.state.recompute_limits();
         self.state.digest()
     }
 
-    /// The canonical bytes of the state, which the digest is made of.
+    /// The canonical bytes of the state, from which the digest is computed.
     #[must_use]
     pub fn canonical_bytes(&mut self) -> Vec<u8> {
         self.state.recompute_limits();
@@ -136,7 +136,7 @@ impl Replay {
         self.state.audit()
     }
 
-    /// Looks at the state.
+    /// A view of the state.
     #[must_use]
     pub fn view(&mut self) -> View<'_> {
         self.state.recompute_limits();

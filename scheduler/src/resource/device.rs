@@ -1,41 +1,41 @@
-//! Devices (GPUs) that containers take whole or in parts, each with its own free thousandths.
+//! Devices (GPUs) that containers take whole or in parts; each has its own free thousandths.
 //!
-//! A scalar "GPU milli" cannot say whether 500 free milli are one half of a device or two quarters; a
-//! container that needs a half can run only on the first (`docs/workloads.md`).
+//! A single sum cannot tell whether 500 free thousandths are half of one device or a quarter of each of two. A
+//! container that needs half a device fits only on the first (`docs/workloads.md`).
 
 use serde::{Deserialize, Serialize};
 
 use crate::bits::ones;
 
-/// How many devices one node can have.
+/// The most devices of one node.
 pub const DEVICES_MAX: usize = 16;
 /// Thousandths of one whole device.
 pub const DEVICE_MILLI: u16 = 1000;
 
-/// What a container needs of a node's devices: `count` of them, `milli` thousandths of each.
+/// The devices that a container needs: `count` of them, `milli` thousandths of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct DeviceNeed {
-    /// How many devices, at least 1.
+    /// The number of devices, at least 1.
     pub count: u8,
     /// Thousandths of each, from 1 to 1000.
     pub milli: u16,
 }
 
 impl DeviceNeed {
-    /// Whether this is a need that a node could ever meet.
+    /// Whether a node could ever meet this need.
     #[must_use]
     pub fn is_valid(&self) -> bool {
         (1..=DEVICES_MAX as u8).contains(&self.count) && (1..=DEVICE_MILLI).contains(&self.milli)
     }
 
-    /// The need in thousandths of a device, summed.
+    /// The sum in thousandths of a device.
     #[must_use]
     pub fn total_milli(&self) -> i64 {
         i64::from(self.count) * i64::from(self.milli)
     }
 }
 
-/// Which of a node's devices a container holds, as a bit set by device number.
+/// The devices of a node that a container holds, as a bit set by device number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct DeviceMask(u16);
 
@@ -57,7 +57,7 @@ impl Devices {
     /// No devices.
     pub const NONE: Self = Self { count: 0, free_milli: [0; DEVICES_MAX] };
 
-    /// `count` whole free devices, at most [`DEVICES_MAX`].
+    /// `count` whole free devices, capped at [`DEVICES_MAX`].
     #[must_use]
     pub fn new(count: u8) -> Self {
         let count = count.min(DEVICES_MAX as u8);
@@ -66,7 +66,7 @@ impl Devices {
         Self { count, free_milli }
     }
 
-    /// How many devices the node has.
+    /// The number of devices.
     #[must_use]
     pub fn count(&self) -> u8 {
         self.count
@@ -84,8 +84,8 @@ impl Devices {
         self.free_milli().iter().filter(|free| **free >= need.milli).count() >= usize::from(need.count)
     }
 
-    /// The devices a container with `need` gets: the fullest that still have enough, lowest number first
-    /// among equals, so that whole devices stay whole.
+    /// The devices for a container with `need`: the fullest ones that still have enough, the lowest number first
+    /// among equals. This keeps whole devices whole.
     #[must_use]
     pub(crate) fn choose(&self, need: DeviceNeed) -> Option<DeviceMask> {
         let mut mask = 0u16;

@@ -1,4 +1,4 @@
-//! The one decision whether a container fits on a node. Proposers and the committer both call it.
+//! The only test whether a container fits on a node. Proposers and the committer both call it.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +16,7 @@ pub struct Need {
 /// The resources and devices left on a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Room {
-    /// Capacity minus allocated; negative where a node shrank below its use.
+    /// Capacity minus allocated; negative if the node shrank below its use.
     pub free: Resources,
     /// Free thousandths device by device.
     pub devices: Devices,
@@ -32,8 +32,8 @@ impl Room {
 
 /// Whether `need` fits into `room`.
 ///
-/// A type that the container does not need may be short: a node that shrank below its use can still take
-/// what it has room for.
+/// Types that the container does not need are ignored. So a node that shrank below its use can still take
+/// containers of other types.
 #[must_use]
 pub fn fits(need: &Need, room: &Room) -> bool {
     Resources::ZERO.can_grow(&need.resources, &room.free)

@@ -1,19 +1,19 @@
-//! Dominant shares in fixed-point integers, so that equal states order equally on every machine.
+//! Dominant shares in fixed-point integers, so that equal states have the same order on every machine.
 
 use super::{RESOURCE_TYPES_MAX, Resources};
 
-/// One whole (a queue that uses exactly its guarantee) in fixed point.
+/// The whole in fixed point: the share of a queue that uses exactly its guarantee.
 pub const SHARE_ONE: u64 = 1 << 20;
 
-/// The dominant share of `used` in `total`: the largest `used[i] / total[i]` in steps of 2^-20, rounded
-/// down. Using something of a type of which `total` has nothing is an endless share.
+/// The dominant share of `used` in `total`: the largest `used[i] / total[i]` in steps of 2^-20, rounded down. Use
+/// of a type of which `total` has none gives `u64::MAX`.
 #[must_use]
 pub fn dominant_share(used: &Resources, total: &Resources) -> u64 {
     (0..RESOURCE_TYPES_MAX)
         .fold(0, |most, i| if used[i] > 0 { most.max(share(used[i], total[i])) } else { most })
 }
 
-/// How much of a need is missing where so much is free: the largest `missing[i] / needed[i]` in steps of 2^-20.
+/// The missing part of a need: the largest `missing[i] / needed[i]` in steps of 2^-20.
 #[must_use]
 pub(crate) fn missing_share(need: &Resources, free: &Resources) -> i128 {
     let shares = (0..RESOURCE_TYPES_MAX).filter(|i| need[*i] > 0).map(|i| {
@@ -23,7 +23,7 @@ pub(crate) fn missing_share(need: &Resources, free: &Resources) -> i128 {
     shares.max().unwrap_or(0)
 }
 
-/// Of one type, of which something is used.
+/// The share of one type that is in use.
 fn share(used: i64, total: i64) -> u64 {
     let used = used.unsigned_abs();
     match u64::try_from(total) {

@@ -1,4 +1,4 @@
-//! Names of the resource types that one engine counts.
+//! The names of the resource types that an engine counts.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -11,7 +11,8 @@ use crate::nearest::nearest;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResourceTypes {
     names: Vec<String>,
-    /// The type that counts devices, if nodes have any: its amount on a node is the devices' milli summed.
+    /// The type that counts devices, if nodes have any. Its amount on a node is the sum of the devices'
+    /// thousandths.
     device_type: Option<usize>,
 }
 
@@ -19,10 +20,10 @@ pub struct ResourceTypes {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ResourceError {
-    /// More types than one vector holds, or none at all.
+    /// No types, or more than a vector holds.
     #[error("{count} resource types given, from 1 to {RESOURCE_TYPES_MAX} are possible")]
     TypeCount {
-        /// How many were given.
+        /// The number given.
         count: usize,
     },
     /// The same name twice.
@@ -31,7 +32,7 @@ pub enum ResourceError {
         /// The name.
         name: String,
     },
-    /// A name this engine does not count.
+    /// A name that is not a resource type of this engine.
     #[error("unknown resource type `{name}`{}", crate::nearest::hint(.nearest.as_deref()))]
     Unknown {
         /// The name.
@@ -39,7 +40,7 @@ pub enum ResourceError {
         /// The known name closest to it.
         nearest: Option<String>,
     },
-    /// A negative amount, or one above the largest the engine can add up.
+    /// A negative amount, or one too large for the engine to add up.
     #[error("{name} = {amount} is out of range (0 to {AMOUNT_MAX})")]
     OutOfRange {
         /// The type.
@@ -47,17 +48,17 @@ pub enum ResourceError {
         /// The amount given.
         amount: i64,
     },
-    /// Devices are asked for or offered, but no resource type counts them.
+    /// An ask or a node has devices, but no resource type counts them.
     #[error("devices are given, but the engine was configured without a resource type for them")]
     NoDeviceType,
-    /// An amount of the type that counts devices, other than what the devices make.
+    /// An amount of the device type that differs from the sum of the devices.
     #[error("{name} = {amount} is given, but the devices make {milli}; leave it out, or give other devices")]
     NotByDevices {
         /// The type.
         name: String,
         /// The amount given.
         amount: i64,
-        /// The devices' thousandths, summed.
+        /// The sum of the devices' thousandths.
         milli: i64,
     },
 }
@@ -66,7 +67,7 @@ impl ResourceTypes {
     /// Registers the types.
     ///
     /// # Errors
-    /// When the names are none, too many, or not distinct.
+    /// If there are no names, too many, or duplicates.
     pub fn new<S: Into<String>>(names: impl IntoIterator<Item = S>) -> Result<Self, ResourceError> {
         let names: Vec<String> = names.into_iter().map(Into::into).collect();
         if names.is_empty() || names.len() > RESOURCE_TYPES_MAX {
@@ -80,16 +81,16 @@ impl ResourceTypes {
         Ok(Self { names, device_type: None })
     }
 
-    /// Memory in MiB and virtual cores in thousandths: what nearly every cluster counts.
+    /// Memory in MiB and virtual cores in thousandths, the types of most clusters.
     #[must_use]
     pub fn memory_and_vcores() -> Self {
         Self { names: vec!["memory_mib".into(), "vcore_milli".into()], device_type: None }
     }
 
-    /// Says which type counts shareable devices (GPUs), in thousandths of a device.
+    /// Sets the type that counts shareable devices (GPUs), in thousandths of a device.
     ///
     /// # Errors
-    /// When there is no such type.
+    /// If there is no such type.
     pub fn with_devices(mut self, name: &str) -> Result<Self, ResourceError> {
         self.device_type = Some(self.index(name)?);
         Ok(self)
@@ -101,13 +102,13 @@ impl ResourceTypes {
         &self.names
     }
 
-    /// How many types there are.
+    /// The number of types.
     #[must_use]
     pub fn len(&self) -> usize {
         self.names.len()
     }
 
-    /// Never: a registry holds at least one type.
+    /// Always false: an engine has at least one type.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
@@ -122,7 +123,7 @@ impl ResourceTypes {
     /// The position of `name` in every vector.
     ///
     /// # Errors
-    /// When the engine does not count that type; the error names the nearest one it does.
+    /// If the engine does not count that type; the error names the nearest one.
     pub fn index(&self, name: &str) -> Result<usize, ResourceError> {
         self.names.iter().position(|known| known == name).ok_or_else(|| ResourceError::Unknown {
             name: name.to_owned(),
@@ -133,7 +134,7 @@ impl ResourceTypes {
     /// A vector from named amounts; types not named are zero.
     ///
     /// # Errors
-    /// For an unknown name, and for an amount below 0 or above [`AMOUNT_MAX`].
+    /// If a name is unknown, or an amount is below 0 or above [`AMOUNT_MAX`].
     pub fn resources(&self, amounts: &[(&str, i64)]) -> Result<Resources, ResourceError> {
         let mut resources = Resources::ZERO;
         for (name, amount) in amounts {
@@ -143,7 +144,7 @@ impl ResourceTypes {
         Ok(resources)
     }
 
-    /// Whether every amount is one the engine can add up.
+    /// Checks that every amount is in range and has a type.
     pub(crate) fn check(&self, resources: &Resources) -> Result<(), ResourceError> {
         const MOST: Resources = Resources::all(AMOUNT_MAX);
         let are_counted = Resources::ZERO.within(resources) && resources.within(&MOST);
@@ -154,7 +155,7 @@ impl ResourceTypes {
         self.check_each(resources)
     }
 
-    /// Says which amount is none that the engine can add up.
+    /// Finds the amount that [`check`](Self::check) refused.
     #[cold]
     fn check_each(&self, resources: &Resources) -> Result<(), ResourceError> {
         for (index, &amount) in resources.amounts().iter().enumerate() {
@@ -166,8 +167,8 @@ impl ResourceTypes {
         Ok(())
     }
 
-    /// Sets the amount of the type that counts devices, which follows from the devices alone: `milli`
-    /// thousandths in all. It may be left out, but not be given otherwise.
+    /// Sets the amount of the device type to the sum of the devices, `milli` thousandths. The caller may leave the
+    /// amount out, but must not give another one.
     pub(crate) fn count_devices(&self, resources: &mut Resources, milli: i64) -> Result<(), ResourceError> {
         match self.device_type {
             None if milli == 0 => Ok(()),
@@ -183,7 +184,7 @@ impl ResourceTypes {
         }
     }
 
-    /// As [`check`](Self::check), with devices of `milli` thousandths in all counted.
+    /// Whether the amounts pass [`check`](Self::check) and the device type has `milli` thousandths.
     pub(crate) fn is_counted(&self, resources: &Resources, milli: i64) -> bool {
         let counted = self.device_type.map_or(0, |index| resources[index]);
         counted == milli && self.check(resources).is_ok()

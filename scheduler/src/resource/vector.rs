@@ -1,4 +1,4 @@
-//! The vector every quantity is counted in.
+//! The vector type of all quantities.
 
 use std::ops::{Add, AddAssign, Index, Sub, SubAssign};
 
@@ -6,34 +6,34 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use smallvec::SmallVec;
 
-/// How many resource types one engine can count.
+/// The most resource types of one engine.
 pub const RESOURCE_TYPES_MAX: usize = 8;
 
 /// The largest amount of one type that a node, an ask or a configured limit may carry.
 ///
-/// It is checked where amounts enter the engine. With at most 2^20 nodes every sum the engine can form
-/// then stays below 2^62, so the arithmetic inside cannot overflow.
+/// The engine checks it where amounts enter. With at most 2^20 nodes every sum then stays below 2^62, so the
+/// arithmetic cannot overflow.
 pub const AMOUNT_MAX: i64 = 1 << 42;
 
-/// Stands for "no limit" in a maximum; larger than any sum of valid amounts.
+/// The amount that stands for "no limit" in a maximum; larger than any sum of valid amounts.
 pub(crate) const UNLIMITED: i64 = 1 << 62;
 
 /// An amount of each resource type, in the order of the engine's [`ResourceTypes`](super::ResourceTypes).
 ///
-/// Fixed width, integers only. Amounts that describe something owned are never negative;
-/// a difference (free space after a node shrank, for instance) may be.
+/// Fixed width, integers only. An owned amount is never negative. A difference may be, such as the free amount of a
+/// node that shrank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Resources([i64; RESOURCE_TYPES_MAX]);
 
 impl Resources {
-    /// Nothing of any type.
+    /// Zero of every type.
     pub const ZERO: Self = Self([0; RESOURCE_TYPES_MAX]);
 
     /// The amounts by type index; missing types are zero. [`ResourceTypes::resources`](crate::ResourceTypes::resources)
     /// takes amounts by name and checks them.
     ///
     /// # Panics
-    /// For more than [`RESOURCE_TYPES_MAX`] amounts.
+    /// If there are more than [`RESOURCE_TYPES_MAX`] amounts.
     #[must_use]
     pub fn new(amounts: &[i64]) -> Self {
         let mut all = [0; RESOURCE_TYPES_MAX];
@@ -41,7 +41,7 @@ impl Resources {
         Self(all)
     }
 
-    /// The same amount of every type there could be.
+    /// The same amount of all [`RESOURCE_TYPES_MAX`] types.
     pub(crate) const fn all(amount: i64) -> Self {
         Self([amount; RESOURCE_TYPES_MAX])
     }
@@ -68,15 +68,15 @@ impl Resources {
         self.0 == [0; RESOURCE_TYPES_MAX]
     }
 
-    /// Whether each type is at most what `bound` has of it.
+    /// Whether the amount of each type is at most that of `bound`.
     #[must_use]
     pub fn within(&self, bound: &Self) -> bool {
         (0..RESOURCE_TYPES_MAX).fold(0, |signs, i| signs | less(bound.0[i], self.0[i])) >= 0
     }
 
-    /// Whether adding `more` to `self` stays within `bound` for every type that `more` really adds to.
+    /// Whether `self` plus `more` stays within `bound`, for each type of which `more` is positive.
     ///
-    /// A type that `more` does not touch may already be above a bound that was lowered meanwhile.
+    /// Other types may already exceed a bound that was lowered.
     #[must_use]
     pub fn can_grow(&self, more: &Self, bound: &Self) -> bool {
         let is_above = |i: usize| less(0, more.0[i]) & less(bound.0[i], self.0[i].wrapping_add(more.0[i]));
@@ -95,13 +95,13 @@ impl Resources {
         self.combine(other, i64::max)
     }
 
-    /// The rest after taking `other` away; zero where `other` is larger.
+    /// The difference to `other`; zero where `other` is larger.
     #[must_use]
     pub fn saturating_sub(&self, other: &Self) -> Self {
         self.combine(other, |a, b| (a - b).max(0))
     }
 
-    /// Each type times a whole number, or the largest number there is.
+    /// Each type times a whole number; saturates.
     #[must_use]
     pub(crate) fn times(&self, factor: i64) -> Self {
         Self(self.0.map(|amount| amount.saturating_mul(factor)))
@@ -122,8 +122,8 @@ impl Resources {
     }
 }
 
-/// Negative if `a < b`, for any numbers. All types are compared at once this way, without a branch for each, on
-/// processors that have no instruction for it.
+/// Negative if `a < b`, for any numbers. It has no branch, so all types are compared at once even on processors
+/// without an instruction for it.
 const fn less(a: i64, b: i64) -> i64 {
     (a & !b) | (!(a ^ b) & a.wrapping_sub(b))
 }
@@ -167,7 +167,7 @@ impl SubAssign for Resources {
     }
 }
 
-/// As the amounts up to the last that is not zero: most engines count two or three types.
+/// Serializes only the amounts up to the last non-zero one: most engines count two or three types.
 impl Serialize for Resources {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.without_trailing_zeros().serialize(serializer)
@@ -203,7 +203,7 @@ mod tests {
         assert!(!used.can_grow(&Resources::new(&[1, 0]), &limit));
     }
 
-    /// As by a look at each type, also for differences and what stands for no limit.
+    /// Equals a comparison of each type by itself, also for differences and for [`UNLIMITED`].
     #[test]
     fn comparisons_of_all_types_at_once_equal_those_of_each() {
         let amounts = [0, 1, 2, -1, -2, AMOUNT_MAX, UNLIMITED - AMOUNT_MAX, -AMOUNT_MAX];

@@ -1,4 +1,4 @@
-//! Channels: many senders to one receiver, and one answer to one question.
+//! Channels: many senders to one receiver, and tickets for one answer.
 #![allow(clippy::disallowed_types, reason = "this module is where the raw types are named")]
 
 use std::sync::Arc;
@@ -8,25 +8,25 @@ use super::backend::atomic::{AtomicU64, Ordering};
 use super::backend::channel::{self as raw, RecvTimeoutError};
 use super::fault;
 
-/// The sending side. A full bounded channel holds the sender back.
+/// The sending side. A full bounded channel blocks the sender.
 #[derive(Debug)]
 pub struct Outbox<T> {
     sender: raw::Sender<T>,
-    /// For what was sent while the receiving side closed, which nobody else would ever drop.
+    /// Drops messages sent while the receiving side closes; the receiver would miss them.
     rest: raw::Receiver<T>,
     closed: Arc<AtomicU64>,
 }
 
-/// The receiving side; there is one. When it is closed or dropped, everything that is waiting is dropped, and so is
-/// what arrives later.
+/// The receiving side; there is exactly one. When it is closed or dropped, all waiting messages are dropped, and so
+/// are later ones.
 #[derive(Debug)]
 pub struct Inbox<T> {
     receiver: raw::Receiver<T>,
     closed: Arc<AtomicU64>,
 }
 
-/// A channel that holds `capacity` messages; `None` for one that never holds a sender back, which is what a
-/// single thread needs that is sender and receiver in turn.
+/// Makes a channel that holds `capacity` messages. `None` makes one that never blocks a sender, for a single thread
+/// that both sends and receives.
 pub fn channel<T>(capacity: Option<usize>) -> (Outbox<T>, Inbox<T>) {
     let (sender, receiver) = capacity.map_or_else(raw::unbounded, raw::bounded);
     let closed = Arc::new(AtomicU64::new(0));
@@ -41,11 +41,11 @@ impl<T> Clone for Outbox<T> {
 }
 
 impl<T> Outbox<T> {
-    /// Hands `message` over, waiting while the channel is full.
+    /// Sends `message`; blocks while the channel is full.
     ///
     /// # Errors
-    /// When the receiver is gone; the message comes back, unless the receiver went in the same moment: then it was
-    /// dropped as if it had been waiting.
+    /// If the receiver is gone, the message comes back. If the receiver closes at the same moment, the message may
+    /// be dropped as if it had been waiting.
     pub fn send(&self, message: T) -> Result<(), T> {
         fault::step();
         if self.is_closed() {
@@ -56,7 +56,7 @@ impl<T> Outbox<T> {
         sent
     }
 
-    /// Hands `message` over if that needs no waiting; otherwise the receiver has enough to do as it is.
+    /// Sends `message` if that does not block. A full channel drops it: the receiver has enough to do.
     pub fn offer(&self, message: T) {
         fault::step();
         if !self.is_closed() {
@@ -69,8 +69,8 @@ impl<T> Outbox<T> {
         self.closed.load(Ordering::SeqCst) != 0
     }
 
-    /// A message that came too late for the receiver to drop it is dropped here: either the receiver's last look
-    /// found it, or the word that it wrote before that look is seen after the message was sent.
+    /// Drops messages that came too late for the receiver. Either the receiver's last look finds a message, or the
+    /// sender sees `closed`, which is written before that look.
     fn drop_rest(&self) {
         if self.is_closed() {
             drop_all(&self.rest);
@@ -78,7 +78,7 @@ impl<T> Outbox<T> {
     }
 }
 
-/// Outside of every lock of the channel: a message's drop may send.
+/// Called outside every lock of the channel, because the drop of a message may send.
 fn drop_all<T>(receiver: &raw::Receiver<T>) {
     while let Ok(message) = receiver.try_recv() {
         drop(message);
@@ -86,7 +86,7 @@ fn drop_all<T>(receiver: &raw::Receiver<T>) {
 }
 
 impl<T> Inbox<T> {
-    /// Receives nothing more. Senders are no longer held back; what they send comes back or is dropped.
+    /// Closes the channel. Senders no longer block; their messages come back or are dropped.
     pub fn close(&self) {
         self.closed.store(1, Ordering::SeqCst);
         drop_all(&self.receiver);
@@ -102,24 +102,24 @@ impl<T> Drop for Inbox<T> {
 /// Why nothing was received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Nothing {
-    /// The time is up.
+    /// The time limit has passed.
     TimedOut,
-    /// All senders are gone and everything sent was received.
+    /// All senders are gone and every message was received.
     Closed,
 }
 
 impl<T> Inbox<T> {
-    /// A message if one is waiting.
+    /// Takes a waiting message, if any.
     #[must_use]
     pub fn try_receive(&self) -> Option<T> {
         fault::step();
         self.receiver.try_recv().ok()
     }
 
-    /// Waits for a message, at most for `patience` if that is given.
+    /// Waits for a message, at most for `patience` if given.
     ///
     /// # Errors
-    /// When the time is up, or nobody can send any more.
+    /// If the time limit has passed, or all senders are gone.
     pub fn receive(&self, patience: Option<Duration>) -> Result<T, Nothing> {
         fault::step();
         match patience {
@@ -139,11 +139,11 @@ impl<T> Inbox<T> {
     }
 }
 
-/// The place where one answer will be. Dropping the other side without an answer counts as none.
+/// The receiving side of one answer. If the promise is dropped without an answer, the ticket gets none.
 #[derive(Debug)]
 pub struct Ticket<T>(raw::Receiver<T>);
 
-/// The right to answer once.
+/// The sending side of one answer.
 #[derive(Debug)]
 pub struct Promise<T>(raw::Sender<T>);
 
@@ -155,15 +155,16 @@ impl<T> Ticket<T> {
         (Promise(sender), Self(receiver))
     }
 
-    /// The answer if it is there. `None` also if there will never be one; [`wait`](Self::wait) tells these apart.
+    /// Takes the answer if it has arrived. `None` can also mean that none will come; [`wait`](Self::wait) tells the
+    /// two apart.
     #[must_use]
     pub fn try_take(&self) -> Option<T> {
         fault::step();
         self.0.try_recv().ok()
     }
 
-    /// Waits for the answer; `None` if the engine was shut down without giving one. In serial mode, and where one
-    /// thread steps the parts of an engine, nothing answers until that goes on, so use [`try_take`](Self::try_take)
+    /// Waits for the answer; `None` if the engine was shut down without one. Do not wait on the thread that runs a
+    /// serial engine or steps an engine's parts, because it would wait for itself; use [`try_take`](Self::try_take)
     /// there.
     #[must_use]
     pub fn wait(self) -> Option<T> {
@@ -176,7 +177,7 @@ impl<T> Promise<T> {
     /// Answers.
     pub fn answer(self, value: T) {
         fault::step();
-        // Nobody waits for the answer any more: that is their right.
+        // The ticket may be gone; that is no error.
         let _ = self.0.send(value);
     }
 }

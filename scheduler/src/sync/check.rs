@@ -1,14 +1,15 @@
-//! One body, three runners.
+//! Runs a body on real threads, under loom or under shuttle.
 
-/// Runs `body` as the build says: once on real threads, in every order of its steps, or under random schedules.
+/// Runs `body` once on real threads, in every order of its steps, or under random schedules, depending on the
+/// build.
 ///
-/// It must build everything it uses itself, shared parts of this module and engines included, and do the same each
-/// time. With loom it may start at most four threads in all, `LOOM_MAX_PREEMPTIONS` bounds the orders (2 if not set),
-/// a wait with a limit in time never ends by itself, a loop that waits for others without sleeping is reported as too
-/// long, and a thread's panic is the model's.
+/// `body` must create everything that it uses, including engines and the shared primitives of this module, and must
+/// do the same each time. With loom it may start at most four threads, and `LOOM_MAX_PREEMPTIONS` bounds the orders
+/// (2 by default). A wait with a time limit then never ends by itself, a busy-waiting loop is reported as too long,
+/// and a panic of a thread fails the model.
 ///
 /// # Panics
-/// When `body` does, in any order.
+/// If `body` panics in any order.
 pub fn check(body: impl Fn() + Send + Sync + 'static) {
     #[cfg(apportion_loom)]
     {

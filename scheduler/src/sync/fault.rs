@@ -1,11 +1,11 @@
 //! Panics on demand, for tests.
 //!
-//! Every operation on a lock, condition variable, atomic or channel is a step at which a test can ask for a panic,
-//! and so is taking a unit in flight. Not steps: counts for statistics, amounts in flight, directories, and what
-//! belongs into drops. Between two steps a thread changes nothing that others can see, so panics at all
-//! steps stand for panics at any point.
+//! Every operation on a lock, condition variable, atomic or channel is a step at which a test can ask for a panic.
+//! So is taking a unit in flight. Statistics, amounts in flight, directories and operations inside drops are no
+//! steps. Between two steps a thread changes nothing that others can see, so panics at all steps cover panics at
+//! any point.
 //!
-//! In a build without `cfg(test)` and without `--cfg apportion_faults` there are no steps and nothing to ask with.
+//! A build without `cfg(test)` and without `--cfg apportion_faults` has no steps.
 
 #[cfg(not(any(test, apportion_faults)))]
 #[inline(always)]
@@ -24,24 +24,24 @@ mod asked {
     use crate::sync::backend;
 
     backend::thread_local! {
-        /// How many more steps this thread takes until it panics.
+        /// The steps of this thread before it panics.
         static LEFT: Cell<Option<u64>> = Cell::new(None);
-        /// After a panic, how far off the next one is at most, and the number it is drawn by; 0 for none.
+        /// The range of steps before the next panic, and the seed of the random number; 0 for no panic.
         static NEXT: Cell<(u64, u64)> = Cell::new((0, 0));
     }
 
-    /// Lets this thread panic at its `steps`-th step from now on, the first being number 0.
+    /// Makes this thread panic at its `steps`-th step from now on, counted from 0.
     pub fn ask_for_panic(steps: u64) {
         LEFT.with(|left| left.set(Some(steps)));
     }
 
-    /// Lets this thread panic again and again, each time after fewer than `range` more steps, drawn by `seed`.
+    /// Makes this thread panic repeatedly, each time after fewer than `range` steps, drawn at random from `seed`.
     pub fn ask_for_panics(seed: u64, range: u64) {
         NEXT.with(|next| next.set((range, seed)));
         ask_for_next();
     }
 
-    /// Takes the wish back; true if the thread had not come so far.
+    /// Cancels the request; returns whether a panic was still due.
     pub fn withdraw() -> bool {
         NEXT.with(|next| next.set((0, 0)));
         LEFT.with(|left| left.take().is_some())
@@ -57,7 +57,7 @@ mod asked {
         }
     }
 
-    /// One step. A thread that is unwinding has panicked already.
+    /// Takes one step. A thread that is unwinding does not panic again.
     pub(in crate::sync) fn step() {
         let is_due = LEFT.with(|left| match left.get() {
             Some(0) if !std::thread::panicking() => left.take().is_some(),
@@ -69,7 +69,7 @@ mod asked {
         });
         if is_due {
             ask_for_next();
-            // Without the hook: nobody needs to be told of it.
+            // Skips the panic hook, because the panic is expected.
             std::panic::resume_unwind(Box::new("a panic that a test asked for"));
         }
     }

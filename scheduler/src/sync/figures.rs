@@ -1,11 +1,10 @@
-//! What is counted and measured for people to read: nothing is decided by it. So these are the real types in all
-//! builds, which spares a model the orders of what nobody looks at, and using them is no [step](super::fault) at which
-//! anything could go wrong.
+//! Statistics, on which no decision depends. So all builds use the real types: a model need not try their orders,
+//! and their use is no [step](super::fault) at which a test could ask for a panic.
 #![allow(clippy::disallowed_types, reason = "this module is where the raw types are named")]
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Counts what happened. It orders nothing.
+/// Counts events. It orders nothing.
 #[derive(Debug, Default)]
 pub(crate) struct Counter(AtomicU64);
 
@@ -19,7 +18,7 @@ impl Counter {
     }
 }
 
-/// Figures that one thread notes and another takes.
+/// Figures that one thread records and another takes.
 #[derive(Debug, Default)]
 pub(crate) struct Figures<T>(parking_lot::Mutex<T>);
 
@@ -28,7 +27,7 @@ impl<T: Default> Figures<T> {
         note(&mut self.0.lock());
     }
 
-    /// What was noted since the last call.
+    /// Takes the figures recorded since the last call.
     pub(crate) fn take(&self) -> T {
         let fresh = T::default();
         std::mem::replace(&mut *self.0.lock(), fresh)

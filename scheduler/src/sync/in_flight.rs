@@ -1,12 +1,12 @@
-//! Counters that proposers change while they hold the read guard: what is proposed and not yet decided.
+//! Counters that proposers change under the read guard: proposed amounts that are not yet decided.
 //!
 //! All accesses happen under the state's lock, which orders proposers against the committer. Between proposers that
-//! hold read guards together only the totals matter, so every operation is `Relaxed`. Giving back takes the counter
-//! mutably, so the write guard, under which nobody else changes it: a load and a store do, and the processor need not
-//! finish everything else first.
+//! hold read guards at the same time only totals matter, so every operation is `Relaxed`. Giving back needs `&mut`,
+//! so the write guard, under which no other thread changes the counter. A load and a store suffice there, without
+//! the cost of an atomic read-modify-write.
 //!
-//! Whoever takes a unit or adds an amount writes into its batch, right after, that it has to be given back; between
-//! the two there is no step at which a [panic](super::fault) could be asked for, and nothing that panics.
+//! A proposer that takes a unit or adds an amount records it in its batch at once. No step at which a
+//! [panic](super::fault) could be asked for lies between the two, and nothing there panics.
 
 #![allow(clippy::disallowed_types, reason = "this module is where the raw types are named")]
 
@@ -55,8 +55,8 @@ impl Clone for InFlightUnits {
     }
 }
 
-/// Units in flight in the order in which they were taken. While proposers hold the read guard the list only
-/// grows, so each proposer continues behind the units that it has counted.
+/// Units in flight in the order taken. While proposers hold the read guard the list only grows, so each proposer
+/// goes on after the units that it has counted.
 #[derive(Debug)]
 pub(crate) struct InFlightList<T> {
     length: InFlightUnits,
@@ -80,12 +80,12 @@ impl<T: Copy + PartialEq> InFlightList<T> {
         self.length.add();
     }
 
-    /// Those behind the first `seen` ones.
+    /// The units after the first `seen`.
     pub(crate) fn behind(&self, seen: usize) -> Vec<T> {
         if self.length.load() as usize <= seen { Vec::new() } else { self.units.lock()[seen..].to_vec() }
     }
 
-    /// Removes each of these once. What was taken first is usually given back first.
+    /// Removes each of these units once. Units are usually given back in the order taken.
     pub(crate) fn give_back(&mut self, given: &[T]) {
         let mut units = self.units.lock();
         for unit in given {
@@ -105,7 +105,7 @@ impl<T: Clone> Clone for InFlightList<T> {
     }
 }
 
-/// Resources of one queue, user or node in flight.
+/// The amounts of one queue, user or node in flight.
 #[derive(Debug, Default)]
 pub(crate) struct InFlightResources([AtomicI64; RESOURCE_TYPES_MAX]);
 

@@ -1,4 +1,4 @@
-//! Concurrent directories from names to identifiers.
+//! Concurrent maps from names to identifiers.
 #![expect(clippy::disallowed_types, reason = "this module is where the raw types are named")]
 
 use std::hash::BuildHasherDefault;
@@ -8,8 +8,8 @@ use dashmap::DashMap;
 use dashmap::mapref::entry::Entry;
 use rustc_hash::FxHasher;
 
-/// A map from names to copyable values. Values go in and out; no guard ever leaves it, so that no caller
-/// can hold one part of the map while waiting for another.
+/// A map from names to copyable values. No guard leaves it, so no caller can hold one part of the map while it
+/// waits for another.
 #[derive(Debug)]
 pub struct NameMap<V>(DashMap<Arc<str>, V, BuildHasherDefault<FxHasher>>);
 
@@ -20,20 +20,20 @@ impl<V: Copy + Eq> Default for NameMap<V> {
 }
 
 impl<V: Copy + Eq> NameMap<V> {
-    /// An empty one.
+    /// An empty map.
     #[must_use]
     pub fn new() -> Self {
         Self(DashMap::default())
     }
 
-    /// What `name` stands for.
+    /// The value of `name`.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<V> {
         self.0.get(name).map(|value| *value)
     }
 
-    /// Enters `make()` under `name` unless the name is taken; returns what is there now and whether it is new.
-    /// `make` must not touch the map.
+    /// Adds `make()` under `name` unless the name is taken. Returns the present value and whether it is new. `make`
+    /// must not access the map.
     pub fn get_or_insert_with(&self, name: &str, make: impl FnOnce() -> V) -> (V, bool) {
         match self.0.entry(name.into()) {
             Entry::Occupied(entry) => (*entry.get(), false),
@@ -41,7 +41,7 @@ impl<V: Copy + Eq> NameMap<V> {
         }
     }
 
-    /// Lets `name` stand for `value`, or for nothing.
+    /// Sets the value of `name`, or removes it.
     pub fn set(&self, name: &str, value: Option<V>) {
         match value {
             Some(value) => drop(self.0.insert(name.into(), value)),
@@ -49,7 +49,7 @@ impl<V: Copy + Eq> NameMap<V> {
         }
     }
 
-    /// Removes `name` if it still stands for `value`.
+    /// Removes `name` if its value is still `value`.
     pub fn remove(&self, name: &str, value: V) {
         self.0.remove_if(name, |_, current| *current == value);
     }

@@ -1,7 +1,7 @@
 //! Every lock, atomic, channel and concurrent map of the engine, in one place.
 //!
-//! The rest of the crate names concurrency primitives only through this module (`clippy.toml` forbids the
-//! raw types elsewhere). Three builds stand behind the same names, and everything else is as shipped:
+//! The rest of the crate uses concurrency primitives only through this module; `clippy.toml` forbids the raw types
+//! elsewhere. Three builds share the same names; all other code is as shipped:
 //!
 //! | build | bodies | what [`check`](fn@check) does |
 //! |---|---|---|
@@ -9,41 +9,41 @@
 //! | `--cfg apportion_loom` | loom's | runs it in every order of steps, up to a bound of preemptions |
 //! | `--cfg apportion_shuttle` | shuttle's | runs it under 1,000 random schedules |
 //!
-//! The shapes are `parking_lot`'s: guards without poisoning. Maps and channels hand out values, never guards.
+//! The interfaces are `parking_lot`'s: guards without poisoning. Maps and channels return values, never guards.
 //!
-//! # One model of two programs
+//! # Models of an embedder's program
 //!
-//! An embedder who writes code around an engine (a cache that events keep up to date, a second queue in front of the
-//! handle) can have it checked together with the engine: name primitives through this module, take the engine's
-//! working parts from [`Engine::assemble`](crate::Engine::assemble), give each to a thread or step them by hand, and
-//! put all of it into [`check`](fn@check). `scheduler/examples/model.rs` is one such program, and says how it is run.
+//! An embedder can check its own code together with the engine: a cache that follows events, or a second queue in
+//! front of the handle. Use the primitives of this module, take the working parts from
+//! [`Engine::assemble`](crate::Engine::assemble), give each part to a thread or step it by hand, and run all of it
+//! in [`check`](fn@check). `scheduler/examples/model.rs` is such a program and says how to run it.
 //!
-//! What must not happen in a model: a raw lock of another crate that is held across a step of the engine (all model
-//! threads run on one thread of the system, which would wait for itself), and anything that differs from run to
-//! run (time, chance, the order of a `HashMap` with a random seed).
+//! A model must not hold a raw lock of another crate across a step of the engine: all model threads run on one
+//! operating system thread, which would wait for itself. A model must not contain anything that differs between
+//! runs, such as time, randomness or the order of a `HashMap` with a random seed.
 //!
 //! # Atomics
 //!
 //! | word | written by | read by | ordering |
 //! |---|---|---|---|
-//! | `InFlightUnits`, `InFlightResources` (`InFlightList` has a mutex) | proposers add under the read guard, the committer takes back under the write guard | the same | relaxed: the lock orders proposers against the committer, and between proposers only totals matter |
+//! || `InFlightUnits`, `InFlightResources` (`InFlightList` has a mutex) | proposers add under the read guard, the committer takes back under the write guard | the same | relaxed: the lock orders proposers against the committer, and between proposers only totals matter |
 //! | `Leases::wanted` | a thread with the write guard (the committer, or a thread that drops a batch) swaps it in; taking a set clears its bit | proposers, `is_idle`, `takeable`, the committer's report, health | acquire-release on every change: a thread that sees a bit gone sees the count of the thread that took it |
 //! | `Leases::out` | taking, and giving back | `is_idle`, `take_wanted`, `takeable` | taking acquires and releases, giving back releases, looks acquire: a drop's publication of wanted sets happens before the count it releases |
 //! | `Leases::out_max` | the committer | `take_wanted`, `takeable` | relaxed: one set more for a moment does no harm |
-//! | the gate | senders count; shutdown, or the committer's end, closes | shutdown (how many went through), `run_until_quiet`, health | acquire-release on one word |
-//! | `ManualClock` | the thread that sets it, forward only | the committer | release, acquire: a thread that sees the time sees what was done before it was set |
+//! || the gate | senders count; shutdown, or the committer's end, closes | shutdown (the number of messages that passed), `run_until_quiet`, health | acquire-release on one word |
+//! || `ManualClock` | the thread that sets it, forward only | the committer | release, acquire: a thread that sees the time also sees the work done before it was set |
 //! | `Shared::ends_after` | shutdown, before it wakes the committer | the committer, after each group | release, acquire |
-//! | a channel's `closed` | the inbox, before its last look | outboxes, after they sent | sequentially consistent: either the last look finds a message, or its sender sees the word and drops it |
-//! | racks known, `Counter`, `Figures` | any thread | any thread | relaxed: numbers that need only differ, or statistics; noted outside of every other lock |
+//! || a channel's `closed` | the inbox, before its last look | outboxes, after a send | sequentially consistent: either the last look finds a message, or its sender sees the word and drops it |
+//! || racks known, `Counter`, `Figures` | any thread | any thread | relaxed: numbers that need only differ, or statistics; recorded outside every other lock |
 //!
-//! # Which checker shows what
+//! # What each checker covers
 //!
 //! `cargo loom` runs the models of `scheduler/src/engine/models/`: a few steps of two threads, in every order up to
 //! two preemptions. With `APPORTION_MODELS=deep` nearly all of them run without a bound. The table beside the
-//! models says which bug each would catch, and what the model's locks, channels and map leave unproven of the real
-//! ones. `cargo shuttle` runs the whole engine under 1,000 schedules per test: random plans against the sequential
-//! model, and a crowd of 12 threads. Shuttle takes every atomic for sequentially consistent, so loom alone checks
-//! orderings.
+//! models lists the bug that each would catch, and the properties of the real locks, channels and maps that the
+//! model does not prove. `cargo shuttle` runs the whole engine under 1,000 schedules per test: random plans against
+//! the sequential model, and a crowd of 12 threads. Shuttle treats every atomic as sequentially consistent, so only
+//! loom checks orderings.
 //!
 //! The shipped locks run in the crowd of `cargo soak`, and in the same crowd under ThreadSanitizer (`cargo +nightly
 //! tsan`). They also run in unit tests under Miri (`cargo +nightly miri test -p apportion --lib --

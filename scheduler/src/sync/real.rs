@@ -10,7 +10,7 @@ pub(super) use std::thread::JoinHandle;
 #[cfg(any(test, apportion_faults))]
 pub(super) use std::thread_local;
 
-/// A condition variable that takes the guard and hands it back, the one form that every backend has.
+/// A condition variable that takes the guard and returns it, the one form that every backend has.
 #[derive(Debug, Default)]
 pub(super) struct Condvar(parking_lot::Condvar);
 

@@ -2,10 +2,10 @@
 
 use super::primitive::{Condvar, Mutex};
 
-/// A counter that sleepers watch: observe it, look for work, and sleep only if it has not moved since.
+/// A counter for sleeping threads: observe it, look for work, and sleep only if the counter has not moved since.
 ///
-/// A raise between the observation and the sleep is seen by the sleep, so whoever publishes work and then
-/// raises never leaves a sleeper behind (I13).
+/// A sleep notices a raise that came after the observation. So a thread that publishes work and then raises never
+/// leaves a sleeper behind (I13).
 #[derive(Debug, Default)]
 pub struct Signal {
     state: Mutex<State>,
@@ -20,13 +20,14 @@ struct State {
 }
 
 impl Signal {
-    /// The count to hand to [`wait`](Self::wait); `None` once closed.
+    /// The count for [`wait`](Self::wait); `None` once closed.
     pub fn observe(&self) -> Option<u64> {
         let state = self.state.lock();
         (!state.closed).then_some(state.count)
     }
 
-    /// Says that there is work for `workers`: wakes as many sleepers, and no one who is about to sleep will.
+    /// Announces work for `workers` threads: wakes that many sleepers, and keeps threads that are about to sleep
+    /// awake.
     pub fn raise(&self, workers: usize) {
         let mut state = self.state.lock();
         state.count += 1;

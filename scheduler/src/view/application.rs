@@ -1,4 +1,4 @@
-//! Looking at applications.
+//! Views of applications.
 
 use crate::facts::{Application, ApplicationEnd, ContainerOnNode};
 use crate::ids::PartitionId;
@@ -13,7 +13,7 @@ pub struct ApplicationView<'a> {
 }
 
 impl<'a> ApplicationView<'a> {
-    /// When it is ended if it is still there.
+    /// The time at which its lifetime ends, if it has one.
     #[must_use]
     pub fn expires_ms(&self) -> Option<u64> {
         self.application.expires_ms
@@ -25,13 +25,13 @@ impl<'a> ApplicationView<'a> {
         self.application.priority
     }
 
-    /// Whether its asks may be served, or wait until a limit on active applications gives way.
+    /// Whether its asks may be served. An inactive application waits for a limit on active applications.
     #[must_use]
     pub fn is_active(&self) -> bool {
         self.application.is_active
     }
 
-    /// How it was ended, if its last containers are being stopped; `None` if it goes on.
+    /// How it was ended, while its last containers are being stopped; `None` otherwise.
     #[must_use]
     pub fn ending(&self) -> Option<ApplicationEnd> {
         self.application.ending
@@ -55,19 +55,19 @@ impl<'a> ApplicationView<'a> {
         &self.state.facts.user(self.application.user).name
     }
 
-    /// When it was submitted.
+    /// The time of submission.
     #[must_use]
     pub fn submitted_ms(&self) -> u64 {
         self.application.submitted_ms
     }
 
-    /// Use by its containers and reservations.
+    /// The use by its containers and reservations.
     #[must_use]
     pub fn used(&self) -> Resources {
         self.application.used
     }
 
-    /// How many asks it has outstanding.
+    /// The number of its asks with outstanding units.
     #[must_use]
     pub fn pending_asks(&self) -> u32 {
         self.application.asks
@@ -89,9 +89,9 @@ impl<'a> ApplicationView<'a> {
         })
     }
 
-    /// What more it may have in the partition before a limit is in the way: its user's, or that of a queue on the path;
-    /// in whole steps where containers come in steps (`capacity-scheduler.md` 2.8). Whether a node has room is another
-    /// question.
+    /// The amount that it may still get in the partition before a limit of its user or a queue blocks it. Rounded
+    /// down to whole steps if containers come in steps (`capacity-scheduler.md` 2.8). It says nothing about room on
+    /// nodes.
     #[must_use]
     pub fn headroom(&self, partition: PartitionId) -> Resources {
         self.state.facts.headroom(self.application, partition)

@@ -1,4 +1,4 @@
-//! Looking at the state.
+//! Read-only views of the state.
 
 mod application;
 mod placements;
@@ -17,7 +17,7 @@ use crate::state::State;
 
 pub use queue::{PendingWithinLimits, QueueStatus, QueueView};
 
-/// A read-only look at the state at one moment.
+/// A read-only view of the state at one moment.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
     state: &'a State,
@@ -31,7 +31,7 @@ pub struct NodeView<'a> {
     state: &'a State,
 }
 
-/// An ask with something outstanding.
+/// An ask with outstanding units.
 #[derive(Clone, Copy, Debug)]
 pub struct AskView<'a> {
     id: AskId,
@@ -67,33 +67,33 @@ impl<'a> View<'a> {
         self.state.partitions()
     }
 
-    /// The capacity of all nodes of a partition together.
+    /// The total capacity of a partition's nodes.
     #[must_use]
     pub fn capacity(&self, partition: PartitionId) -> Resources {
         self.state.facts.partitions[partition.index()].capacity
     }
 
-    /// Moves with every node that comes, goes, or is another one than before: its capacity, attributes, partition,
-    /// state or silence. Not with what runs on nodes. While it stays, whoever has looked at all nodes need not look
-    /// again, but for what is free.
+    /// A number that changes whenever a node is added, removed, or changed in capacity, attributes, partition,
+    /// state or silence. Containers do not change it. While it stays the same, a caller that has read all nodes
+    /// need only read free amounts again.
     #[must_use]
     pub fn nodes_version(&self) -> u64 {
         self.state.nodes_version
     }
 
-    /// How many nodes there are.
+    /// The number of nodes.
     #[must_use]
     pub fn node_count(&self) -> usize {
         self.state.facts.nodes.len()
     }
 
-    /// How many containers run.
+    /// The number of running containers.
     #[must_use]
     pub fn container_count(&self) -> usize {
         self.state.facts.containers.len()
     }
 
-    /// How many nodes are reserved.
+    /// The number of reserved nodes.
     #[must_use]
     pub fn reservation_count(&self) -> usize {
         self.state.facts.reservations.len()
@@ -106,13 +106,13 @@ impl<'a> View<'a> {
         Some(QueueView { id, queue: state.facts.queue(id), state })
     }
 
-    /// The placement rules as they are now.
+    /// The present placement rules.
     #[must_use]
     pub fn queue_mapping(&self) -> &'a QueueMapping {
         &self.state.facts.queue_mapping
     }
 
-    /// The configuration of all queues as it is now.
+    /// The present configuration of all queues.
     #[must_use]
     pub fn queue_tree(&self) -> QueueConfig {
         self.state.facts.queue_tree()
@@ -144,26 +144,26 @@ impl<'a> View<'a> {
         Some(ApplicationView { application: self.state.facts.applications.get(id)?, state: self.state })
     }
 
-    /// An ask with something outstanding.
+    /// An ask with outstanding units.
     #[must_use]
     pub fn ask(&self, id: AskId) -> Option<AskView<'a>> {
         Some(AskView { id, ask: self.state.facts.asks.get(id)?, state: self.state })
     }
 
-    /// Whether an ask has nothing outstanding any more. One that the engine has not seen yet is not over.
+    /// Whether an ask is satisfied or cancelled. An ask that the engine has not seen yet is not over.
     #[must_use]
     pub fn is_ask_over(&self, id: AskId) -> bool {
         self.state.facts.asks.was_removed(id)
     }
 
-    /// Why an ask is pending, or what became of it. Looks at the nodes of its partition, so it is not for every ask all
-    /// the time.
+    /// Explains why an ask is pending, or how it ended. Looks at the nodes of its partition, so do not call it for
+    /// every ask all the time.
     #[must_use]
     pub fn explain(&self, id: AskId) -> Explanation {
         explain(self.state, id)
     }
 
-    /// All asks with something outstanding, by identifier.
+    /// All asks with outstanding units, by identifier.
     pub fn asks(&self) -> impl Iterator<Item = AskView<'a>> + use<'a> {
         let state = self.state;
         state.facts.asks.iter().map(move |(id, ask)| AskView { id, ask, state })
@@ -195,7 +195,7 @@ impl<'a> NodeView<'a> {
         self.node.partition
     }
 
-    /// Whether it takes new containers, as far as anybody has said.
+    /// Whether an operator lets it take new containers.
     #[must_use]
     pub fn state(&self) -> NodeState {
         self.node.state
@@ -207,31 +207,31 @@ impl<'a> NodeView<'a> {
         self.node.stale
     }
 
-    /// Whether a reservation is on it.
+    /// Whether it has a reservation.
     #[must_use]
     pub fn is_reserved(&self) -> bool {
         self.node.reservation.is_some()
     }
 
-    /// The reservation on it, if there is one.
+    /// The reservation on it, if any.
     #[must_use]
     pub fn reservation(&self) -> Option<ReservationId> {
         self.node.reservation
     }
 
-    /// What it has in all.
+    /// Its capacity.
     #[must_use]
     pub fn capacity(&self) -> Resources {
         self.node.capacity
     }
 
-    /// What its containers hold.
+    /// The amount that its containers hold.
     #[must_use]
     pub fn allocated(&self) -> Resources {
         self.node.allocated()
     }
 
-    /// What is left; negative where it shrank below its use.
+    /// Its free amount; negative if the node shrank below its use.
     #[must_use]
     pub fn free(&self) -> Resources {
         self.node.room.free
@@ -249,7 +249,7 @@ impl<'a> NodeView<'a> {
         &self.node.attributes
     }
 
-    /// What its opportunistic containers were given in all, which is not charged to it but for their devices.
+    /// The total size of its opportunistic containers, of which only the devices are charged to it.
     #[must_use]
     pub fn opportunistic(&self) -> Resources {
         let sizes = &self.state.facts.opportunistic;
@@ -270,7 +270,7 @@ impl AskView<'_> {
         self.id
     }
 
-    /// Who asks.
+    /// The application that asks.
     #[must_use]
     pub fn application(&self) -> ApplicationId {
         self.ask.application
@@ -288,33 +288,33 @@ impl AskView<'_> {
         self.ask.outstanding()
     }
 
-    /// How many nodes were offered in vain since it last got what it named, in the mode in which such opportunities
-    /// count (`capacity-scheduler.md` 2.7).
+    /// The nodes offered in vain since its last container on a named host or rack, in the mode that counts missed
+    /// opportunities (`capacity-scheduler.md` 2.7).
     #[must_use]
     pub fn missed_opportunities(&self) -> u32 {
         self.ask.missed
     }
 
-    /// How many passes over nodes that it has reserved were in vain since a reservation of it was made or ended, in the
-    /// mode in which re-reservations count (`capacity-scheduler.md` 2.6).
+    /// The passes in vain over its reserved nodes since its last reservation was made or ended, in the mode that
+    /// counts re-reservations (`capacity-scheduler.md` 2.6).
     #[must_use]
     pub fn re_reservations(&self) -> u32 {
         self.ask.re_reservations
     }
 
-    /// How many nodes are reserved for it.
+    /// The number of nodes reserved for it.
     #[must_use]
     pub fn reserved(&self) -> u32 {
         self.ask.reservations.len() as u32
     }
 
-    /// When it was submitted.
+    /// The time of submission.
     #[must_use]
     pub fn pending_since_ms(&self) -> u64 {
         self.ask.pending_since_ms
     }
 
-    /// Why it is pending. Looks at the partition's nodes, so it is not for every ask all the time.
+    /// Why it is pending. Looks at the partition's nodes, so do not call it for every ask all the time.
     #[must_use]
     pub fn pending_reason(&self) -> PendingReason {
         pending_reason(self.state, self.id, self.ask)

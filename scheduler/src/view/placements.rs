@@ -8,30 +8,30 @@ use crate::resource::Resources;
 /// A running container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ContainerView {
-    /// Whose it is.
+    /// The application it belongs to.
     pub application: ApplicationId,
-    /// Where it runs.
+    /// The node it runs on.
     pub node: NodeId,
     /// The priority of the ask that it was placed for.
     pub priority: u32,
-    /// What it was given. While it is opportunistic it is charged nothing of that but its devices.
+    /// Its size. An opportunistic container is charged only for its devices.
     pub size: Resources,
-    /// Whether it is guaranteed that.
+    /// Whether its size is guaranteed or opportunistic.
     pub execution_type: ExecutionType,
-    /// Its ask is for the default partition, and its node is lent by another one.
+    /// Whether its ask is for the default partition and another partition lends its node.
     pub is_borrowed: bool,
-    /// Set while it is being stopped.
+    /// Set while the container is being stopped.
     pub stopping: Option<Stopping>,
 }
 
 /// A reservation on a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReservationView {
-    /// Whose unit it is for.
+    /// The ask it is for.
     pub ask: AskId,
-    /// Which node is kept.
+    /// The reserved node.
     pub node: NodeId,
-    /// Since when.
+    /// The time at which it was made.
     pub created_ms: u64,
 }
 

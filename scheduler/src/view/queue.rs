@@ -1,4 +1,4 @@
-//! Looking at queues.
+//! Views of queues.
 
 use std::collections::BTreeMap;
 
@@ -8,23 +8,23 @@ use crate::ids::{LeafUserId, PartitionId, QueueId};
 use crate::resource::Resources;
 use crate::state::State;
 
-/// The present figures of a queue.
+/// Whether a queue takes applications, and whether it still has some.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum QueueStatus {
-    /// It takes applications.
+    /// The queue takes applications.
     Running,
-    /// It takes none and waits for those it has to end.
+    /// The queue takes no applications and waits for its last ones to end.
     Draining,
-    /// It takes none and has none.
+    /// The queue takes no applications and has none.
     Stopped,
 }
 
 /// The pending amounts of users within their limits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PendingWithinLimits {
-    /// All of it.
+    /// All pending amounts.
     pub all: Resources,
-    /// Without that for which nodes are reserved.
+    /// Pending amounts without units that have reserved nodes.
     pub unreserved: Resources,
 }
 
@@ -55,13 +55,13 @@ impl<'a> QueueView<'a> {
         self.queue.is_leaf
     }
 
-    /// Whether it was made when an application named it.
+    /// Whether the engine made it because an application named it.
     #[must_use]
     pub fn is_auto_created(&self) -> bool {
         self.queue.is_auto_created
     }
 
-    /// Whether it takes applications, and whether it still has some if it does not.
+    /// Whether it takes applications, and if not, whether it still has some.
     #[must_use]
     pub fn status(&self) -> QueueStatus {
         let is_running = |id: &QueueId| self.state.facts.queue(*id).config.state == QueueState::Running;
@@ -72,52 +72,52 @@ impl<'a> QueueView<'a> {
         }
     }
 
-    /// Whether a user who is in these groups may submit applications to it.
+    /// Whether a user in these groups may submit applications to it.
     #[must_use]
     pub fn may_submit(&self, user: &str, groups: &[String]) -> bool {
         self.state.facts.may_submit(self.id, user, groups)
     }
 
-    /// Whether a user who is in these groups may administer it: whoever calls the engine asks before it acts for the
-    /// user, since the engine does not know for whom it is called.
+    /// Whether a user in these groups may administer it. The engine does not know the user behind a call, so the
+    /// caller has to ask before it acts for a user.
     #[must_use]
     pub fn may_administer(&self, user: &str, groups: &[String]) -> bool {
         self.state.facts.may_administer(self.id, user, groups)
     }
 
-    /// How many applications are in it and below.
+    /// The number of applications in it and below.
     #[must_use]
     pub fn application_count(&self) -> u32 {
         self.queue.applications
     }
 
-    /// How many applications in it and below wait to be activated.
+    /// The number of applications in it and below that wait for activation.
     #[must_use]
     pub fn inactive_application_count(&self) -> u32 {
         self.queue.inactive
     }
 
-    /// How many of its users want something: containers, or to have an application activated (leaves).
+    /// The number of its users with pending asks or with applications that wait for activation (leaves).
     #[must_use]
     pub fn active_user_count(&self) -> u32 {
         self.queue.active.users
     }
 
-    /// How many of its users have applications, and none that is active (leaves).
+    /// The number of its users whose applications are all inactive (leaves).
     #[must_use]
     pub fn held_back_user_count(&self) -> u32 {
         let users = self.queue.users.values().map(|user| self.state.facts.user(*user));
         users.filter(|user| user.inactive > 0 && user.inactive == user.applications).count() as u32
     }
 
-    /// How urgent what is pending in it and below makes it: the greatest priority of an application with something
-    /// pending, with offsets and fences on the way up; `i32::MIN` where nothing is pending.
+    /// The urgency of its demand: the highest priority of an application with pending asks in it and below, with
+    /// offsets and fences applied on the way up. `i32::MIN` if nothing is pending.
     #[must_use]
     pub fn demand_priority(&self) -> i32 {
         self.state.facts.demand_priority(self.id)
     }
 
-    /// The amount for masters of its active applications in a partition (leaves).
+    /// The amount used by masters of its active applications in a partition (leaves).
     #[must_use]
     pub fn masters(&self, partition: PartitionId) -> Resources {
         self.queue.masters[partition.index()]
@@ -143,8 +143,8 @@ impl<'a> QueueView<'a> {
         quota
     }
 
-    /// What is pending in a partition in it and below, of each user as much as the user limit leaves
-    /// (`capacity-scheduler.md` 6.2, case 14). Computed when somebody asks, from every ask of the engine.
+    /// The pending amounts in it and below in a partition, capped at the headroom of each user
+    /// (`capacity-scheduler.md` 6.2, case 14). Computed on each call, from every ask of the engine.
     #[must_use]
     pub fn pending_within_limits(&self, partition: PartitionId) -> PendingWithinLimits {
         let facts = &self.state.facts;

@@ -13,14 +13,14 @@ pub(in crate::sync) enum RecvTimeoutError {
     Disconnected,
 }
 
-/// Nobody receives any more; the value comes back.
+/// The receiver is gone; the value comes back.
 #[derive(Debug)]
 pub(in crate::sync) struct SendError<T>(pub(in crate::sync) T);
 
 #[derive(Debug)]
 struct Core<T> {
     queue: Mutex<Queue<T>>,
-    /// A value came, a place became free, or a side is gone.
+    /// Notified when a value comes, a place becomes free, or a side ends.
     changed: Condvar,
     capacity: usize,
 }
@@ -101,7 +101,7 @@ impl<T> Receiver<T> {
         }
     }
 
-    /// A wait for no time is a look; any other never ends by itself.
+    /// A wait with zero patience returns at once; any other never times out.
     pub(in crate::sync) fn recv_timeout(&self, patience: Duration) -> Result<T, RecvTimeoutError> {
         if patience.is_zero() { self.try_recv() } else { self.recv() }
     }
@@ -132,7 +132,7 @@ impl<T> Clone for Receiver<T> {
     }
 }
 
-/// Values that nobody will receive stay until the last sender is gone, as in crossbeam's bounded channels.
+/// Values that will not be received stay until the last sender ends, as in crossbeam's bounded channels.
 impl<T> Drop for Receiver<T> {
     fn drop(&mut self) {
         self.0.queue.lock().receivers -= 1;

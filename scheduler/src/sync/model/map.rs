@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::RwLock;
 
-/// A map from names to copyable values, with the promises of the shipped one.
+/// A map from names to copyable values, with the same guarantees as the shipped one.
 #[derive(Debug)]
 pub struct NameMap<V>(RwLock<BTreeMap<Arc<str>, V>>);
 
@@ -16,19 +16,19 @@ impl<V: Copy + Eq> Default for NameMap<V> {
 }
 
 impl<V: Copy + Eq> NameMap<V> {
-    /// An empty one.
+    /// An empty map.
     #[must_use]
     pub fn new() -> Self {
         Self(RwLock::new(BTreeMap::new()))
     }
 
-    /// What `name` stands for.
+    /// The value of `name`.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<V> {
         self.0.read().get(name).copied()
     }
 
-    /// Enters `make()` under `name` unless the name is taken; returns what is there now and whether it is new.
+    /// Adds `make()` under `name` unless the name is taken. Returns the present value and whether it is new.
     pub fn get_or_insert_with(&self, name: &str, make: impl FnOnce() -> V) -> (V, bool) {
         let mut map = self.0.write();
         if let Some(value) = map.get(name) {
@@ -39,7 +39,7 @@ impl<V: Copy + Eq> NameMap<V> {
         (value, true)
     }
 
-    /// Lets `name` stand for `value`, or for nothing.
+    /// Sets the value of `name`, or removes it.
     pub fn set(&self, name: &str, value: Option<V>) {
         match value {
             Some(value) => drop(self.0.write().insert(name.into(), value)),
@@ -47,7 +47,7 @@ impl<V: Copy + Eq> NameMap<V> {
         }
     }
 
-    /// Removes `name` if it still stands for `value`.
+    /// Removes `name` if its value is still `value`.
     pub fn remove(&self, name: &str, value: V) {
         let mut map = self.0.write();
         if map.get(name) == Some(&value) {

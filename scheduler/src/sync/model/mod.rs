@@ -1,9 +1,9 @@
-//! The primitives of a model build: the same shapes, with every step in the hands of a model checker.
+//! The primitives of a model build: the same interfaces, with every step controlled by a model checker.
 //!
-//! What the bodies here leave unproven of the shipped ones: that parking_lot's locks and condition variables,
-//! crossbeam's channels and dashmap's shards do what their documentation says. A lock here is fair to nobody, a
-//! channel is a queue under a lock, a directory is a map under a lock, and a wait with a limit in time never ends
-//! by itself (virtual time stands still).
+//! These bodies do not test the shipped ones: that parking_lot's locks and condition variables, crossbeam's
+//! channels and dashmap's shards behave as documented. A lock here is unfair, a channel is a queue under a lock,
+//! and a directory is a map under a lock. A wait with a time limit never ends by itself, because virtual time
+//! stands still.
 
 pub(super) mod channel;
 
@@ -22,7 +22,7 @@ pub(super) use checker::thread::JoinHandle;
 #[cfg(any(test, apportion_faults))]
 pub(super) use checker::thread_local;
 
-/// Like the shipped one it does not poison.
+/// A mutex without poisoning, like the shipped one.
 pub(super) struct Mutex<T>(checker::sync::Mutex<T>);
 
 impl<T> Mutex<T> {
@@ -41,14 +41,14 @@ impl<T: Default> Default for Mutex<T> {
     }
 }
 
-/// Looking inside would be a step of the model.
+/// Does not show the value: reading it would be a step of the model.
 impl<T> fmt::Debug for Mutex<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Mutex")
     }
 }
 
-/// Like the shipped one it does not poison.
+/// A readers-writer lock without poisoning, like the shipped one.
 pub(super) struct RwLock<T>(checker::sync::RwLock<T>);
 
 impl<T> RwLock<T> {
@@ -71,7 +71,7 @@ impl<T> fmt::Debug for RwLock<T> {
     }
 }
 
-/// A condition variable that takes the guard and hands it back.
+/// A condition variable that takes the guard and returns it.
 #[derive(Debug, Default)]
 pub(super) struct Condvar(checker::sync::Condvar);
 
