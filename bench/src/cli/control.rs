@@ -74,7 +74,7 @@ pub(super) fn run(args: &ControlArgs) -> Result<(), Failure> {
 fn simulate(shape: &ControlShape, seed: u64) -> Result<[Vec<ExperimentRecord>; 2], Failure> {
     let runs: Vec<(Experiment, bool)> =
         [false, true].into_iter().flat_map(|faults| Experiment::ALL.map(|one| (one, faults))).collect();
-    let bar = parts_bar("six experiments beside each other");
+    let bar = parts_bar("six experiments in parallel");
     let part = 1_000 / runs.len() as u64;
     let one = |(experiment, faults): &(Experiment, bool)| {
         let record = match interrupt::signal() {
@@ -96,7 +96,7 @@ impl ControlArgs {
         let Self { nodes, processors, fault_percent, lost_nodes, .. } = *self;
         if processors > 2 * nodes {
             return Err(Failure::input(format!(
-                "--processors {processors}: there are {nodes} nodes, and room for {} beside the other jobs",
+                "--processors {processors}: {nodes} nodes have room for {} in addition to the other jobs",
                 2 * nodes
             )));
         }

@@ -17,10 +17,10 @@ use crate::report::count_text;
 /// A log, and an ask in it.
 #[derive(Clone, Debug, Args)]
 #[command(
-    after_help = "An ask is named as reports and explanations name it: ask-12, or ask-12.3 where the number was used \
-before; or by the job that wants it, as the trace calls it. Tasks of equal size are one ask.\nA log holds what was accepted, \
-so it does not say what was rejected; nor which nodes were offered to an ask, where locality delays are counted in \
-nodes.\n\nExample:\n  apportion-bench replay ... --log run.log\n  apportion-bench explain run.log\n  apportion-bench explain \
+    after_help = "An ask has the name that reports and explanations give it: ask-12, or ask-12.3 if the number was used \
+before; or the name of its job in the trace. Tasks of equal size are one ask.\nA log holds only accepted requests, \
+so it shows no rejections. If locality delays are counted in nodes, it does not show which nodes were offered to an \
+ask.\n\nExample:\n  apportion-bench replay ... --log run.log\n  apportion-bench explain run.log\n  apportion-bench explain \
 run.log --ask ask-12 --at 5000\n  apportion-bench explain run.log --ask openb-pod-0017 --at 120s"
 )]
 pub(super) struct ExplainArgs {

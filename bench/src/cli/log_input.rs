@@ -117,7 +117,7 @@ impl<'p> LogInput<'p> {
             Some(Moment::Time(wanted_ms)) if !is_reached && ended_ms < wanted_ms => {
                 let [ended, wanted] = [ended_ms, wanted_ms].map(time_text);
                 let path = self.path.display();
-                Err(Failure::input(format!("{path}: the log ends at {ended}; {wanted} was asked for")))
+                Err(Failure::input(format!("{path}: the log ends at {ended}, before {wanted}")))
             }
             _ => Ok(replay),
         }

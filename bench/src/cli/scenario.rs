@@ -17,9 +17,9 @@ use crate::scenario::{
 /// Runs files that describe events in a cluster and the expected outcome.
 #[derive(Clone, Debug, Args)]
 #[command(
-    after_help = "Folders are searched for .yaml files; those called `todo` are passed over unless they are named \
-themselves. The format is described in tests/scenarios/README.md.\n\nExit codes: 0 all went as expected; 1 one did not; \
-2 a file is wrong."
+    after_help = "Folders are searched for .yaml files; folders called `todo` are skipped unless they are named \
+themselves. tests/scenarios/README.md describes the format.\n\nExit codes: 0 all scenarios passed; 1 a scenario failed; \
+2 a file is malformed."
 )]
 pub(super) struct ScenarioArgs {
     /// Files, and folders of files.

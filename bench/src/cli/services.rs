@@ -116,13 +116,13 @@ impl ServicesArgs {
         };
         if shape.region_servers > shape.nodes {
             return Err(Failure::input(format!(
-                "--region-servers {}: there are {} nodes; one for each is needed, for the cluster is 60 % busy",
+                "--region-servers {}: each needs a node, because the cluster is 60 % busy, and there are {} nodes",
                 shape.region_servers, shape.nodes
             )));
         }
         if u64::from(shape.restarts) > shape.days {
             return Err(Failure::input(format!(
-                "--restarts {}: at most one a day, {} in all",
+                "--restarts {}: at most one a day is possible, {} in total",
                 shape.restarts, shape.days
             )));
         }

@@ -98,13 +98,13 @@ fn trace(files: &TraceFiles, queues: &[PathBuf], seeds: &[u64], tick_ms: u64) ->
     let is_drawn = matches!(files.format, Format::Synth | Format::Swim);
     if let ([first, _, ..], false) = (seeds, is_drawn) {
         return Err(Failure::input(format!(
-            "--seeds: nothing of a trace in the format {} is drawn, so every run would be as with {first}",
+            "--seeds: a trace in the format {} has no random values, so every run would equal that with {first}; give one seed",
             files.format
         )));
     }
     let read = |seed: &u64| Ok((*seed, files.read_workload(*seed)?));
     let workloads = seeds.iter().map(read).collect::<Result<Vec<_>, Failure>>()?;
-    let first = workloads.first().ok_or_else(|| Failure::input("--seeds: one at least is needed"))?;
+    let first = workloads.first().ok_or_else(|| Failure::input("--seeds: at least one is needed"))?;
     let variants = variants(files, queues, &first.1)?;
     let subject = Subject { source: Source::Read(workloads), variants, tick_ms, compress_durations: 1.0 };
     Ok(Input { subject, format: files.format.to_string(), name: files.source() })

@@ -99,7 +99,7 @@ impl TraceFiles {
         if workload.nodes.is_empty() {
             let file = self.workload.display();
             return Err(Failure::input(format!(
-                "{file}: names no nodes; give the cluster with --nodes FILE"
+                "{file}: the trace names no nodes; give the cluster with --nodes FILE"
             )));
         }
         Ok(workload)

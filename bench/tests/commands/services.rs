@@ -27,7 +27,7 @@ fn a_month_is_told_with_and_without_history() {
 fn a_cluster_that_is_too_small_is_refused_before_anything_runs() {
     let case = Case::new();
     for (wrong, why) in [
-        ("--nodes 20 --region-servers 21", "one for each is needed"),
+        ("--nodes 20 --region-servers 21", "each needs a node, because the cluster is 60 % busy"),
         ("--days 7 --restarts 8", "at most one a day"),
         ("--nodes 3", "20..=10000"),
         ("--days 0", "7..=3650"),

@@ -86,13 +86,13 @@ pub(super) fn read(files: &Files) -> Result<(Format, Imported), Failure> {
     if let (false, Some((option, _))) =
         (format == Format::Yarn, of_yarn.iter().find(|(_, path)| path.is_some()))
     {
-        return Err(Failure::input(format!("{option} goes with a capacity-scheduler.xml only")));
+        return Err(Failure::input(format!("{option} applies only to a capacity-scheduler.xml")));
     }
     if format == Format::Native && types.is_some() {
-        return Err(Failure::input("--types goes with imported files only; a native file has [resources]"));
+        return Err(Failure::input("--types applies only to imported files; a native file has [resources]"));
     }
     if format == Format::Native && files.semantics.is_some() {
-        let problem = "--semantics goes with imported files only; a native file has engine.semantics";
+        let problem = "--semantics applies only to imported files; a native file has engine.semantics";
         return Err(Failure::input(problem));
     }
     let others = of_yarn.map(|(_, path)| path.as_deref());

@@ -304,11 +304,11 @@ fn options_of_one_format_are_refused_with_another() {
     std::fs::write(&path, YUNIKORN).unwrap();
     let with_site = Files { yarn_site: Some(path.clone()), ..files(&path) };
     let message = read(&with_site).unwrap_err().to_string();
-    assert_eq!(message, "--yarn-site goes with a capacity-scheduler.xml only");
+    assert_eq!(message, "--yarn-site applies only to a capacity-scheduler.xml");
     let of_toml = folder.path().join("q.toml");
     std::fs::write(&of_toml, "[queues.\"root.a\"]").unwrap();
     let with_types = Files { types: Some(vec!["gpu".to_owned()]), ..files(&of_toml) };
-    assert!(read(&with_types).unwrap_err().to_string().starts_with("--types goes with imported files only"));
+    assert!(read(&with_types).unwrap_err().to_string().starts_with("--types applies only to imported files"));
     let twice = Files { types: Some(vec!["gpu".to_owned(); 2]), ..files(&path) };
     assert_eq!(read(&twice).unwrap_err().to_string(), "--types: resource type `gpu` is named twice");
 }

@@ -20,8 +20,8 @@ use super::log_input::{LogInput, Moment, time_text};
 /// A log, and the filters of its changes.
 #[derive(Clone, Debug, Args)]
 #[command(
-    after_help = "A line has the change's number, the virtual time, the change, and what it led to. Filters combine: \
-a change is listed if it meets all of them.\n\nExamples:\n  What became of a job?\n    apportion-bench log run.log --job job_17\n  What \
+    after_help = "A line has the change's number, the virtual time, the change, and its events. Filters combine: \
+a change is listed if it matches all of them.\n\nExamples:\n  How did a job go on?\n    apportion-bench log run.log --job job_17\n  What \
 happened on a node in the first ten minutes?\n    apportion-bench log run.log --node n12 --to 10min\n  Which containers \
 were placed in a queue?\n    apportion-bench log run.log --kind allocated --queue root.etl --json"
 )]

@@ -35,7 +35,7 @@ pub(super) enum WorkloadName {
 /// Throughput on the machine's own clock.
 #[derive(Clone, Debug, Args)]
 #[command(
-    after_help = "Examples: the shape at which YuniKorn's core was measured to be fastest, and a busy cluster, each beside \
+    after_help = "Examples: the shape at which YuniKorn's core was fastest, and a busy cluster, each compared with \
                   the yardstick\n  \
 apportion-bench throughput --workload fill --nodes 5000 --asks 20000 --leaves 2 --apps 20 --with-limit\n  \
 apportion-bench throughput --workload churn --nodes 10000 --with-limit\n\nHow long 100,000 asks a second wait for their containers:\n  \
@@ -142,7 +142,7 @@ impl ThroughputArgs {
         ];
         if let Some((option, _)) = in_vain.iter().find(|(_, is_in_vain)| *is_in_vain) {
             let name = self.workload.name();
-            return Err(Failure::input(format!("{option} means nothing to the workload {name}")));
+            return Err(Failure::input(format!("{option} does not apply to the workload {name}")));
         }
         let outputs = [("--json", &self.json), ("--report", &self.report)];
         let given: Vec<(&str, &Path)> =
