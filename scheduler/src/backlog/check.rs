@@ -72,7 +72,8 @@ impl Backlog {
             let times = listed.remove(&id).unwrap_or_default();
             findings.check(times == 1, "I10", || format!("{id} is in the backlog {times} times"));
         }
-        findings.check(listed.is_empty(), "I10", || format!("the backlog lists asks that are gone: {listed:?}"));
+        findings
+            .check(listed.is_empty(), "I10", || format!("the backlog lists asks that are gone: {listed:?}"));
     }
 
     /// Lanes listed at limits are parked there, and asks registered at hosts and racks wait. Otherwise stale entries
@@ -97,8 +98,9 @@ impl Backlog {
             let lane = self.lane(*id);
             let Some(blocks) = self.headroom.owners.get(id) else { continue };
             let Some(WaitKey::QueueLimit(limited)) = self.waits.key_of(*id) else {
-                findings
-                    .check(false, "I12", || format!("{id} blocks headroom but is not parked at a queue's limit"));
+                findings.check(false, "I12", || {
+                    format!("{id} blocks headroom but is not parked at a queue's limit")
+                });
                 continue;
             };
             owners += 1;
@@ -162,8 +164,9 @@ impl Backlog {
                 // Asks that wait for hosts are in a rebuilt lane, not in the kept one.
                 let is_part =
                     asks.zip(expected).is_some_and(|(asks, all)| asks.iter().all(|ask| all.contains(ask)));
-                findings
-                    .check(is_part, "I12", || format!("{id} lists asks of slot {slot} that a rebuild does not list"));
+                findings.check(is_part, "I12", || {
+                    format!("{id} lists asks of slot {slot} that a rebuild does not list")
+                });
                 findings.check(variant.order.contains((key, slot)), "I12", || {
                     format!("{id} lists slot {slot} under a stale key")
                 });
