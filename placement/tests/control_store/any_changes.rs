@@ -1,4 +1,4 @@
-//! Any changes against a plain model of what a store is.
+//! Random changes on a store and on a plain model of it.
 
 use std::collections::BTreeMap;
 
@@ -11,14 +11,14 @@ use uuid::Uuid;
 
 use crate::support::{Bed, REQUESTS_MAX, full, plain, uuid};
 
-/// What is in a store.
+/// The contents of a store.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Model {
     requests: BTreeMap<Uuid, PlacementRequest>,
     responses: BTreeMap<Uuid, PlacementResponse>,
     bad: BTreeMap<String, Vec<u8>>,
     deployments: BTreeMap<String, Deployment>,
-    /// By job and part of it.
+    /// Records by job and part of the job.
     records: BTreeMap<(String, Option<String>), JobRecord>,
 }
 
@@ -94,7 +94,7 @@ impl Model {
         if is_crowded { Err(ControlStoreError::Full { max: REQUESTS_MAX }) } else { Ok(()) }
     }
 
-    /// Everything that can be asked has the answer that the model has.
+    /// Checks every query against the model.
     fn check(&self, bed: &Bed, limit: usize) -> Result<(), TestCaseError> {
         let mut expected: Vec<_> = self.requests.values().cloned().collect();
         expected.sort_by_key(|request| (request.timestamp_ms, request.uuid));
@@ -128,9 +128,9 @@ impl Model {
     }
 }
 
-/// One is the beginning of another.
+/// One job name is a prefix of another.
 const JOBS: [&str; 3] = ["", "wiki", "wikip"];
-/// More than there is room for.
+/// More than the store takes.
 const UUIDS: u128 = 16;
 
 fn request() -> impl Strategy<Value = PlacementRequest> {

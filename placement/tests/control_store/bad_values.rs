@@ -1,4 +1,4 @@
-//! What other writers leave that is no request.
+//! Values of other writers that are not requests.
 
 use apportion_placement::control::{
     BadEntry, Change, KEY_MAX, MESSAGE_MAX, MessageProblem, PlacementRequest, request_key, response_key,
@@ -23,7 +23,7 @@ fn raw(key: &str, bytes: impl Into<Vec<u8>>) -> Change {
     Change::PutRawRequest { key: key.to_owned(), bytes: bytes.into() }
 }
 
-/// One of each kind, under the key of its number.
+/// One bad value of each kind, each with its number in the key.
 fn bad_bytes() -> Vec<Vec<u8>> {
     let with = |field: &str, value: Value| {
         let mut message = message(100);

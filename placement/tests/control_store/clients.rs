@@ -1,4 +1,4 @@
-//! What controllers see.
+//! The client of controllers.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Stores in files: opening, opening again, and files that are something else.
+//! Stores in files: opening, reopening, and files that are not stores.
 
 use std::fs;
 use std::path::Path;
@@ -16,7 +16,7 @@ fn refused(path: &Path) -> OpenStoreError {
     RedbControlStore::open(path).expect_err("it is refused")
 }
 
-/// A file that is 700 kB long.
+/// Writes a store file of 700 kB.
 fn filled(path: &Path) -> TestResult {
     let store = RedbControlStore::open(path)?;
     let changes: Vec<Change> = (0..500).map(|number| Change::PutRequest(full(number, 1))).collect();
@@ -157,7 +157,7 @@ fn a_file_without_its_folder_is_not_made() -> TestResult {
     Ok(())
 }
 
-/// A file that was cut or spoilt is refused, or none of it is missed; nothing panics.
+/// A truncated or corrupted file is refused or is complete; nothing panics.
 #[test]
 fn a_damaged_file_is_refused_or_whole() -> TestResult {
     let folder = tempfile::tempdir()?;

@@ -1,4 +1,4 @@
-//! What is put is there, and what is deleted is not.
+//! Written values can be read, and deleted ones cannot.
 
 use apportion_placement::control::{Change, Counts, Deployment, StatusCode};
 

@@ -1,4 +1,4 @@
-//! A process that is killed while it writes leaves whole transactions, and all that it was told were made.
+//! A process that is killed while it writes leaves whole transactions, and all that were acknowledged.
 
 use std::env;
 use std::io::{BufRead, BufReader, Write};
@@ -11,11 +11,11 @@ use rand::RngExt;
 
 use crate::support::{TestResult, accepted, plain, uuid};
 
-/// Where the child's store is. Without it the child is just a test that has nothing to do.
+/// The path of the child's store. Without it, the child's test does nothing.
 const PATH: &str = "APPORTION_TEST_CONTROL_STORE";
 const ROUNDS: usize = 10;
 
-/// What transaction `number` makes: two requests, and the answer to the one before, which goes.
+/// Transaction `number`: two requests, and a response in place of the previous transaction's first request.
 fn transaction(number: u64) -> Vec<Change> {
     let (first, second) = pair(number);
     let mut changes =
@@ -33,7 +33,7 @@ fn pair(number: u64) -> (u128, u128) {
     (2 * number, 2 * number + 1)
 }
 
-/// How many transactions there are. Panics at a half one.
+/// Returns the number of transactions. Panics at a half one.
 fn transactions(store: &RedbControlStore) -> Result<u64, Box<dyn std::error::Error>> {
     let counts = store.counts()?;
     let count = counts.responses + u64::from(counts.requests > 0);
@@ -49,7 +49,7 @@ fn transactions(store: &RedbControlStore) -> Result<u64, Box<dyn std::error::Err
     assert_eq!(
         (page.requests.len() as u64, page.bad.len()),
         (counts.requests, 0),
-        "the order knows no others"
+        "the time order has no other entries"
     );
     Ok(count)
 }
@@ -61,7 +61,7 @@ fn the_child_writes_until_it_is_killed() -> TestResult {
     let mut number = store.counts()?.responses + u64::from(store.counts()?.requests > 0);
     loop {
         store.apply(&transaction(number))?;
-        // Not through the test runner, which may keep it.
+        // Written directly, because the test runner may capture the output.
         let mut out = std::io::stdout().lock();
         writeln!(out, "made {number}")?;
         out.flush()?;
@@ -94,7 +94,7 @@ fn a_kill_leaves_whole_transactions_and_all_that_were_acknowledged() -> TestResu
         let wanted = chance.random_range(1..40);
         let first = made.by_ref().take(wanted).last().ok_or("the child has made nothing")?;
         assert!(matches!(RedbControlStore::open(&path), Err(OpenStoreError::Locked { .. })));
-        // Somewhere within the transactions that come next.
+        // A random point within the next transactions.
         (0..chance.random_range(0..2_000_u32)).for_each(|_| std::hint::spin_loop());
         child.kill()?;
         let acknowledged = made.last().unwrap_or(first) + 1;

@@ -1,7 +1,7 @@
-//! The store of the control plane: what it keeps, in which order, what it refuses, and what is left when its process is
-//! killed. What both stores promise is tested with both.
+//! The store of the control plane: contents, order, refusals, and recovery after its process is killed. Tests of
+//! common guarantees run on both stores.
 
-/// Tests of a room for each store: functions that take a [`Bed`](support::Bed).
+/// The tests of a module, for each store: functions that take a [`Bed`](support::Bed).
 macro_rules! with_both_stores {
     ($($name:ident),+ $(,)?) => {
         mod in_memory {

@@ -18,7 +18,7 @@ fn wire() -> Value {
     })
 }
 
-/// The message with one field changed, as it is read.
+/// Reads the message with one field changed.
 fn changed(field: &str, value: Value) -> Result<PlacementRequest, MessageError> {
     let mut message = wire();
     message[field] = value;
@@ -130,7 +130,7 @@ fn errors_say_what_is_wrong_and_what_would_be_right() {
         problem("destinationHost", "x".repeat(254).into()),
         "the text in `destinationHost` has 254 bytes; 253 are allowed"
     );
-    assert!(problem("subType", "x".repeat(1_000).into()).len() < 200, "what is long is cut");
+    assert!(problem("subType", "x".repeat(1_000).into()).len() < 200, "a long value is truncated");
 }
 
 #[test]

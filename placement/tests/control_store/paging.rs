@@ -12,7 +12,7 @@ with_both_stores!(
     a_page_of_nothing_is_empty,
 );
 
-/// All uuids, page by page.
+/// Returns all UUIDs, page by page.
 fn in_pages(bed: &Bed, limit: usize) -> Result<Vec<Uuid>, Box<dyn std::error::Error>> {
     let (mut found, mut after) = (Vec::new(), None);
     loop {

@@ -1,4 +1,4 @@
-//! What is refused changes nothing.
+//! A refused change leaves the store unchanged.
 
 use apportion_placement::control::{Change, ControlStoreError, KEY_MAX, MessageProblem, request_key};
 

@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 pub(crate) type TestResult = Result<(), Box<dyn Error>>;
 
-/// How many requests a store of a test takes.
+/// The most requests that a test's store takes.
 pub(crate) const REQUESTS_MAX: u64 = 12;
 
 /// A store, and the folder of its file.
@@ -34,7 +34,7 @@ impl Bed {
         Ok(Self { store, folder: Some(folder) })
     }
 
-    /// The same store, after its process has ended and begun again. One in memory goes on.
+    /// The same store after a restart of its process. A store in memory stays open.
     pub(crate) fn reopened(self) -> Result<Self, Box<dyn Error>> {
         let Some(folder) = self.folder else { return Ok(self) };
         drop(self.store);
@@ -50,7 +50,7 @@ impl Bed {
         self.apply(&requests.iter().cloned().map(Change::PutRequest).collect::<Vec<_>>())
     }
 
-    /// Requests, responses, unreadable values.
+    /// The numbers of requests, responses and unreadable values.
     pub(crate) fn counts(&self) -> Result<(u64, u64, u64), ControlStoreError> {
         let counts = self.store.counts()?;
         Ok((counts.requests, counts.responses, counts.bad))
@@ -65,7 +65,7 @@ pub(crate) fn uuid(number: u128) -> Uuid {
     Uuid::from_u128(number)
 }
 
-/// A request without anything that can be left out.
+/// A request without optional fields.
 pub(crate) fn plain(number: u128, timestamp_ms: u64) -> PlacementRequest {
     PlacementRequest {
         uuid: uuid(number),
@@ -80,7 +80,7 @@ pub(crate) fn plain(number: u128, timestamp_ms: u64) -> PlacementRequest {
     }
 }
 
-/// A request with everything.
+/// A request with all fields.
 pub(crate) fn full(number: u128, timestamp_ms: u64) -> PlacementRequest {
     let mut parameters = Map::new();
     parameters.insert("batch".to_owned(), 3.into());

@@ -1,4 +1,4 @@
-//! Threads beside each other: waking whoever waits for requests, and reading while others write.
+//! Concurrent threads: a write wakes threads that wait for requests, and readers run beside writers.
 
 use std::sync::Arc;
 use std::thread;
@@ -20,7 +20,7 @@ const LONG: Duration = Duration::from_hours(1);
 fn a_write_wakes_who_waits(bed: &Bed) -> TestResult {
     let store = Arc::clone(&bed.store);
     let seen = store.written();
-    // Whether it waits already when the request comes or not: it must not sleep on.
+    // The waiter must wake up whether the request comes before or after its wait begins.
     let waiter = thread::spawn(move || {
         let written = store.wait_for_write(seen, LONG);
         (written, store.requests(None, 10))
@@ -28,7 +28,7 @@ fn a_write_wakes_who_waits(bed: &Bed) -> TestResult {
     bed.put(&[plain(1, 5)])?;
     let (written, page) = waiter.join().map_err(|_| "the waiter has panicked")?;
     assert_eq!(written, seen + 1);
-    assert_eq!(page?.requests, [plain(1, 5)], "what woke it can be read");
+    assert_eq!(page?.requests, [plain(1, 5)], "the request that woke it can be read");
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-//! Which file a service starts with (scenario S39).
+//! Which history file a service starts with (scenario S39).
 
 use apportion_placement::{
     DirectoryStore, HistoryStore, ReadHistoryError, SkipReason, history_name, load_and_purge, load_newest,

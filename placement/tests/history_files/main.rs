@@ -1,4 +1,4 @@
-//! History files: what is read, what is written, which file counts, and what a save leaves when it is cut short.
+//! History files: reading, writing, the choice of the newest file, and interrupted saves.
 
 mod choosing;
 mod odd_files;

@@ -1,4 +1,4 @@
-//! Files that are wrong, and those that are only odd.
+//! Invalid history files, and files that only cause a warning.
 
 use std::error::Error;
 

@@ -1,4 +1,4 @@
-//! Folders in an odd state: links that lead nowhere or in circles.
+//! Folders in an odd state: links without a target and links in a circle.
 
 use std::os::unix::fs::symlink;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Which files are deleted (scenario S39), and which never are.
+//! Which files a purge deletes (scenario S39), and which it never deletes.
 
 use apportion_placement::{PurgeError, history_name, keep_last, purge_before};
 

@@ -1,4 +1,4 @@
-//! Files as Slider wrote them, of 2013 and of 2015.
+//! Files that Slider wrote in 2013 and in 2015.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ const SAVED_2013: &str = r#"
 "#;
 const FOOTER_2013: &str = r#"{"entry":{"org.apache.hoya.avro.RoleHistoryFooter":{"count":2}}}"#;
 
-/// Slider placement, "Placement History", up to where its sample ends, and an end for it.
+/// Slider placement, "Placement History": the sample, with the end that it lacks.
 const HEADER_2015: &str = r#"{"entry":{"org.apache.slider.server.avro.RoleHistoryHeader":{"version":1,"saved":1450435691617,"savedx":"151b4b44461","savedate":"18 Dec 2015 10:48:11 GMT","roles":2}}}"#;
 const REST_2015: &str = r#"
 {"entry":{"org.apache.slider.server.avro.RoleHistoryMapping":{"rolemap":{"echo":1}}}}

@@ -1,4 +1,4 @@
-//! What holds of every history, and of every file.
+//! Properties of every history and of every file.
 
 use apportion_placement::{HistoryEntry, HistoryFile, fuzz_history, read_history, write_history};
 use proptest::prelude::*;

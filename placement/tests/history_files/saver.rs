@@ -1,4 +1,4 @@
-//! Saves on a thread of their own.
+//! The saver, which writes on its own thread.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -64,7 +64,7 @@ fn a_flush_during_a_save_waits_for_the_next_one_too() -> TestResult {
         let flush = scope.spawn(|| saver.flush());
         gate.leave.send(())?;
         gate.begun.recv()?;
-        // The second save waits for its leave, so a flush that had ended would have ended too early.
+        // The second save waits at the gate, so the flush must not have ended.
         assert!(!flush.is_finished());
         gate.leave.send(())?;
         flush.join().map_err(|_| "the flush panicked")??;

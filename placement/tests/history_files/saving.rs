@@ -1,4 +1,4 @@
-//! Saves on a directory: no save replaces another, and the last has the last name.
+//! Saves in a directory: no save replaces another, and the last save has the last name.
 
 use std::fs;
 use std::thread;
@@ -54,7 +54,7 @@ fn a_name_that_is_taken_by_something_else_is_gone_round() -> TestResult {
     Ok(())
 }
 
-/// Holds nothing, and finds every name in use.
+/// An empty store in which every name is in use.
 struct NeverFree;
 
 impl HistoryStore for NeverFree {

@@ -1,4 +1,4 @@
-//! Services that have their histories saved.
+//! Services whose histories are saved.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use apportion_placement::{
 
 use crate::support::{ALL, Fault, GatedStore, MemoryStore, TestResult};
 
-/// A service whose one instance runs, which is worth saving.
+/// A service with one running instance, so that its history needs saving.
 fn running() -> Service<FakeCluster> {
     let mut manager = FakeCluster::new();
     manager.add_node("a", Resources::new(&[4]));
@@ -26,7 +26,7 @@ fn web(desired: u32) -> ComponentSpec {
     ComponentSpec::new("web", 1, desired, Resources::new(&[1]))
 }
 
-/// A snapshot of a large history is not for nothing: it is taken when it will be saved.
+/// A snapshot of a large history is expensive: the service takes it only when it can be saved.
 #[test]
 fn what_changes_during_a_save_is_offered_when_the_save_is_over() -> TestResult {
     let (store, gate) = GatedStore::new();
@@ -42,7 +42,7 @@ fn what_changes_during_a_save_is_offered_when_the_save_is_over() -> TestResult {
     }
     let offered = saver.stats().offered;
     drop(gate);
-    assert_eq!(offered, 1, "nothing that another one would replace");
+    assert_eq!(offered, 1, "no offer that a later one would replace");
     saver.flush()?;
     service.save_with(&saver, 20);
     saver.stop()?;
@@ -51,7 +51,7 @@ fn what_changes_during_a_save_is_offered_when_the_save_is_over() -> TestResult {
     Ok(())
 }
 
-/// Nothing changes after the save that failed: nobody flushes, and the service goes on being ticked.
+/// Nothing changes after the failed save: the next tick tries again, without a flush.
 #[test]
 fn what_could_not_be_saved_is_tried_again_though_nothing_changes() -> TestResult {
     let store = Arc::new(MemoryStore::default());

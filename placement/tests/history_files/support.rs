@@ -1,4 +1,4 @@
-//! Stores that fail or wait as they are told, and histories to put into them.
+//! Stores that fail or wait on command, and histories to put into them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
@@ -40,7 +40,7 @@ pub(crate) fn written_text(history: &HistoryFile) -> Result<String, Box<dyn Erro
     Ok(String::from_utf8(written(history)?)?)
 }
 
-/// Files in memory, and what is to go wrong with them.
+/// A store in memory with injected faults.
 #[derive(Default)]
 pub(crate) struct MemoryStore {
     files: Mutex<BTreeMap<String, Vec<u8>>>,
@@ -55,7 +55,7 @@ pub(crate) enum Fault {
     Delete,
 }
 
-/// Every file of a fault.
+/// Matches every file.
 pub(crate) const ALL: &str = "*";
 
 impl MemoryStore {
@@ -67,7 +67,7 @@ impl MemoryStore {
         store
     }
 
-    /// Readable files saved at these times.
+    /// A store with readable files saved at these times.
     pub(crate) fn saved_at(times: impl IntoIterator<Item = u64>) -> Result<Self, Box<dyn Error>> {
         let store = Self::default();
         for ms in times {
@@ -136,14 +136,14 @@ impl HistoryStore for MemoryStore {
     }
 }
 
-/// A store whose writes say that they have begun and then wait for leave.
+/// A store whose writes report their begin and then wait for permission.
 pub(crate) struct GatedStore {
     pub(crate) files: MemoryStore,
     begun: Mutex<Sender<String>>,
     leave: Mutex<Receiver<()>>,
 }
 
-/// The test's side of the gate. Without it, writes go on as if there were no gate.
+/// The test's side of the gate. Once it is dropped, writes no longer wait.
 pub(crate) struct Gate {
     pub(crate) begun: Receiver<String>,
     pub(crate) leave: Sender<()>,
@@ -171,7 +171,7 @@ impl HistoryStore for GatedStore {
 
     fn write_atomically(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
         if self.begun.lock().send(name.to_owned()).is_ok() {
-            // The gate may be gone by now.
+            // An error means that the test has dropped the gate.
             let _ = self.leave.lock().recv();
         }
         self.files.write_atomically(name, bytes)

@@ -1,4 +1,4 @@
-//! Table 4.2 of `slider.md`, row by row: from a state of things, a command and the number it ends with.
+//! Table 4.2 of `slider.md`, row by row: an initial state, a command and its exit code.
 
 use std::fs;
 
@@ -94,7 +94,7 @@ fn start() -> Outcome {
     check("start", |bed| bed.client.start("-x", AT_ONCE, 2), &[(Built, ExitCode::BadArgument)])
 }
 
-/// `--wait` blocks until the application runs, and says how it ended if it does not.
+/// `--wait` blocks until the application runs, and reports the end if it does not.
 #[test]
 fn start_and_wait() -> Outcome {
     let waits = StartOptions { wait_ms: Some(1_000) };
@@ -137,7 +137,7 @@ fn stop() -> Outcome {
     Ok(())
 }
 
-/// A master that does not answer, and one that takes its time.
+/// A master that does not answer, and a master that stops slowly.
 #[test]
 fn stop_in_vain() -> Outcome {
     let waits = StopOptions { wait_ms: Some(1_000), ..StopOptions::default() };
@@ -192,7 +192,7 @@ fn flex() -> Outcome {
     )
 }
 
-/// D35: whether anything changed is told apart from whether all is well. The definition is saved first in any case.
+/// D35: the answer distinguishes "nothing changed" from "failed". The definition is saved first in both cases.
 #[test]
 fn flex_says_whether_anything_changed() -> Outcome {
     for (given, count, changed, saved) in [

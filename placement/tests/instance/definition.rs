@@ -1,4 +1,4 @@
-//! What definitions come to (`slider.md` 1.16 and 3, F20).
+//! Resolving definitions (`slider.md` 1.16 and 3, F20).
 
 use std::collections::BTreeSet;
 
@@ -108,7 +108,7 @@ fn instances_may_have_names_of_their_own() -> Outcome {
     let components = Definition::of(tree.clone()).resolve(&SizeBounds::default())?.components;
     let found: Vec<_> =
         components.iter().map(|one| (one.name.as_str(), one.group.as_str(), one.id.0, one.desired)).collect();
-    // The second would have 6, which is taken, so it comes after the largest; then 7 is taken too.
+    // The second would get 6, which is taken, so it gets the next after the largest; then 7 is taken too.
     let expected =
         [("node1", "node", 5, 1), ("other", "other", 6, 2), ("node2", "node", 7, 1), ("node3", "node", 8, 1)];
     assert_eq!(found, expected);
@@ -130,7 +130,7 @@ fn numbers_are_unique() -> Outcome {
     Ok(())
 }
 
-/// Slider's files have a section for the master, which is no component.
+/// Slider's files have a section for the master, which is not a component.
 #[test]
 fn the_master_has_a_section_and_is_no_component() -> Outcome {
     let tree = worker(&[]).resources.with(MASTER, "yarn.memory", 512).with(
@@ -149,7 +149,7 @@ fn the_master_has_a_section_and_is_no_component() -> Outcome {
     Ok(())
 }
 
-/// Well-defined: parts, their kinds, the version (F20).
+/// Well-formed: parts, their kinds, the version (F20).
 #[test]
 fn a_file_has_to_be_of_the_form() {
     let schema = r#""schema": "http://example.org/specification/v2.0.0""#;
@@ -210,7 +210,7 @@ fn options() -> impl Strategy<Value = Options> {
     prop::collection::btree_map(key, value, 0..5)
 }
 
-/// Values that are right wherever they stand, of keys that components inherit.
+/// Valid values at any level, for keys that components inherit.
 fn good_options() -> impl Strategy<Value = Options> {
     let pair = select(vec![
         ("yarn.component.instances", vec!["0", "3", "0x4"]),
@@ -230,7 +230,7 @@ fn good_options() -> impl Strategy<Value = Options> {
 }
 
 proptest! {
-    /// F20: nothing anybody writes into the files makes the reader fail otherwise than with an error.
+    /// F20: any content of the files is either read or refused with an error.
     #[test]
     fn any_json_is_read_or_refused(value in json(), wraps in any::<bool>(), cut in 0..200_usize) {
         let mut text = value.to_string();
@@ -249,8 +249,8 @@ proptest! {
         }
     }
 
-    /// F20: whatever the keys say, what comes of it is either refused or a set of components that can run: numbers
-    /// from 1, each once, names each once, and sizes within bounds.
+    /// F20: any set of keys is either refused or resolved to components that can run: numbers from 1, unique numbers
+    /// and names, and sizes within bounds.
     #[test]
     fn what_is_resolved_can_run(
         global in options(),
@@ -272,7 +272,8 @@ proptest! {
         prop_assert!(resolved.components.is_sorted_by_key(|spec| spec.id));
     }
 
-    /// Inheritance: a component's own value counts, else the global one, else the default; written out it is the same.
+    /// Inheritance: a component's own value counts, else the global one, else the default. A tree with inherited
+    /// values written out resolves to the same.
     #[test]
     fn components_inherit(global in good_options(), own in good_options()) {
         let mut effective = global.clone();

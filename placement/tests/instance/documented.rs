@@ -1,4 +1,4 @@
-//! `DEFINITION.md` says what the code does.
+//! `DEFINITION.md` agrees with the code.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use apportion_placement::instance::{ConfFile, ExitCode, KEYS, RunState, Scope, V
 
 const DOCUMENT: &str = include_str!("../../DEFINITION.md");
 
-/// Rows of tables that begin with something in code font.
+/// The rows of tables whose first cell is in code font.
 fn rows() -> impl Iterator<Item = Vec<&'static str>> {
     let cells = |line: &'static str| line.trim_matches('|').split('|').map(str::trim).collect::<Vec<_>>();
     DOCUMENT.lines().filter(|line| line.starts_with("| `")).map(cells)

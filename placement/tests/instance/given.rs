@@ -1,4 +1,4 @@
-//! States of things, and commands in each.
+//! Initial states, and commands in each.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use apportion_placement::instance::{
 
 use super::support::{AT_ONCE, Bed, Outcome, code};
 
-/// How things stand before a command.
+/// The state of the instance before a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Given {
     Nothing,
@@ -16,9 +16,9 @@ pub(crate) enum Given {
     Accepted,
     Running,
     Stopped,
-    /// Its folder was not finished.
+    /// The creation of its folder was interrupted.
     Incomplete,
-    /// It ran and was destroyed since.
+    /// It ran and has been destroyed.
     Destroyed,
 }
 
@@ -48,7 +48,7 @@ impl Given {
 
 pub(crate) type Command = fn(&Bed) -> Result<ActionAnswer, ActionError>;
 
-/// Carries the command out in each of these states of things.
+/// Runs the command in each of these states.
 #[track_caller]
 pub(crate) fn check(row: &str, command: Command, cases: &[(Given, ExitCode)]) -> Outcome {
     for (given, expected) in cases {

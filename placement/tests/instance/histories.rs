@@ -1,4 +1,4 @@
-//! Histories of what runs on a host: read when it starts, saved until it ends, and told of when that cannot be.
+//! Histories of hosted services: read at the start, saved until the end, and reported when either fails.
 
 use std::fs;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ fn folder<F: Factory>(bed: &Bed<F>) -> Result<PathBuf, Box<dyn std::error::Error
 }
 
 on_both!(a_history_that_cannot_be_read_is_told_of);
-/// The service starts all the same, where it was according to the newest one that can be.
+/// The service starts all the same, on the hosts of the newest readable history.
 fn a_history_that_cannot_be_read_is_told_of<F: Factory>() -> Outcome {
     let bed = Bed::<F>::new()?;
     bed.client.create("web", &web(2), AT_ONCE, 1_000)?;
@@ -29,7 +29,7 @@ fn a_history_that_cannot_be_read_is_told_of<F: Factory>() -> Outcome {
     Ok(())
 }
 
-/// Fewer files than a saver keeps, so only the start can have deleted any.
+/// There are fewer files than a saver keeps, so only the start can have deleted one.
 #[test]
 fn a_start_deletes_what_is_older_than_the_history_that_it_reads() -> Outcome {
     let bed = Bed::<FakeFactory>::new()?;
@@ -49,7 +49,7 @@ fn a_start_deletes_what_is_older_than_the_history_that_it_reads() -> Outcome {
     Ok(())
 }
 
-/// How it ended stands first, if somebody said so, and what was not saved is said once.
+/// The given reason for the end comes first, and the failed save is reported once.
 #[test]
 fn a_history_that_cannot_be_saved_is_told_of_at_the_end() -> Outcome {
     let (definition, name) = (web(2), "web".parse()?);

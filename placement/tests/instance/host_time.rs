@@ -1,4 +1,4 @@
-//! What time does to a host: when it wants to be called, how often masters may die, and what it forgets.
+//! Time on a host: its next wake-up, the limit on master failures, and the limit on kept reports.
 
 use apportion_placement::instance::{
     AppId, ApplicationHost, ConfTree, Definition, ExitCode, FakeFactory, HostError, RunState, SizeBounds,
@@ -11,7 +11,7 @@ use super::support::{AT_ONCE, Outcome, code, web};
 const WINDOW_MS: u64 = 300_000;
 
 on_both!(a_host_says_when_it_wants_to_be_called_again);
-/// The failure window of six hours is the next thing to come.
+/// The next timer is the end of the failure window of six hours.
 fn a_host_says_when_it_wants_to_be_called_again<F: Factory>() -> Outcome {
     let bed = Bed::<F>::new()?;
     assert_eq!(bed.host.tick(1), None, "nothing runs");
@@ -53,7 +53,7 @@ fn masters_that_died_long_ago_do_not_count<F: Factory>() -> Outcome {
     Ok(())
 }
 
-/// A host that runs for years must not remember everything.
+/// A host that runs for years must not keep every report.
 #[test]
 fn the_last_thousand_applications_are_told_of() -> Outcome {
     let bed = Bed::<FakeFactory>::new()?;

@@ -1,4 +1,4 @@
-//! Instances that really run: on an engine and on the fake, with their histories in files.
+//! Instances that really run, on an engine and on the fake, with their histories in files.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use super::hosts::{Bed, Factory, client, on_both};
 use super::support::{AT_ONCE, Outcome, code, forced, web};
 
 on_both!(the_whole_life_of_an_instance_that_runs);
-/// Spec 5, the run of Slider's commands; and it comes back to where it was.
+/// Spec 5, the run of Slider's commands. The instance comes back to its former hosts.
 fn the_whole_life_of_an_instance_that_runs<F: Factory>() -> Outcome {
     let bed = Bed::<F>::new()?;
     let client = &bed.client;
@@ -160,7 +160,7 @@ fn a_master_that_dies_too_often_ends_the_service<F: Factory>() -> Outcome {
 }
 
 on_both!(a_host_takes_one_of_a_name);
-/// F4 without the commands' own look: what two hosts' worth of commands would come to.
+/// F4 without the commands' own check: two clients submit to the host directly.
 fn a_host_takes_one_of_a_name<F: Factory>() -> Outcome {
     let bed = Bed::<F>::new()?;
     let (name, other): (InstanceName, InstanceName) = ("web".parse()?, "other".parse()?);
@@ -179,15 +179,15 @@ fn a_host_takes_one_of_a_name<F: Factory>() -> Outcome {
     };
     let first = submit("ann", &name)?;
     assert_eq!(submit("ann", &name), Err(HostError::AlreadyRunning(first)));
-    assert!(submit("ben", &name).is_ok(), "another user's is another one");
+    assert!(submit("ben", &name).is_ok(), "another user may use the same name");
     assert!(submit("ann", &other).is_ok());
     bed.host.stop(first, "enough")?;
-    assert!(submit("ann", &name).is_ok(), "what is over is in nobody's way");
+    assert!(submit("ann", &name).is_ok(), "an ended application does not block the name");
     Ok(())
 }
 
 on_both!(containers_of_two_services_have_numbers_of_their_own);
-/// Nobody ends another's container by its number.
+/// One service cannot end a container of another by its number.
 fn containers_of_two_services_have_numbers_of_their_own<F: Factory>() -> Outcome {
     let bed = Bed::<F>::new()?;
     bed.client.create("web", &web(1), AT_ONCE, 1)?;
@@ -205,7 +205,8 @@ fn containers_of_two_services_have_numbers_of_their_own<F: Factory>() -> Outcome
     Ok(())
 }
 
-/// A container that the client has not heard of is stopped with its application, and nobody else confirms its end.
+/// The client has not heard of a container when its application ends. The container is stopped, and its end is
+/// confirmed.
 #[test]
 fn the_containers_of_an_application_that_ends_wait_for_no_timeout() -> Outcome {
     let mut config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::single_leaf());
@@ -225,7 +226,7 @@ fn the_containers_of_an_application_that_ends_wait_for_no_timeout() -> Outcome {
     Ok(())
 }
 
-/// The fake ends nobody's application.
+/// Only the engine runs this test, since the fake never ends an application.
 #[test]
 fn somebody_ends_it_at_the_engine() -> Outcome {
     let bed = Bed::<EngineFactory>::new()?;

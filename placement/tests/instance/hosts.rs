@@ -1,4 +1,4 @@
-//! Hosts that really run what they are given, on an engine and on the fake.
+//! Hosts that really run their applications, on an engine and on the fake.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use super::support::{Outcome, detail};
 
 const HOSTS: [&str; 3] = ["alpha", "beta", "gamma"];
 
-/// A factory whose clients' containers can be made to end.
+/// A factory of clients whose containers a test can end.
 pub(crate) trait Factory: ClientFactory + Clone + 'static {
     fn new() -> Result<Self, Box<dyn std::error::Error>>;
     fn end(&self, client: &mut Self::Client, container: ContainerRef, status: i32)
@@ -102,7 +102,7 @@ impl<F: Factory> Bed<F> {
         Ok(self.status()?.components.iter().map(|component| component.live).sum())
     }
 
-    /// Where the workers are.
+    /// The hosts of the workers, sorted.
     pub(crate) fn workers(&self) -> Result<Vec<String>, Box<dyn std::error::Error>> {
         let containers = self.host.containers(self.app()?)?;
         let workers = containers.into_iter().filter(|found| found.component == "worker");
@@ -111,7 +111,7 @@ impl<F: Factory> Bed<F> {
         Ok(hosts)
     }
 
-    /// The first container of a component ends by itself.
+    /// Ends the first container of a component, as if by itself.
     pub(crate) fn end(&self, component: &str, status: i32) -> Outcome {
         let containers = self.host.containers(self.app()?)?;
         let found = containers.into_iter().find(|found| found.component == component);
@@ -122,7 +122,7 @@ impl<F: Factory> Bed<F> {
     }
 }
 
-/// The test on the engine and on the fake.
+/// Defines the test for the engine and for the fake.
 macro_rules! on_both {
     ($name:ident) => {
         mod $name {

@@ -1,4 +1,4 @@
-//! The life of one instance as Slider's own test of its commands goes through it (`slider.md` 5, "Extra CLI run").
+//! The life of one instance, as in Slider's own test of its commands (`slider.md` 5, "Extra CLI run").
 
 use apportion_placement::instance::{
     AnswerDetail, ConfTree, Definition, DestroyOptions, ExistsOptions, ExitCode, ListOptions, RunState,
@@ -49,7 +49,7 @@ fn the_whole_life_of_an_instance() -> Outcome {
     Ok(())
 }
 
-/// An application that died is over, and its instance starts again.
+/// After its application has failed, an instance can be started again.
 #[test]
 fn an_instance_outlives_its_application() -> Outcome {
     let bed = Bed::with_web(true)?;

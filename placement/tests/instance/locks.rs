@@ -11,7 +11,7 @@ use super::support::{AT_ONCE, Bed, Outcome, code, web};
 const FOLDER: &str = "APPORTION_LOCK_TEST_FOLDER";
 const ROUNDS: usize = 200;
 
-/// Adds one to the number in a file, not at once: only whoever is alone does that without loss.
+/// Increments the number in a file with a delay, so that unlocked writers would lose increments.
 fn count_up(folder: &Path, owner: &str) -> Result<usize, Box<dyn std::error::Error>> {
     let locks = DefinitionLocks::of(folder);
     let file = folder.join("number");
@@ -49,7 +49,7 @@ fn threads_do_not_write_at_once() -> Outcome {
                     let before = std::fs::read_to_string(folder.join("number")).ok();
                     std::thread::yield_now();
                     let after = std::fs::read_to_string(folder.join("number")).ok();
-                    assert_eq!(before, after, "somebody wrote while somebody read");
+                    assert_eq!(before, after, "a writer ran while a reader held the lock");
                     readers.fetch_add(1, Ordering::Relaxed);
                     drop(lock);
                 }
@@ -61,7 +61,7 @@ fn threads_do_not_write_at_once() -> Outcome {
     Ok(())
 }
 
-/// Run by the test below as a process of its own, and by itself it does nothing.
+/// The test below runs this one in other processes. On its own it does nothing.
 #[test]
 fn another_process_counts_up() -> Outcome {
     let Some(folder) = std::env::var_os(FOLDER) else { return Ok(()) };
@@ -98,7 +98,7 @@ fn processes_do_not_write_at_once() -> Outcome {
     Ok(())
 }
 
-/// Who holds a lock keeps others out, and whoever is found dead can be helped.
+/// A held lock keeps other commands out, and the lock of a dead process can be removed.
 #[test]
 fn a_lock_keeps_commands_out_until_it_is_taken_away() -> Outcome {
     let bed = Bed::with_web(false)?;
@@ -116,7 +116,7 @@ fn a_lock_keeps_commands_out_until_it_is_taken_away() -> Outcome {
     Ok(())
 }
 
-/// Whoever starts an instance reads its definition meanwhile; others who read do not mind.
+/// A reader, such as a start, keeps writers out and lets other readers in.
 #[test]
 fn a_reader_keeps_writers_out_and_nobody_else() -> Outcome {
     let bed = Bed::with_web(false)?;

@@ -1,4 +1,4 @@
-//! What becomes of instances when masters die, files go, and others flex.
+//! Instances whose masters die, whose files vanish, or that change beside others.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use apportion_placement::{
 
 use super::support::{AT_ONCE, Outcome, code, detail, web};
 
-/// A manager whose containers take time to end.
+/// A manager whose containers end slowly.
 #[derive(Debug)]
 struct Slow {
     inner: FakeTenant,

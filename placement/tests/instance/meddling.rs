@@ -1,4 +1,4 @@
-//! Hosts on which something happens in the middle of a command, and hosts that do not tell.
+//! Hosts whose state changes in the middle of a command, and hosts that give no answer.
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -14,7 +14,8 @@ use super::support::{AT_ONCE, Bed, Outcome, code, detail};
 
 type Event = Box<dyn FnOnce() + Send>;
 
-/// A host that tells how things were before something happened, once, and does not tell of containers.
+/// A host that makes an event happen once, right after it has answered with the reports, and that does not list
+/// containers.
 struct Meddled {
     inner: Arc<MemoryHost>,
     event: Mutex<Option<Event>>,
@@ -70,7 +71,7 @@ impl ApplicationHost for Meddled {
     }
 }
 
-/// The bed's instances, with this happening as soon as somebody has asked its host for reports.
+/// A client of the bed's instances. The event happens right after the client has read the reports.
 fn meddled(bed: &Bed, event: Option<Event>) -> InstanceClient {
     let host = Meddled { inner: Arc::clone(&bed.host), event: Mutex::new(event) };
     let directories = InstanceDirectories::new(bed.folder.path().join("ann/cluster"));
@@ -82,8 +83,8 @@ fn workers(bed: &Bed) -> Result<usize, Box<dyn std::error::Error>> {
     Ok(containers.iter().filter(|found| found.component == "worker").count())
 }
 
-/// What counts is how things are once it has the lock: the definition that others have changed by then, and the
-/// application that runs by then.
+/// A flex uses the state under its lock: the definition that others have changed meanwhile, and the application that
+/// runs by then.
 #[test]
 fn a_flex_goes_by_what_it_finds_under_its_lock() -> Outcome {
     let bed = Bed::with_web(true)?;
@@ -103,7 +104,7 @@ fn a_flex_goes_by_what_it_finds_under_its_lock() -> Outcome {
     Ok(())
 }
 
-/// An empty list would say that it has none.
+/// An empty list would claim that the instance has no containers.
 #[test]
 fn a_list_says_when_the_host_does_not_tell_the_containers() -> Outcome {
     let bed = Bed::with_web(true)?;
@@ -135,7 +136,7 @@ fn diagnostics_say_what_could_not_be_found_out() -> Outcome {
     Ok(())
 }
 
-/// Nobody holds a lock, and the user is not to wait for anybody.
+/// The error must not claim that the lock is held, since the user would wait in vain.
 #[test]
 fn a_lock_that_cannot_be_written_is_no_lock_that_somebody_holds() -> Outcome {
     let bed = Bed::new()?;

@@ -1,4 +1,4 @@
-//! What users are told of instances that are not as a command needs them: the same by each command.
+//! Error messages for instances in the wrong state: every command gives the same message.
 
 use apportion_placement::instance::{ActionError, DestroyOptions, ExistsOptions, ExitCode, ListOptions};
 
@@ -38,7 +38,7 @@ fn what_is_not_there_or_not_all_of_it_is_told_alike() -> Outcome {
     Ok(())
 }
 
-/// It is there, so nobody may say that it is not.
+/// The instance exists, so the message must not deny it.
 #[test]
 fn what_never_ran_is_told_so() -> Outcome {
     for (row, command) in &QUESTIONS[2..] {
@@ -47,7 +47,7 @@ fn what_never_ran_is_told_so() -> Outcome {
     Ok(())
 }
 
-/// The host tells of its application for a while after the instance is gone.
+/// The host still reports its application for a while after the instance is gone.
 #[test]
 fn what_was_destroyed_is_not_what_was_stopped() -> Outcome {
     let stopped = "`web` does not run: application 1 is FINISHED";
@@ -62,7 +62,7 @@ fn what_was_destroyed_is_not_what_was_stopped() -> Outcome {
     Ok(())
 }
 
-/// What runs is answered for whatever became of its folder.
+/// A running instance can be listed and asked for its status, even with a damaged folder.
 #[test]
 fn what_runs_without_a_file_is_listed_and_has_a_status() -> Outcome {
     let bed = Given::Running.bed()?;

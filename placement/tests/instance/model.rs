@@ -1,4 +1,4 @@
-//! Properties of names, reports and of whole lives (`slider.md` F1 to F8, F19).
+//! Properties of names, reports and whole lives (`slider.md` F1 to F8, F19).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ fn reports() -> impl Strategy<Value = Vec<ApplicationReport>> {
 }
 
 proptest! {
-    /// F1: a name is valid if it is a lower-case letter followed by those, digits, `-` and `_`, and only then.
+    /// F1: a name is valid exactly if it is a lower-case letter followed by lower-case letters, digits, `-` and `_`.
     #[test]
     fn names(text in "[a-zA-Z0-9_\\-. \\[#]{0,6}|[a-z][a-z0-9_-]{0,40}|\\PC{0,4}") {
         let mut letters = text.chars();
@@ -44,7 +44,7 @@ proptest! {
         }
     }
 
-    /// F3 and F6: what is live runs, what runs is not final, and what is final comes after what is not.
+    /// F3 and F6: a live state is a running one, a running state is not final, and final states come last.
     #[test]
     fn states_are_ordered(one in select(&RunState::ALL[..]), other in select(&RunState::ALL[..])) {
         use RunState::{Accepted, New, NewSaving, Running, Submitted};
@@ -56,7 +56,7 @@ proptest! {
         prop_assert_eq!(one.word().parse::<RunState>(), Ok(one));
     }
 
-    /// F5: what runs is found before what is over, and of that what has the highest number.
+    /// F5: a running application is found first; among ended ones, the one with the highest number.
     #[test]
     fn the_running_application_is_found_first(reports in reports()) {
         let name: InstanceName = "web".parse()?;
@@ -72,7 +72,7 @@ proptest! {
         }
     }
 
-    /// F8: a master can be asked only where host and port are known.
+    /// F8: a master can be asked only if host and port are known.
     #[test]
     fn a_master_has_an_address(host in prop::option::of("[a-z]{1,8}"), port in prop::option::of(0..3_u16)) {
         let mut report = ApplicationReport {
@@ -119,17 +119,17 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// What an instance should be.
+/// The expected state of an instance.
 #[derive(Clone, Copy, Debug, Default)]
 struct Expected {
     workers: Option<i64>,
-    /// What its application was told last.
+    /// The number of workers that its application was told last.
     told: i64,
     runs: Option<bool>,
 }
 
 impl Expected {
-    /// The table of `slider.md` 4.2 in one place: the number each command ends with, and what is so afterwards.
+    /// The table of `slider.md` 4.2 as a function: the exit code of each command and the state after it.
     fn apply(&mut self, op: Op) -> ExitCode {
         let is_running = self.runs == Some(true);
         match op {
@@ -212,9 +212,9 @@ fn carry_out(
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// F4, F7 and F19 over random lives of two users' instances: one application runs per user and name at most, each
-    /// container is one application's, flexing says "changed" exactly if it was, and every command ends with the
-    /// number of the table.
+    /// F4, F7 and F19 over random lives of two users' instances. At most one application runs per user and name, each
+    /// container belongs to one application, a flex reports "changed" exactly if it changed something, and every
+    /// command ends with the exit code of the table.
     #[test]
     fn lives(ops in prop::collection::vec((0..2_usize, 0..2_usize, op()), 0..40)) {
         let folder = tempfile::tempdir()?;

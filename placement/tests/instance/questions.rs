@@ -1,4 +1,4 @@
-//! Table 4.2 of `slider.md`: questions, and what is done to parts of an instance.
+//! Table 4.2 of `slider.md`: queries, and commands on parts of an instance.
 
 use apportion_placement::instance::{
     AnswerDetail, ApplicationHost, ConfTree, ExistsOptions, ExitCode, HostFault, LifeState, ListOptions,
@@ -155,13 +155,13 @@ fn kill_container() -> Outcome {
     let victim = before[1].container.0.to_string();
     assert_eq!(code(&bed.client.kill_container("web", Some(&victim))), ExitCode::Success);
     let after = bed.host.containers(bed.app()?)?;
-    assert_eq!(after.len(), before.len(), "another comes in its place");
+    assert_eq!(after.len(), before.len(), "a new container replaces it");
     assert!(after.iter().all(|one| one.container != before[1].container));
     assert_eq!(code(&bed.client.kill_container("web", Some(&victim))), ExitCode::BadState, "once");
     Ok(())
 }
 
-/// The master dies and is started again as often as its limit says; containers run on.
+/// The master dies and is restarted as often as its limit allows; containers run on.
 #[test]
 fn am_suicide() -> Outcome {
     check(

@@ -1,4 +1,4 @@
-//! What a component asks for (`slider.md` 5, last lines).
+//! The container sizes of components (`slider.md` 5, last lines).
 
 use apportion_placement::instance::{ConfTree, Definition, SizeBounds};
 

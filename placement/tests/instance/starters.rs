@@ -1,4 +1,4 @@
-//! Several starters, flexers and destroyers at the same moment, on threads of their own (`slider.md` F4).
+//! Concurrent starts, flexes and destroys, on threads of their own (`slider.md` F4).
 
 use std::collections::BTreeMap;
 use std::sync::Barrier;
@@ -60,7 +60,8 @@ fn of_many_creators_one_is_served() -> Outcome {
     Ok(())
 }
 
-/// No flex is lost: what was answered with success is in the definition, and what runs is what is saved.
+/// No flex is lost: each successful one is in the definition, and the running application matches the saved
+/// definition.
 #[test]
 fn every_flex_counts_or_is_refused() -> Outcome {
     for _ in 0..20 {
@@ -74,7 +75,7 @@ fn every_flex_counts_or_is_refused() -> Outcome {
     Ok(())
 }
 
-/// Whatever runs afterwards has a definition.
+/// Every running application still has its definition afterwards.
 #[test]
 fn what_is_started_is_not_destroyed() -> Outcome {
     for _ in 0..20 {

@@ -1,4 +1,4 @@
-//! Clients with a folder of their own.
+//! Clients that have their own folders.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,7 +16,7 @@ use tempfile::TempDir;
 
 pub(crate) type Outcome = Result<(), Box<dyn std::error::Error>>;
 
-/// Start and stop without waiting.
+/// Start without waiting.
 pub(crate) const AT_ONCE: StartOptions = StartOptions { wait_ms: None };
 
 /// One user's instances on one host.
@@ -38,7 +38,7 @@ impl Bed {
         Ok(Self { folder, host, client })
     }
 
-    /// A bed with `web` built, and started if it says so.
+    /// A bed with `web` built, and started if `is_started`.
     pub(crate) fn with_web(is_started: bool) -> Result<Self, Box<dyn std::error::Error>> {
         let bed = Self::new()?;
         bed.client.build("web", &web(2))?;
@@ -48,7 +48,7 @@ impl Bed {
         Ok(bed)
     }
 
-    /// What `web` runs or ran as.
+    /// The report of the application of `web`.
     pub(crate) fn report(&self) -> Result<ApplicationReport, Box<dyn std::error::Error>> {
         let reports = self.host.reports("ann");
         let name: InstanceName = "web".parse()?;
@@ -59,7 +59,7 @@ impl Bed {
         Ok(self.report()?.id)
     }
 
-    /// All files and folders below the bed's, with what is in them.
+    /// All files and folders below the bed's folder, with their contents.
     pub(crate) fn bytes(&self) -> Result<BTreeMap<PathBuf, Vec<u8>>, Box<dyn std::error::Error>> {
         let mut found = BTreeMap::new();
         collect(self.folder.path(), &mut found)?;
@@ -88,7 +88,7 @@ pub(crate) fn client(folder: &Path, host: &Arc<MemoryHost>, user: &str) -> Insta
     InstanceClient::new(directories, host, Arc::new(Providers::built_in()), user, "this test")
 }
 
-/// A `master` and this many of `worker`.
+/// A definition with a `master` and this many `worker` instances.
 pub(crate) fn web(workers: i64) -> Definition {
     let tree = ConfTree::default()
         .with("master", "yarn.role.priority", 1)
@@ -98,7 +98,7 @@ pub(crate) fn web(workers: i64) -> Definition {
     Definition::of(tree)
 }
 
-/// The number a command ended with.
+/// The exit code of a command.
 pub(crate) fn code(result: &Result<ActionAnswer, ActionError>) -> ExitCode {
     match result {
         Ok(answer) => answer.exit_code(),

@@ -1,4 +1,4 @@
-//! Wrong input: the number and the message of each, and that nothing is other than before, down to the bytes.
+//! Invalid input: the exit code and the message of each, and that no state changes, not even a byte of a file.
 
 use apportion_placement::instance::{
     ActionAnswer, ActionError, ApplicationHost, ConfTree, Definition, DestroyOptions, ExistsOptions,
@@ -9,7 +9,7 @@ use super::support::{AT_ONCE, Bed, Outcome, web};
 
 type Answered = Result<ActionAnswer, ActionError>;
 
-/// What has to be the same before and after.
+/// The state that must be equal before and after.
 fn snapshot(bed: &Bed) -> Result<impl PartialEq + std::fmt::Debug + use<>, Box<dyn std::error::Error>> {
     let reports = bed.host.reports("ann");
     let mut containers = Vec::new();
@@ -37,7 +37,7 @@ fn worker(key: &str, value: &str) -> Definition {
     definition
 }
 
-/// Definitions that are wrong, handed in by `build`, `create` and `update`.
+/// Invalid definitions given to `build`, `create` and `update`.
 #[test]
 fn wrong_definitions() -> Outcome {
     let global = |key: &str, value: &str| {
@@ -98,7 +98,7 @@ fn wrong_definitions() -> Outcome {
     Ok(())
 }
 
-/// A provider's own rules, also when flexing would break them.
+/// A provider's own rules, which also hold for a flex.
 #[test]
 fn wrong_for_the_provider() -> Outcome {
     let tree = |masters: i64| {
@@ -162,7 +162,7 @@ fn wrong_flexes() -> Outcome {
     Ok(())
 }
 
-/// A container of somebody else's is none of this instance's.
+/// A container of another user does not belong to this instance.
 #[test]
 fn wrong_containers() -> Outcome {
     let bed = Bed::with_web(true)?;
@@ -205,7 +205,7 @@ fn what_is_there_stays() -> Outcome {
     check(true, |bed| bed.client.exists("web", state), ExitCode::BadArgument, "unknown state `gone`")
 }
 
-/// A file that somebody has broken keeps an instance from being started and flexed, and from nothing else.
+/// A broken file blocks only the start and the flex of an instance.
 #[test]
 fn broken_files() -> Outcome {
     for is_running in [false, true] {
