@@ -1,11 +1,11 @@
-//! Permissions for a queue: granted by any list from the root down to it.
+//! Permissions for a queue: any list from the root down to the queue grants them.
 
 use super::Facts;
 use crate::config::{AccessList, QueueConfig};
 use crate::ids::QueueId;
 
 impl Facts {
-    /// Whether the user may submit applications to the queue. Administrators may, as in YARN and YuniKorn.
+    /// Whether the user may submit applications to the queue. Administrators may submit, too, as in YARN and YuniKorn.
     pub(crate) fn may_submit(&self, queue: QueueId, user: &str, groups: &[String]) -> bool {
         self.permits(queue, user, groups, |queue| queue.submitters.as_ref())
             || self.is_listed(queue, user, groups, |queue| queue.administrators.as_ref()) == Some(true)
@@ -16,7 +16,7 @@ impl Facts {
         self.permits(queue, user, groups, |queue| queue.administrators.as_ref())
     }
 
-    /// Without any list, every user is permitted.
+    /// Whether the lists permit the user. Without any list, every user is permitted.
     fn permits(
         &self,
         queue: QueueId,
@@ -27,7 +27,7 @@ impl Facts {
         self.is_listed(queue, user, groups, list).unwrap_or(true)
     }
 
-    /// Whether a list of the queue or of one above names the user; `None` if there is no list.
+    /// Whether a list of the queue or of an ancestor names the user; `None` if there is no list.
     fn is_listed(
         &self,
         queue: QueueId,

@@ -1,18 +1,17 @@
-//! Activation: which applications may be served. The others wait in line until a limit gives way.
+//! Activation: which applications may be served. The others wait in line until a limit allows them.
 //!
-//! Limits are on the number of active applications, and on what their masters need (`capacity-scheduler.md` 1.2, 2.9).
-//! Whatever may let one of those that wait be activated makes activation due, and the change that did so activates all
-//! that may be: between two changes nobody waits in vain.
+//! Limits bound the number of active applications and the resources of their masters (`capacity-scheduler.md` 1.2,
+//! 2.9). A change that may let a waiting application become active makes activation due. The same change then activates
+//! all applications that the limits allow. So between two changes no application waits in vain.
 //!
-//! The asks of an inactive application are in no lane, and count as pending all the same. An active application
-//! stays active. Who may be activated follows from the facts, so no change says it. The change that makes
-//! activation due also carries it out, with limits computed first: it activates the first in order, again and
-//! again, until no application may be activated. So the audit can ask of any state whether an application waits in
-//! vain.
+//! The asks of an inactive application are in no lane, but still count as pending. An active application stays active.
+//! Activation follows from the facts, so the log has no change for it. Limits are computed first. Then the first
+//! application in order is activated, again and again, until limits hold back all others. So the audit can check in any
+//! state whether an application waits in vain.
 //!
-//! Inactive applications stand in lines of one user and one size of master. A limit that holds one application of a
-//! line holds all of it. A look makes one check for each line. A check reads one count at each queue from the root
-//! to the leaf: queues that limit applications by user count them by user.
+//! Inactive applications wait in lines of one leaf, one user and one master. A limit that holds back one application of
+//! a line holds back the whole line, so one check per line is enough. A check reads one count at each queue from the
+//! root to the leaf: queues that limit applications by user count them by user.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,11 +26,11 @@ use crate::resource::{RESOURCE_TYPES_MAX, Resources, UNLIMITED};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Inactive {
     lines: BTreeMap<Line, BTreeSet<Rank>>,
-    /// Something has changed that may let one of them be activated.
+    /// Whether a change may have made an activation possible.
     is_due: bool,
 }
 
-/// The limit that holds back one application of a line holds back all of it.
+/// The line that an application waits in. A limit that holds back one of its applications holds back all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Line {
     leaf: QueueId,
@@ -39,21 +38,21 @@ struct Line {
     master: Option<(PartitionId, [i64; RESOURCE_TYPES_MAX])>,
 }
 
-/// Higher priority is first, then who was submitted first.
+/// Orders by priority, the highest first, then by submission.
 type Rank = (Reverse<u32>, u64, ApplicationId);
 
 /// The limit that holds an application back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HeldBack {
-    /// As many are active in the queue as may be.
+    /// The queue has its maximum of active applications.
     Applications { queue: QueueId, maximum: u32 },
-    /// As many of the user's are active in the queue as may be.
+    /// The user has its maximum of active applications in the queue.
     UserApplications { queue: QueueId, maximum: u32 },
-    /// As many of those that count for the limit usage are active as may be.
+    /// The limit usage has its maximum of active applications.
     LimitUsage { limit_usage: LimitUsageId, maximum: u32 },
-    /// Masters would need more of the leaf than this.
+    /// The masters in the leaf would need more than this.
     MasterShare { limit: Resources },
-    /// The user's masters would.
+    /// The user's masters would need more than this.
     UserMasterShare { limit: Resources },
 }
 
@@ -83,12 +82,12 @@ impl Inactive {
         }
     }
 
-    /// Something changed on which activation may depend.
+    /// Makes activation due after a change on which it may depend.
     pub(crate) fn record_change(&mut self) {
         self.is_due |= !self.lines.is_empty();
     }
 
-    /// Whether activation is due; from now on it is not.
+    /// Returns whether activation is due, and resets that.
     pub(crate) fn take_due(&mut self) -> bool {
         std::mem::take(&mut self.is_due)
     }
@@ -98,16 +97,16 @@ impl Inactive {
         self.is_due
     }
 
-    /// All that wait.
+    /// All applications that wait.
     pub(crate) fn iter(&self) -> impl Iterator<Item = ApplicationId> {
         self.lines.values().flatten().map(|(.., id)| *id)
     }
 }
 
 impl Facts {
-    /// The first in order of those that wait and may be activated. Where masters count, limits must be computed.
+    /// The first waiting application in order that may be activated. Where masters count, limits must be computed.
     pub(crate) fn next_to_activate(&self) -> Option<ApplicationId> {
-        // Those that are ending hold nobody up, and need no turn any more.
+        // Ending applications hold back no other application, and are not activated.
         let stays = |(.., id): &&Rank| self.applications.at(*id).ending.is_none();
         let firsts = self.inactive.lines.values().filter_map(|line| line.iter().find(stays));
         let may_be = firsts.filter(|(.., id)| self.held_back(self.applications.at(*id)).is_none());
@@ -160,7 +159,7 @@ impl Facts {
         }
     }
 
-    /// Counts the active applications of users again, since other queues may limit them now.
+    /// Counts the active applications of users again, after the configuration changed which queues limit them.
     pub(crate) fn recount_active_by_user(&mut self) {
         self.queues.iter_mut().for_each(|queue| queue.active_by_user.clear());
         for index in 0..self.users.len() {
@@ -175,7 +174,7 @@ impl Facts {
         let Master { size, partition } = master;
         let used = &self.queue(leaf).masters[partition.index()];
         if used.is_zero() {
-            // However small the share is, one may start.
+            // One master may start, however small the share is.
             return None;
         }
         let limit = self.master_limit(leaf, partition);
@@ -193,8 +192,8 @@ impl Facts {
         self.part_of_guarantee(leaf, partition, self.queue(leaf).config.master_share.map(part))
     }
 
-    /// What the masters of one user may need: an equal share among those who want something, or the minimum for each,
-    /// times weight and factor.
+    /// The limit for the masters of one user: an equal share among active users, or the minimum for each user if that
+    /// is larger, times weight and factor.
     fn user_master_limit(&self, id: LeafUserId, partition: PartitionId) -> Resources {
         let user = self.user(id);
         let queue = self.queue(user.leaf);

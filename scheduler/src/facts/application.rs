@@ -1,4 +1,4 @@
-//! Applications and the users they belong to.
+//! Applications and their users.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::resource::Resources;
 /// How an application ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum ApplicationEnd {
-    /// It said it is done.
+    /// It reported that it is done.
     Finished,
     /// A caller ended it.
     Killed,
@@ -21,13 +21,13 @@ pub enum ApplicationEnd {
     Expired,
 }
 
-/// The container that runs an application: what has to be left for it before the application may be served. It is
-/// asked for like any other.
+/// The container that runs an application. Its resources must be free before the application may be activated. The
+/// application asks for it as for any other container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Master {
     /// Its size.
     pub size: Resources,
-    /// The partition it is to run in.
+    /// The partition in which it is to run.
     pub partition: PartitionId,
 }
 
@@ -41,28 +41,28 @@ pub(crate) struct Application {
     /// Order of submission over the engine's life.
     pub(crate) submitted: u64,
     pub(crate) submitted_ms: u64,
-    /// The number of the last container or reservation that it was given, 0 if there was none.
+    /// The number of its last container or reservation, 0 if it got none.
     pub(crate) last_served: u64,
     pub(crate) master: Option<Master>,
-    /// When it is ended if it is still there.
+    /// When it expires, if ever.
     pub(crate) expires_ms: Option<u64>,
-    /// Its asks may be served. Once active it stays so.
+    /// Whether its asks may be served. Once active, it stays active.
     pub(crate) is_active: bool,
-    /// It has been ended so, and its last containers are being stopped.
+    /// How it ended, if its last containers are still being stopped.
     pub(crate) ending: Option<ApplicationEnd>,
     /// Use by its containers and reservations, all partitions together.
     pub(crate) used: Resources,
     #[serde(skip)]
     pub(crate) containers: ContainerList,
-    /// Hosts and racks that its asks shun; none where nobody has said so.
+    /// Hosts and racks that its asks shun, if any.
     pub(crate) blacklist: Option<Arc<Blacklist>>,
-    /// Its containers and outstanding asks, added up.
+    /// The sum of its containers and outstanding asks.
     #[serde(skip)]
     pub(crate) demand: Resources,
     /// Units of its asks that are neither placed nor cancelled.
     #[serde(skip)]
     pub(crate) outstanding: u64,
-    /// Asks with something outstanding, plus those whose reservations are being given back.
+    /// Asks with outstanding units, plus asks whose reservations are being given back.
     pub(crate) asks: u32,
 }
 
@@ -74,27 +74,27 @@ pub(crate) struct LeafUser {
     /// By partition, reservations included.
     pub(crate) used: Vec<Resources>,
     pub(crate) applications: u32,
-    /// Of its applications those that wait for activation.
+    /// Its applications that wait for activation.
     pub(crate) inactive: u32,
-    /// The amount for masters of its active applications, by partition.
+    /// The resources of its active applications' masters, by partition.
     pub(crate) masters: Vec<Resources>,
     /// Units of its asks that are neither placed nor cancelled.
     pub(crate) outstanding: u64,
     pub(crate) weight: Factor,
-    /// Those of its latest application here.
+    /// The groups of its latest application here.
     pub(crate) groups: Vec<String>,
-    /// Against which all that it has here counts, root first.
+    /// The limit usages against which its use here counts, root first.
     #[serde(skip)]
     pub(crate) limit_usages: Vec<LimitUsageId>,
 }
 
 impl LeafUser {
-    /// Whether it wants something: units of asks, or to have an application activated (`capacity-scheduler.md` 2.8).
+    /// Whether it has outstanding units or applications that wait for activation (`capacity-scheduler.md` 2.8).
     pub(crate) fn is_active(&self) -> bool {
         self.is_active_without(0)
     }
 
-    /// The same without so many of its units.
+    /// The same, without `units` of its outstanding units.
     pub(crate) fn is_active_without(&self, units: u64) -> bool {
         self.outstanding > units || self.inactive > 0
     }

@@ -1,4 +1,4 @@
-//! Asks, containers and reservations: the three stages of one wish.
+//! Asks, containers and reservations.
 
 use serde::{Deserialize, Serialize};
 use thin_vec::ThinVec;
@@ -6,30 +6,30 @@ use thin_vec::ThinVec;
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, RackId, ReservationId, ShapeId};
 use crate::resource::DeviceMask;
 
-/// How near to what it named an ask may or did get.
+/// How near to its named hosts and racks an ask may be or was placed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Locality {
-    /// On a host it named.
+    /// On a host that it named.
     NodeLocal,
-    /// On a rack it named.
+    /// On a rack that it named.
     RackLocal,
-    /// Anywhere; also what an ask without locality preferences gets.
+    /// Anywhere. Asks without locality preferences always have this locality.
     OffSwitch,
 }
 
-/// Hosts and racks an ask would like.
+/// The hosts and racks that an ask prefers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LocalityPreference {
     /// Hosts; a container on one of them is node-local.
     pub hosts: ThinVec<NodeId>,
     /// Racks; a container on one of them is rack-local.
     pub racks: ThinVec<RackId>,
-    /// Whether, after a delay, anything else will do as well.
+    /// Whether, after a delay, any other node is acceptable, too.
     pub relax_locality: bool,
 }
 
 impl LocalityPreference {
-    /// Whether anything is preferred.
+    /// Whether no host or rack is preferred.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.hosts.is_empty() && self.racks.is_empty()
@@ -50,8 +50,8 @@ impl LocalityPreference {
         self.locality_of(node, rack) <= self.loosest()
     }
 
-    /// The loosest locality that this ask may ever end with. A hard wish for hosts excludes their racks,
-    /// unless racks are named too.
+    /// The loosest locality that this ask may ever get. A strict preference for hosts excludes their racks, unless
+    /// racks are named too.
     pub(crate) fn loosest(&self) -> Locality {
         match (self.is_empty() || self.relax_locality, self.racks.is_empty()) {
             (true, _) => Locality::OffSwitch,
@@ -66,7 +66,7 @@ pub(crate) struct Ask {
     pub(crate) application: ApplicationId,
     /// Order of submission over the engine's life.
     pub(crate) number: u64,
-    /// Lower is first, as in YARN.
+    /// The lowest number is first, as in YARN.
     pub(crate) priority: u32,
     #[serde(skip)]
     pub(crate) shape: ShapeId,
@@ -77,10 +77,10 @@ pub(crate) struct Ask {
     /// Reservations held for units that are still outstanding.
     pub(crate) reservations: ThinVec<ReservationId>,
     pub(crate) pending_since_ms: u64,
-    /// Opportunities that it had since it was last placed where it preferred to be; counted in the compatible mode.
+    /// Opportunities missed since it last got a container at a preferred place; counted in the compatible mode.
     pub(crate) missed: u32,
-    /// Passes over nodes that it has reserved, in vain, since a reservation of it was made or ended; counted in the
-    /// compatible mode.
+    /// Passes that looked at its reserved nodes in vain, since one of its reservations was last made or ended; counted
+    /// in the compatible mode.
     pub(crate) re_reservations: u32,
 }
 
@@ -94,15 +94,15 @@ impl Ask {
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Container {
     pub(crate) application: ApplicationId,
-    /// The ask it was placed for, which may be satisfied and gone.
+    /// The ask that it was placed for, which may be satisfied and gone.
     pub(crate) ask: AskId,
     pub(crate) node: NodeId,
     #[serde(skip)]
     pub(crate) shape: ShapeId,
     pub(crate) devices: DeviceMask,
-    /// Of the request that it answers.
+    /// The priority of its ask.
     pub(crate) priority: u32,
-    /// Its node reported it; no pass placed it.
+    /// Whether its node reported it, and no pass placed it.
     pub(crate) is_recovered: bool,
 }
 
@@ -122,12 +122,12 @@ pub(crate) struct Reservation {
     pub(crate) created_ms: u64,
 }
 
-/// Whether a container is guaranteed what it was given (`capacity-scheduler.md` 1.4, container update).
+/// Whether a container's resources are guaranteed (`capacity-scheduler.md` 1.4, container update).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum ExecutionType {
-    /// It is charged to its node, queues and user, and nobody else gets what it holds.
+    /// Charged to its node, queues and user. No other container gets its resources.
     Guaranteed,
-    /// It runs on what is left over on its node, and is charged nothing but its devices.
+    /// Runs on the free resources of its node, and is charged only its devices.
     Opportunistic,
 }
 
@@ -142,7 +142,7 @@ pub enum EndCause {
     NodeLost,
     /// Its application ended.
     ApplicationEnded,
-    /// It was taken back for somebody more deserving.
+    /// It was taken back for a more deserving ask.
     Preempted,
     /// The timeout passed before its end was confirmed. Its process may still run.
     StopTimedOut,
@@ -153,13 +153,14 @@ pub enum EndCause {
 pub struct ContainerOnNode {
     /// The container.
     pub container: ContainerId,
-    /// The ask it was placed for.
+    /// The ask that it was placed for.
     pub ask: AskId,
-    /// Where it runs.
+    /// The node on which it runs.
     pub node: NodeId,
-    /// The priority of that ask, or the one it was recovered with.
+    /// The priority of that ask, or the priority with which it was recovered.
     pub priority: u32,
-    /// It was [recovered](crate::Handle::recover_node) with its node. The application did not make that ask.
+    /// Whether it was [recovered](crate::Handle::recover_node) with its node. Then the application did not submit that
+    /// ask.
     pub is_recovered: bool,
     /// Set while it is being stopped.
     pub stopping: Option<Stopping>,

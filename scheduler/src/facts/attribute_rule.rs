@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::node::NodeAttributes;
 
-/// A hard condition on a node's attributes: all of its parts hold. Without any it holds everywhere.
+/// A hard condition on a node's attributes: all of its parts must hold. An empty rule holds everywhere.
 ///
 /// ```
 /// use apportion::AttributeRule;
@@ -33,13 +33,13 @@ pub struct AttributeCondition {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AttributeTest {
-    /// It is there and has one of these values; with one value, YARN's EQ.
+    /// The attribute exists and has one of these values; with one value, YARN's EQ.
     In(Vec<String>),
-    /// It has none of these values, or is not there; with one value, YARN's NE.
+    /// The attribute has none of these values, or does not exist; with one value, YARN's NE.
     NotIn(Vec<String>),
-    /// It is there, with any value.
+    /// The attribute exists, with any value.
     Exists,
-    /// It is not there.
+    /// The attribute does not exist.
     Absent,
 }
 
@@ -50,7 +50,7 @@ impl AttributeRule {
         Self::default()
     }
 
-    /// A rule of one condition: the attribute is there and has one of these values.
+    /// A rule of one condition: the attribute exists and has one of these values.
     #[must_use]
     pub fn one_of<V: Into<String>>(
         attribute: impl Into<String>,
@@ -59,7 +59,7 @@ impl AttributeRule {
         Self::new().has(attribute, values)
     }
 
-    /// The same rule, and the attribute is there and has one of these values.
+    /// Adds a condition: the attribute exists and has one of these values.
     #[must_use]
     pub fn has<V: Into<String>>(
         self,
@@ -69,7 +69,7 @@ impl AttributeRule {
         self.with(attribute, AttributeTest::In(values.into_iter().map(Into::into).collect()))
     }
 
-    /// The same rule, and the attribute has none of these values; it may be missing.
+    /// Adds a condition: the attribute has none of these values; it may be missing.
     #[must_use]
     pub fn has_not<V: Into<String>>(
         self,
@@ -79,26 +79,26 @@ impl AttributeRule {
         self.with(attribute, AttributeTest::NotIn(values.into_iter().map(Into::into).collect()))
     }
 
-    /// The same rule, and the attribute is there.
+    /// Adds a condition: the attribute exists.
     #[must_use]
     pub fn exists(self, attribute: impl Into<String>) -> Self {
         self.with(attribute, AttributeTest::Exists)
     }
 
-    /// The same rule, and the attribute is not there.
+    /// Adds a condition: the attribute does not exist.
     #[must_use]
     pub fn lacks(self, attribute: impl Into<String>) -> Self {
         self.with(attribute, AttributeTest::Absent)
     }
 
-    /// The same rule with one condition more.
+    /// Adds a condition.
     #[must_use]
     pub fn with(mut self, attribute: impl Into<String>, test: AttributeTest) -> Self {
         self.conditions.push(AttributeCondition { attribute: attribute.into(), test });
         self
     }
 
-    /// Whether a node with these attributes will do.
+    /// Whether a node with these attributes meets it.
     #[must_use]
     pub fn holds(&self, attributes: &NodeAttributes) -> bool {
         self.conditions.iter().all(|condition| condition.holds(attributes))
@@ -106,7 +106,7 @@ impl AttributeRule {
 }
 
 impl AttributeCondition {
-    /// Whether a node with these attributes will do.
+    /// Whether a node with these attributes meets it.
     #[must_use]
     pub fn holds(&self, attributes: &NodeAttributes) -> bool {
         let value = attributes.get(&self.attribute);
@@ -119,7 +119,7 @@ impl AttributeCondition {
     }
 }
 
-/// As a list of what has to hold.
+/// Lists the conditions that have to hold.
 impl fmt::Display for AttributeRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (place, condition) in self.conditions.iter().enumerate() {

@@ -1,20 +1,21 @@
-//! Queues that are made when an application names them, and go when they have been empty for a while.
+//! Auto-created queues: the committer creates them when an application names them, and removes them after they were
+//! empty for a while.
 
 use super::{Facts, Quota};
 use crate::config::{AutoCreation, QueueConfig, is_queue_name};
 use crate::ids::QueueId;
 
-/// Where an application goes.
+/// The leaf for an application.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Destination {
-    /// To this leaf.
+    /// This leaf.
     Leaf(QueueId),
-    /// To one that is made below this queue, with the queues between: these names, from the top down.
+    /// A leaf that is created below this queue, with the queues between: these names, from the top down.
     New { below: QueueId, names: Vec<String> },
 }
 
 impl Destination {
-    /// The lowest queue on the way that is there.
+    /// The lowest existing queue on the path.
     pub(crate) fn lowest(&self) -> QueueId {
         match self {
             Self::Leaf(queue) | Self::New { below: queue, .. } => *queue,
@@ -22,17 +23,17 @@ impl Destination {
     }
 }
 
-/// Why an application can go nowhere.
+/// Why there is no leaf for an application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NoDestination {
-    /// There is no such leaf, and none is made there.
+    /// There is no such leaf, and none may be created there.
     NoLeaf,
-    /// It would be too deep, or one too many.
+    /// The leaf would be too deep, or one queue too many.
     NoFurther,
 }
 
 impl Facts {
-    /// Where an application goes that names this path.
+    /// The leaf for an application that names this path.
     pub(crate) fn destination(&self, path: &str) -> Result<Destination, NoDestination> {
         if let Some(queue) = self.queue_named(path) {
             return if self.queue(queue).is_leaf {
@@ -54,7 +55,7 @@ impl Facts {
         Ok(Destination::New { below, names: names.into_iter().map(str::to_owned).collect() })
     }
 
-    /// The nearest queue above that is there, and the names that are missing.
+    /// The nearest existing queue above, and the missing names.
     fn missing_below<'a>(&self, path: &'a str) -> Option<(QueueId, Vec<&'a str>)> {
         let (mut rest, mut names) = (path, Vec::new());
         loop {
@@ -68,7 +69,7 @@ impl Facts {
         }
     }
 
-    /// The configured queue at or above this one, if queues are made below it.
+    /// The nearest configured queue at or above this one, if it creates queues.
     pub(crate) fn auto_creation_at(&self, id: QueueId) -> Option<(QueueId, &AutoCreation)> {
         let chain = self.queue(id).chain.iter().rev();
         let maker = chain.copied().find(|level| !self.queue(*level).is_auto_created)?;
@@ -80,7 +81,7 @@ impl Facts {
         children.map(|child| 1 + self.count_created(*child)).sum()
     }
 
-    /// Makes what is missing; returns all that is new, the leaf last.
+    /// Creates the missing queues and returns them, the leaf last.
     pub(crate) fn create_queues(&mut self, below: QueueId, names: &[String]) -> Vec<QueueId> {
         let Some((_, creation)) = self.auto_creation_at(below) else { return Vec::new() };
         let (leaf, parent) = (creation.leaf.clone(), creation.parent.clone());
@@ -97,13 +98,13 @@ impl Facts {
         }
         self.update_priorities();
         if !self.queue(above).users.is_empty() {
-            // It was there before, perhaps with other limits.
+            // The leaf existed before, perhaps with other limits.
             self.recount_limit_usages();
         }
         made
     }
 
-    /// Notes that a queue may have become empty; returns when it goes if it stays so.
+    /// Records that a queue may have become idle. Returns when it expires if it stays idle.
     pub(crate) fn record_idle(&mut self, id: QueueId) -> Option<u64> {
         if !self.is_idle(id) {
             return None;
@@ -112,7 +113,7 @@ impl Facts {
         self.expires_ms(id)
     }
 
-    /// When the queue goes if nobody uses it until then.
+    /// When the queue expires if it stays idle; `None` if it is in use or never expires.
     pub(crate) fn expires_ms(&self, id: QueueId) -> Option<u64> {
         let (_, creation) = self.auto_creation_at(id).filter(|_| self.is_idle(id))?;
         Some(self.queue(id).idle_since_ms.saturating_add(creation.expiry_ms?))
@@ -123,7 +124,7 @@ impl Facts {
         queue.is_present && queue.is_auto_created && queue.applications == 0 && queue.children.is_empty()
     }
 
-    /// Takes an idle queue away; returns the queue above.
+    /// Removes an idle queue. Returns its parent.
     pub(crate) fn remove_queue(&mut self, id: QueueId) -> Option<QueueId> {
         let queue = &mut self.queues[id.index()];
         queue.is_present = false;

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-/// Hosts and racks by name. A name counts whether or not anything of that name is registered: a host that comes back is
-/// still shunned.
+/// Hosts and racks by name. A name counts whether or not a host or rack of that name is registered, so a host that
+/// comes back is still shunned.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Blacklist {
     /// Host names.
     pub hosts: BTreeSet<String>,
-    /// Names of racks, with every node on them.
+    /// Rack names. Every node on such a rack is shunned.
     pub racks: BTreeSet<String>,
 }
 
@@ -19,12 +19,12 @@ pub struct Blacklist {
 pub struct BlacklistUpdate {
     /// Names to add.
     pub add: Blacklist,
-    /// What it shuns no more; a name in both is removed, as in YARN. Names that are not on the list do no harm.
+    /// Names to remove; a name in both is removed, as in YARN. Names that are not on the list do no harm.
     pub remove: Blacklist,
 }
 
 impl Blacklist {
-    /// Of nothing.
+    /// An empty blacklist.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -44,13 +44,13 @@ impl Blacklist {
         self
     }
 
-    /// Whether nothing is on it.
+    /// Whether the blacklist has no names.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.hosts.is_empty() && self.racks.is_empty()
     }
 
-    /// Whether a host of this name on this rack is shunned.
+    /// Whether the blacklist shuns a host of this name on this rack.
     #[must_use]
     pub fn shuns(&self, host: &str, rack: &str) -> bool {
         self.hosts.contains(host) || self.racks.contains(rack)

@@ -1,9 +1,9 @@
 //! Non-exclusive partitions: they lend idle nodes to asks for the default partition (`capacity-scheduler.md` 1.3,
 //! "Exclusive / non-exclusive").
 //!
-//! The shape of an ask that may borrow nodes has a *borrowed variant* for each partition that lends: equal, but of that
-//! partition. A container has the shape as which it was placed, so every count of containers charges a borrowed
-//! container where its node is.
+//! The shape of an ask that may borrow nodes has a *borrowed variant* for each partition that lends: equal, except for
+//! the partition. A container has the shape with which it was placed, so every count charges a borrowed container to
+//! the partition of its node.
 
 use serde::Serialize;
 
@@ -16,16 +16,16 @@ use crate::resource::Resources;
 /// Whether containers of a shape may be on borrowed nodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 pub(crate) enum Borrowing {
-    /// They are on nodes of the shape's partition, which is that of its asks.
+    /// Only on nodes of the shape's partition, which is that of its asks.
     #[default]
     None,
-    /// They are there, or on nodes that other partitions lend: the shape has borrowed variants.
+    /// Also on nodes that other partitions lend: the shape has borrowed variants.
     Allowed,
     /// The shape is a borrowed variant: its partition lends the nodes.
     Borrowed,
 }
 
-/// A share of a partition: its own containers, or those that borrow its nodes.
+/// A share of a partition: its own containers, or containers that borrow its nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PartitionShare {
     pub(crate) partition: PartitionId,
@@ -41,7 +41,7 @@ impl PartitionShare {
         Self { partition, is_borrowed: true }
     }
 
-    /// Of so many partitions there are twice as many partition shares.
+    /// The index of the share; there are two for each partition.
     pub(crate) fn index(self) -> usize {
         self.partition.index() * 2 + usize::from(self.is_borrowed)
     }
@@ -52,19 +52,19 @@ impl Shape {
         PartitionShare { partition: self.partition, is_borrowed: self.borrowing == Borrowing::Borrowed }
     }
 
-    /// The shape as which asks of this one are on borrowed nodes in the partition.
+    /// The borrowed variant of the shape in the partition.
     pub(crate) fn variant(&self, partition: PartitionId) -> Self {
         Self { partition, borrowing: Borrowing::Borrowed, ..self.clone() }
     }
 }
 
 impl Facts {
-    /// Whether the partition lends nodes to asks for the default one.
+    /// Whether the partition lends nodes to asks for the default partition.
     pub(crate) fn lends(&self, partition: PartitionId) -> bool {
         self.lending.contains(&partition)
     }
 
-    /// The shapes as which asks may be placed. Asks that name hosts or racks stay in their partition, and so do masters
+    /// Whether asks may borrow nodes. Asks that name hosts or racks stay in their partition, and so do masters
     /// (`capacity-scheduler.md` 6.4, case 42).
     pub(crate) fn borrowing_of(
         &self,
@@ -76,8 +76,8 @@ impl Facts {
         if may_borrow && !self.lending.is_empty() { Borrowing::Allowed } else { Borrowing::None }
     }
 
-    /// The shape that a container of the ask has on the node: the ask's own, or where the node's partition lends nodes
-    /// to it, the borrowed variant. None if the node is not for it.
+    /// The shape of a container of the ask on the node: the ask's own shape, or the borrowed variant if the node's
+    /// partition lends nodes to it. `None` if the ask may not use the node.
     #[inline]
     pub(crate) fn shape_on(&self, ask: ShapeId, node: &Node) -> Option<ShapeId> {
         if self.shapes.at(ask).partition == node.partition {
@@ -86,13 +86,13 @@ impl Facts {
         self.shapes.variant_in(ask, node.partition)
     }
 
-    /// The shapes as which the ask may be placed, its own first.
+    /// The shapes with which the ask may be placed, its own first.
     pub(crate) fn shapes_of(&self, ask: AskId) -> impl Iterator<Item = ShapeId> {
         let own = self.asks.at(ask).shape;
         std::iter::once(own).chain(self.shapes.variants_of(own).iter().copied())
     }
 
-    /// Whether the queue, which uses `level`, may use so much more. Borrowed containers count against no queue's share:
+    /// Whether a queue whose use is `level` may use `more` on top. Borrowed containers count against no queue's share:
     /// only the partition's capacity limits them (`capacity-scheduler.md` 2.3).
     #[inline]
     pub(crate) fn queue_admits(

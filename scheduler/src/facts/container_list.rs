@@ -4,9 +4,9 @@ use super::ask::Container;
 use super::table::Table;
 use crate::ids::ContainerId;
 
-/// Those that run, and for a while those that ran: an identifier that is not alive any more counts as gone.
+/// Running containers, and for a while ended ones: an identifier that is no longer valid counts as gone.
 ///
-/// So the end of a container changes a number here and not the list, of which the right place is hardly ever in a
+/// So the end of a container changes a number here, not the list, whose place for the container is hardly ever in a
 /// cache.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ContainerList {
@@ -14,17 +14,17 @@ pub(crate) struct ContainerList {
     running: usize,
 }
 
-/// So many more than run may be listed, and twice those that run.
+/// The list may have this many entries on top of twice the running containers.
 const GONE_MAX: usize = 32;
 
 impl ContainerList {
-    /// How many run.
+    /// The number of running containers.
     pub(crate) fn running(&self) -> usize {
         self.running
     }
 
-    /// Those that run, in the order in which they were placed. A replay relies on the order: in it they end with their
-    /// application, and give their identifiers back.
+    /// The running containers in the order in which they were placed. A replay relies on this order: in it the
+    /// containers end with their application and give back their identifiers.
     pub(crate) fn iter(
         &self,
         containers: &Table<ContainerId, Container>,
@@ -37,7 +37,7 @@ impl ContainerList {
         self.running += 1;
     }
 
-    /// One of them is gone from the table.
+    /// Counts the end of a container, which the caller has removed from the table.
     pub(super) fn record_end(&mut self, containers: &Table<ContainerId, Container>) {
         self.running -= 1;
         if self.listed.len() > 2 * self.running + GONE_MAX {

@@ -1,23 +1,23 @@
-//! How urgent queues are: the priorities of applications with something pending, with offsets on the way up.
+//! Demand priorities of queues: the priorities of applications with outstanding units, with offsets on the way up.
 //!
-//! It follows from applications and configuration, and is kept beside them: a queue's changes only when the most urgent
-//! application below begins or ends to want something.
+//! They follow from applications and configuration, and are stored beside them. A queue's priority changes only when
+//! the most urgent application below gets its first outstanding unit or loses its last.
 //!
-//! A pass takes the units that it gives away out of the demand (`propose/demand_priority.rs`), only where a parent
-//! orders by it.
+//! Where a parent orders by demand, a pass subtracts the units that it gives from it (`propose/demand_priority.rs`).
 
 use super::Facts;
 use crate::ids::{ApplicationId, QueueId};
 
-/// The priority of a queue in which nothing is pending: less urgent than all others.
+/// The priority of a queue without pending units: less urgent than all others.
 pub(crate) const NOTHING_PENDING: i32 = i32::MIN;
 
-/// How many applications with something pending a leaf has of each priority, the lowest first.
+/// The number of applications with outstanding units in a leaf, by priority, the lowest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PendingPriorities(Vec<(u32, u32)>);
 
 impl PendingPriorities {
-    /// One more of this priority, or with `sign` -1 one less. Whether the greatest is another one now.
+    /// Counts one application more of this priority, or with `sign` -1 one less. Returns whether the greatest priority
+    /// changed.
     pub(crate) fn count(&mut self, priority: u32, sign: i32) -> bool {
         let before = self.greatest();
         match self.0.binary_search_by_key(&priority, |(known, _)| *known) {
@@ -33,19 +33,20 @@ impl PendingPriorities {
         before != self.greatest()
     }
 
-    /// The priority of the most urgent.
+    /// The greatest priority.
     pub(crate) fn greatest(&self) -> Option<u32> {
         self.0.last().map(|(priority, _)| *priority)
     }
 }
 
 impl Facts {
-    /// The queue's priority, if the greatest of what is in it or right below were this (`peers.md` section 5, case 6).
+    /// The queue's priority if `greatest` is the greatest priority in it or of its children (`peers.md` section 5, case
+    /// 6).
     pub(crate) fn with_offset(&self, id: QueueId, greatest: i32) -> i32 {
         let config = &self.queue(id).config;
         match (greatest, config.priority_fence) {
             (NOTHING_PENDING, _) => NOTHING_PENDING,
-            // One that is pending is never as little urgent as nothing.
+            // A queue with pending units is always more urgent than a queue without.
             (_, true) => config.priority_offset.max(NOTHING_PENDING + 1),
             (_, false) => greatest.saturating_add(config.priority_offset).max(NOTHING_PENDING + 1),
         }
@@ -57,7 +58,7 @@ impl Facts {
         self.with_offset(leaf, demand.greatest().map_or(NOTHING_PENDING, most))
     }
 
-    /// An application wants so many units more, or less.
+    /// Changes the application's outstanding units by `units`.
     pub(super) fn change_demand(&mut self, id: ApplicationId, units: i64) {
         let application = self.applications.at_mut(id);
         let was_wanting = application.outstanding > 0;
@@ -75,7 +76,8 @@ impl Facts {
         }
     }
 
-    /// Where no queue orders by it, priorities are computed on request.
+    /// Updates the priorities from the leaf up. If no queue orders by demand, priorities are computed on request
+    /// instead.
     fn update_priorities_above(&mut self, leaf: QueueId) {
         let mut level = Some(leaf).filter(|_| self.looks_at_demand);
         while let Some(id) = level {
@@ -93,7 +95,7 @@ impl Facts {
         if self.looks_at_demand { self.queue(id).demand_priority } else { self.computed_demand_priority(id) }
     }
 
-    /// The same, worked out by those right below.
+    /// The same, computed from the children.
     pub(crate) fn computed_demand_priority(&self, id: QueueId) -> i32 {
         let queue = self.queue(id);
         if queue.children.is_empty() {
@@ -103,7 +105,7 @@ impl Facts {
         self.with_offset(id, below.max().unwrap_or(NOTHING_PENDING))
     }
 
-    /// Says all priorities anew, after the configuration of queues has changed.
+    /// Recomputes all priorities, after the configuration of queues has changed.
     pub(super) fn update_priorities(&mut self) {
         self.looks_at_demand = self.queues.iter().any(|queue| queue.is_present && queue.orders_by_demand());
         let looked_at = if self.looks_at_demand { self.queues.len() } else { 0 };

@@ -33,7 +33,7 @@ impl fmt::Debug for StateDigest {
     }
 }
 
-/// Everything that is a fact, in a fixed order. Vacant slots and the numbers of shapes are not facts.
+/// All facts in a fixed order. Vacant slots and the numbers of shapes are not facts.
 #[derive(Serialize)]
 struct Canonical<'a> {
     config: &'a EngineConfig,

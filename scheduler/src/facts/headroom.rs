@@ -5,7 +5,7 @@ use crate::ids::{LeafUserId, PartitionId};
 use crate::resource::{RESOURCE_TYPES_MAX, Resources};
 
 impl Facts {
-    /// What the user may have more of before the user limit is reached; less than nothing where it is exceeded.
+    /// The resources that the user may still get below its user limit; negative where it exceeds the limit.
     pub(crate) fn user_headroom(&self, id: LeafUserId, partition: PartitionId) -> Resources {
         let user = self.user(id);
         let leaf_use = || self.leaf_use(user.leaf, partition, Resources::ZERO);
@@ -13,8 +13,8 @@ impl Facts {
             - user.used[partition.index()]
     }
 
-    /// The least of what its user and the queues above it may have more of, in whole steps; nothing where a limit is
-    /// exceeded.
+    /// The smallest headroom of the application's user, its limit usages and the queues above it, in whole steps; zero
+    /// where a limit is exceeded.
     pub(crate) fn headroom(&self, application: &Application, partition: PartitionId) -> Resources {
         let of_user = self.user_headroom(application.user, partition);
         let limit_usages = self.user(application.user).limit_usages.iter().map(|id| self.limit_usage(*id));

@@ -1,11 +1,11 @@
 //! The ledger: the only code that moves quantities.
 //!
-//! Every transition keeps the sums of I1, I2, I4 and I6 true by itself; whether it may happen was decided
-//! before (`commit/accept.rs`). None of them can fail.
+//! Every transition by itself keeps the sums of I1, I2, I4 and I6 true. The committer decided before whether it may
+//! happen (`commit/accept.rs`), so no transition can fail.
 //!
-//! Each transition changes a container or a reservation, and every sum that counts it, in one function without an
-//! early return. `accept` has shown before, with the same `fits` on the same numbers, that the node has room for
-//! the request.
+//! Each transition changes a container or a reservation, and every sum that counts it, in one function without an early
+//! return. `accept` has already checked, with the same `fits` on the same numbers, that the node has room for the
+//! request.
 
 mod containers;
 mod nodes;
@@ -25,11 +25,11 @@ use crate::resource::{DeviceMask, Resources};
 /// The charged amounts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Use {
-    /// A container that is placed now: whose it is has been served.
+    /// A container that is placed now, which serves its application and queues.
     Placed,
-    /// One that was placed before: it is recovered, has another shape, or ends.
+    /// A container that was placed before and is recovered, changes its shape, or ends.
     Running,
-    /// A reservation, which serves as well.
+    /// A reservation, which serves them as well.
     Reserved,
 }
 
@@ -50,7 +50,7 @@ impl Facts {
         (self.start(ask_id, &charged, priority, false), charged)
     }
 
-    /// The charge becomes a container on the node. It already uses its shape.
+    /// Starts a container for the charge. The caller has already counted it as a user of the shape.
     fn start(&mut self, ask: AskId, charged: &Charged, priority: u32, is_recovered: bool) -> ContainerId {
         let Charged { application, node, shape, .. } = *charged;
         let devices = self.take_room(node, charged);
@@ -62,7 +62,7 @@ impl Facts {
         id
     }
 
-    /// A container ends and everything it held is free again.
+    /// Ends a container and frees everything that it held.
     pub(crate) fn transition_end_container(&mut self, id: ContainerId) -> Charged {
         let container = self.containers.remove(id).expect("the caller checked that it is alive");
         self.container_ids.give_back(id);
@@ -86,7 +86,7 @@ impl Facts {
         charged
     }
 
-    /// One unit of `ask` becomes a reservation on `node`: charged to queue and user, not to the node (I1).
+    /// One unit of `ask` becomes a reservation on `node`, charged to queue and user, not to the node (I1).
     pub(crate) fn transition_reserve(&mut self, ask_id: AskId, node_id: NodeId) -> (ReservationId, Charged) {
         let id = self.reservation_ids.take();
         let created_ms = self.now_ms;
@@ -126,7 +126,7 @@ impl Facts {
         self.applications.insert(id, application);
     }
 
-    /// An application that was held back may be served from now on.
+    /// An inactive application becomes active.
     pub(crate) fn transition_activate(&mut self, id: ApplicationId) {
         let application = self.applications.at_mut(id);
         debug_assert!(!application.is_active, "{id} is active already");
@@ -138,7 +138,7 @@ impl Facts {
         self.count_master(leaf, user, master, 1);
     }
 
-    /// An application goes to another leaf, and with it all that it has there: by partition, and `outstanding` units.
+    /// An application moves to another leaf, with its `loads` by partition and its `outstanding` units.
     pub(crate) fn transition_move(
         &mut self,
         id: ApplicationId,
@@ -177,7 +177,7 @@ impl Facts {
         self.inactive.record_change();
     }
 
-    /// A load comes to a leaf and its user, or with `sign` -1 leaves them.
+    /// Adds a load to a leaf and its user, or with `sign` -1 subtracts it.
     fn shift(&mut self, leaf: QueueId, user: LeafUserId, partition: PartitionId, load: &Load, sign: i64) {
         let used = load.used.times(sign);
         let of_user = &mut self.users[user.index()];
@@ -199,7 +199,7 @@ impl Facts {
         }
     }
 
-    /// An application has another place in the order of its leaf.
+    /// An application gets another priority.
     pub(crate) fn transition_set_priority(&mut self, id: ApplicationId, priority: u32) {
         let application = self.applications.at_mut(id);
         let (leaf, old) = (application.leaf, application.priority);
@@ -217,7 +217,7 @@ impl Facts {
         }
     }
 
-    /// The application has been ended so, and stays until its last container has ended.
+    /// An application is ending: it stays until its last container has ended.
     pub(crate) fn transition_ending(&mut self, id: ApplicationId, end: ApplicationEnd) {
         self.applications.at_mut(id).ending = Some(end);
     }
@@ -238,7 +238,7 @@ impl Facts {
         self.inactive.record_change();
     }
 
-    /// One application more, or with `sign` -1 one less, in the leaf, the queues above it and at the user.
+    /// Counts one application more, or with `sign` -1 one less, in the leaf, in the queues above it and at the user.
     fn count_application(&mut self, leaf: QueueId, user: LeafUserId, sign: i32) {
         let change = |count: &mut u32| *count = count.wrapping_add_signed(sign);
         change(&mut self.users[user.index()].applications);
@@ -250,7 +250,7 @@ impl Facts {
         }
     }
 
-    /// One application more, or with `sign` -1 one less, waits for activation.
+    /// Counts one more application that waits for activation, or with `sign` -1 one less.
     fn count_inactive(&mut self, leaf: QueueId, user: LeafUserId, sign: i32) {
         let change = |count: &mut u32| *count = count.wrapping_add_signed(sign);
         for level in self.queues[leaf.index()].chain.clone() {
@@ -259,7 +259,7 @@ impl Facts {
         self.change_wants(user, |user| change(&mut user.inactive));
     }
 
-    /// An application of the user became active or, with `sign` -1, inactive.
+    /// Counts one more active application of the user, or with `sign` -1 one less.
     fn count_active(&mut self, user: LeafUserId, sign: i32) {
         for limit_usage in &self.users[user.index()].limit_usages {
             let active = &mut self.limit_usages.all[limit_usage.index()].active;
@@ -268,7 +268,7 @@ impl Facts {
         self.count_active_by_user(user, sign);
     }
 
-    /// A user is in other groups, by which other limit usages may be its own. Whether they are.
+    /// A user gets other groups. Returns whether that changed its limit usages.
     pub(crate) fn transition_regroup(&mut self, id: LeafUserId, groups: &[String]) -> bool {
         let LeafUser { leaf, name, .. } = self.users[id.index()].clone();
         let limit_usages = self.limit_usages_for(leaf, &name, groups);
@@ -284,14 +284,14 @@ impl Facts {
         true
     }
 
-    /// Counts the master share of an active application or, with `sign` -1, takes it back.
+    /// Adds the master of an active application, or with `sign` -1 subtracts it.
     fn count_master(&mut self, leaf: QueueId, user: LeafUserId, master: Option<Master>, sign: i64) {
         let Some(Master { size, partition }) = master else { return };
         self.queues[leaf.index()].masters[partition.index()] += size.times(sign);
         self.users[user.index()].masters[partition.index()] += size.times(sign);
     }
 
-    /// An ask enters with all of its units outstanding. The ask already uses its shape.
+    /// An ask enters with all of its units outstanding. The caller has already counted it as a user of its shape.
     pub(crate) fn transition_submit_ask(&mut self, id: AskId, ask: Ask) {
         let units = i64::from(ask.outstanding());
         let application = self.applications.at_mut(ask.application);
@@ -305,7 +305,8 @@ impl Facts {
         self.asks.insert(id, ask);
     }
 
-    /// An ask has another shape, of the same size and partition. The ask already uses it.
+    /// An ask gets another shape of the same size and partition. The caller has already counted it as a user of that
+    /// shape.
     pub(crate) fn transition_reshape_ask(&mut self, id: AskId, shape: ShapeId) {
         let ask = self.asks.at_mut(id);
         let old = std::mem::replace(&mut ask.shape, shape);
@@ -313,7 +314,7 @@ impl Facts {
         self.shapes.remove_user(old);
     }
 
-    /// An application shuns other hosts or racks.
+    /// An application gets another blacklist.
     pub(crate) fn transition_update_blacklist(
         &mut self,
         id: ApplicationId,
@@ -322,7 +323,7 @@ impl Facts {
         self.applications.at_mut(id).blacklist = blacklist;
     }
 
-    /// Units of an ask will not be placed.
+    /// Cancels units of an ask.
     pub(crate) fn transition_cancel(&mut self, id: AskId, units: u32) {
         let ask = self.asks.at_mut(id);
         debug_assert!(units <= ask.outstanding(), "{id} has fewer outstanding");
@@ -336,19 +337,19 @@ impl Facts {
         self.record_taken_units(id_of_application, user, units);
     }
 
-    /// An application and its user have more pending.
+    /// Adds outstanding units to an application and its user.
     fn record_wanted_units(&mut self, application: ApplicationId, user: LeafUserId, units: u32) {
         self.change_demand(application, i64::from(units));
         self.change_wants(user, |user| user.outstanding += u64::from(units));
     }
 
-    /// An application and its user have less pending.
+    /// Subtracts outstanding units from an application and its user.
     fn record_taken_units(&mut self, application: ApplicationId, user: LeafUserId, units: u32) {
         self.change_demand(application, -i64::from(units));
         self.change_wants(user, |user| user.outstanding -= u64::from(units));
     }
 
-    /// The user's demand changed: the user may become active or inactive.
+    /// Changes the user's demand. The user may become active or inactive.
     fn change_wants(&mut self, user: LeafUserId, change: impl FnOnce(&mut LeafUser)) {
         let user = &mut self.users[user.index()];
         let was_active = user.is_active();
@@ -369,7 +370,7 @@ impl Facts {
         self.inactive.record_change();
     }
 
-    /// An ask with nothing outstanding and no reservations left is gone. True if its shape went with it.
+    /// Removes an ask without outstanding units and reservations. Returns whether its shape is gone, too.
     pub(crate) fn transition_forget_ask(&mut self, id: AskId) -> bool {
         let ask = self.asks.remove(id).expect("the caller checked that it is alive");
         debug_assert!(ask.outstanding() == 0 && ask.reservations.is_empty(), "{id} is still wanted");
@@ -377,7 +378,7 @@ impl Facts {
         self.shapes.remove_user(ask.shape)
     }
 
-    /// Adds (or with `sign` -1 takes back) one container's size along the queue chain and at the user.
+    /// Adds one container's size along the queue chain and at the user, or with `sign` -1 subtracts it.
     fn charge(
         &mut self,
         application: ApplicationId,
@@ -424,7 +425,7 @@ impl Facts {
         Charged { application, leaf, user, partition, node, shape, resources, is_tagged }
     }
 
-    /// A container more, or with -1 one less, with the tags of its shape.
+    /// Counts one container more, or with `change` -1 one less, with the tags of its shape.
     fn count_tags(&mut self, charged: &Charged, change: i64) {
         if charged.is_tagged {
             let tags = self.shapes.at(charged.shape).tags();

@@ -1,12 +1,12 @@
-//! LimitUsages: what a user, or a group, has in a queue that limits it, in whatever leaf below.
+//! Limit usages: the use of a user or group that counts against its limit in a queue, over all leaves below.
 //!
-//! They follow from the queues' configuration and from who the leaves' users are: a user's list says against which
-//! limit usages all that it has in its leaf counts. Nobody has any where no queue above has limits of that kind. A
-//! limit usage keeps its number for as long as the engine lives, so what is in flight for it is taken back from it.
+//! They follow from the queues' configuration and from the users of leaves. A leaf user's list names the limit usages
+//! against which its use counts. The list is empty if no queue above has such limits. A limit usage keeps its number
+//! for the engine's life, so its amounts in flight are always taken back from it.
 //!
-//! The configuration or the groups of the user's latest application can
-//! change the list. In the same change, all that the user has goes from the old limit usages to the new. That counts as
-//! a move: amounts in flight stay counted in the old limit usages, and every limit is looked at again.
+//! The configuration or the groups of the user's latest application can change the list. The same change moves the
+//! user's use from the old limit usages to the new ones. It counts as a move: amounts in flight stay in the old limit
+//! usages, and every limit is checked again.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::config::{EVERYBODY_ELSE, HolderLimit};
 use crate::ids::{LeafUserId, LimitUsageId, PartitionId, QueueId};
 use crate::resource::Resources;
 
-/// Whose limit usage it is.
+/// The user or group that a limit usage belongs to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Holder {
     User(Arc<str>),
@@ -30,15 +30,15 @@ pub(crate) struct LimitUsage {
     pub(crate) holder: Holder,
     /// By partition, reservations included.
     pub(crate) used: Vec<Resources>,
-    /// Applications that are active.
+    /// The number of active applications.
     pub(crate) active: u32,
-    /// What it may have in each partition.
+    /// The most that it may use in each partition.
     maximum: Resources,
-    /// How many applications may be active.
+    /// The most applications that may be active.
     pub(crate) parallel: Option<u32>,
 }
 
-/// All limit usages that ever were, by number.
+/// All limit usages so far, by number.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LimitUsages {
     pub(crate) all: Vec<LimitUsage>,
@@ -46,7 +46,7 @@ pub(crate) struct LimitUsages {
 }
 
 impl LimitUsage {
-    /// Whether it may have so much more than `level`.
+    /// Whether it may use `more` on top of `level`.
     pub(crate) fn admits(&self, level: &Resources, more: &Resources) -> bool {
         level.can_grow(more, &self.maximum)
     }
@@ -55,7 +55,7 @@ impl LimitUsage {
         self.maximum
     }
 
-    /// How many of its applications may be active, if not one more may.
+    /// The maximum of active applications, if it is reached.
     pub(super) fn reached(&self) -> Option<u32> {
         self.parallel.filter(|maximum| self.active >= *maximum)
     }
@@ -70,7 +70,7 @@ impl Facts {
         &self.limit_usages.all
     }
 
-    /// The first limit usage of the user that may not have so much more.
+    /// The first limit usage of the user that does not admit `more`.
     pub(crate) fn exhausted_limit_usage(
         &self,
         user: LeafUserId,
@@ -81,7 +81,7 @@ impl Facts {
         limit_usages.find(|id| !self.limit_usage(*id).admits(&level(*id), more))
     }
 
-    /// Whether the user's limit usages may have so much more in the partition than they use.
+    /// Whether the user's limit usages admit `more` in the partition on top of their use.
     pub(crate) fn limit_usages_admit(
         &self,
         user: LeafUserId,
@@ -92,7 +92,7 @@ impl Facts {
         self.exhausted_limit_usage(user, more, used).is_none()
     }
 
-    /// The limit usages of a user of the leaf who is in these groups, with the limits that hold now.
+    /// The limit usages of a user of the leaf in these groups, with the present limits.
     pub(super) fn limit_usages_for(
         &mut self,
         leaf: QueueId,
@@ -106,7 +106,7 @@ impl Facts {
             .collect()
     }
 
-    /// The limits for a user of the leaf who is in these groups, from the root to the leaf, and who has them.
+    /// The limits for a user of the leaf in these groups, with their queues and holders, from the root to the leaf.
     fn limits_for(
         &self,
         leaf: QueueId,
@@ -130,7 +130,7 @@ impl Facts {
         all
     }
 
-    /// Whether the limit usages of the user are those that it should have, with their limits.
+    /// Whether the user has the limit usages that follow from the configuration, with their limits.
     pub(crate) fn has_its_limit_usages(&self, user: &LeafUser) -> bool {
         let limits = self.limits_for(user.leaf, &user.name, &user.groups);
         let is_its = |(id, limit): (&LimitUsageId, &(QueueId, Holder, HolderLimit))| {
@@ -141,7 +141,7 @@ impl Facts {
         limits.len() == user.limit_usages.len() && user.limit_usages.iter().zip(&limits).all(is_its)
     }
 
-    /// The one group for which a member of these counts.
+    /// The one group against whose limits a member of `groups` counts.
     fn group_for(&self, chain: &[QueueId], groups: &[String]) -> Option<Arc<str>> {
         let configs = || chain.iter().rev().map(|queue| &self.queue(*queue).config);
         let named = configs().find_map(|config| config.first_limited_group(groups));
@@ -163,7 +163,7 @@ impl Facts {
         id
     }
 
-    /// Says anew who has which limit usages, and counts them, after the configuration of queues has changed.
+    /// Recomputes the limit usages of all users and their sums, after the configuration of queues has changed.
     pub(super) fn recount_limit_usages(&mut self) {
         for limit_usage in &mut self.limit_usages.all {
             limit_usage.used.fill(Resources::ZERO);
@@ -176,7 +176,7 @@ impl Facts {
         }
     }
 
-    /// All that the user has comes to its limit usages, or with `sign` -1 leaves them.
+    /// Adds the user's use and active applications to its limit usages, or with `sign` -1 subtracts them.
     pub(super) fn count_in_limit_usages(&mut self, user: LeafUserId, sign: i32) {
         let user = &self.users[user.index()];
         for id in &user.limit_usages {

@@ -1,4 +1,4 @@
-//! Turns configured capacities into amounts, top down, whenever the cluster or the configuration changes.
+//! Computes amounts from configured capacities, top down, whenever the cluster or the configuration changes.
 
 use super::queue::Queue;
 use crate::config::{Bound, Capacity, Maximum, Percent, Share};
@@ -20,7 +20,7 @@ pub(crate) fn resolve(queues: &mut [Queue], partition: PartitionId, name: &str, 
     }
 }
 
-/// Queues that may not use the partition have no part of it.
+/// Computes the children's guarantees and maxima. Queues that may not use the partition get none of it.
 fn resolve_children(queues: &mut [Queue], parent: QueueId, partition: PartitionId, name: &str) {
     let children = queues[parent.index()].children.clone();
     let above = *queues[parent.index()].quota(partition);
@@ -50,8 +50,8 @@ fn maximum_below(above: &Resources, maximum: &Maximum) -> Resources {
     Resources::new(&amounts)
 }
 
-/// One user's limit: a multiple of the guarantee, at most the maximum. Of a type with no guarantee, and
-/// without a factor, the maximum itself (`capacity-scheduler.md` 2.8: ceiling).
+/// Computes one user's limit: a multiple of the guarantee, at most the maximum. For a type without guarantee, and
+/// without a factor, it is the maximum (`capacity-scheduler.md` 2.8: ceiling).
 fn resolve_user_limit(queue: &mut Queue, partition: PartitionId) {
     let factor = queue.config.user_limit_factor;
     let quota = &mut queue.quota[partition.index()];
@@ -66,10 +66,10 @@ fn resolve_user_limit(queue: &mut Queue, partition: PartitionId) {
     };
 }
 
-/// Divides what a parent is guaranteed, of each type by itself.
+/// Divides a parent's guarantee among its children, each resource type by itself.
 fn divide(total: &Resources, capacities: &[Capacity]) -> Vec<Resources> {
     let mut divided = vec![Resources::ZERO; capacities.len()];
-    // Of nothing everybody has nothing.
+    // If the parent has nothing of a type, its children have nothing either.
     for i in (0..RESOURCE_TYPES_MAX).filter(|i| total[*i] > 0) {
         let parts = Parts::of(total[i], capacities.iter().map(|capacity| capacity.share(i)));
         for (own, capacity) in divided.iter_mut().zip(capacities) {
@@ -79,8 +79,8 @@ fn divide(total: &Resources, capacities: &[Capacity]) -> Vec<Resources> {
     divided
 }
 
-/// How an amount is divided: absolute amounts first (scaled down together where they exceed what there is),
-/// percentages of what those leave, and the rest by weight. Rounded down.
+/// How an amount is divided: absolute amounts first (scaled down together if they exceed the total), percentages of the
+/// remainder, and the rest by weight. Rounded down.
 struct Parts {
     total: i64,
     absolute: i64,

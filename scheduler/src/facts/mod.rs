@@ -1,8 +1,7 @@
 //! The facts: everything the log can rebuild, and nothing else.
 //!
-//! The digest and the log cover the facts only. A replay needs no clock: when something becomes due with time (a
-//! silent node, an old reservation), the committer logs a change of its own. Users are remembered as long as the
-//! engine lives.
+//! The digest and the log cover the facts only. A replay needs no clock: when time makes something due (a silent node,
+//! an old reservation), the committer logs a change of its own. The engine remembers users for its whole life.
 
 mod access;
 mod activation;
@@ -83,39 +82,39 @@ pub(crate) struct PartitionTotals {
 #[derive(Clone, Debug)]
 pub(crate) struct Facts {
     pub(crate) config: Arc<EngineConfig>,
-    /// As it is now.
+    /// The present mapping; a reconfiguration replaces it.
     pub(crate) queue_mapping: QueueMapping,
     pub(crate) now_ms: u64,
-    /// How many changes have been applied; the position in the log.
+    /// The number of applied changes, which is the position in the log.
     pub(crate) changes: u64,
     pub(crate) partitions: Vec<PartitionTotals>,
-    /// Those that lend nodes to asks for the default one.
+    /// Partitions that lend nodes to asks for the default partition.
     pub(crate) lending: Vec<PartitionId>,
-    /// Names by rack number; empty for a rack that was only ever asked for.
+    /// Names by rack number; empty for a rack that only asks have named.
     pub(crate) racks: Vec<String>,
     pub(crate) nodes: Table<NodeId, Node>,
-    /// Also those that were removed.
+    /// All queues, including removed ones.
     pub(crate) queues: Vec<Queue>,
     /// By path.
     queue_ids: FxHashMap<Arc<str>, QueueId>,
-    /// Some parent orders its children by their pending demand.
+    /// Whether some parent orders its children by their pending demand.
     pub(crate) looks_at_demand: bool,
-    /// Some parent orders its children by more than their use.
+    /// Whether some parent orders its children by more than their use.
     pub(crate) orders_by_priority: bool,
     pub(crate) users: Vec<LeafUser>,
-    /// Of users and groups with limits, which follow from the rest.
+    /// Limit usages of users and groups with limits. They follow from the other facts.
     pub(crate) limit_usages: LimitUsages,
     pub(crate) applications: Table<ApplicationId, Application>,
     pub(crate) applications_submitted: u64,
-    /// Those that wait for activation, which follows from the rest.
+    /// Applications that wait for activation. They follow from the other facts.
     pub(crate) inactive: Inactive,
     pub(crate) asks: Table<AskId, Ask>,
     pub(crate) asks_submitted: u64,
-    /// Containers and reservations given so far, which numbers them: whoever has the smallest number has waited
+    /// The number of containers and reservations given so far, which also numbers them: the smallest number has waited
     /// longest.
     pub(crate) served: u64,
     pub(crate) containers: Table<ContainerId, Container>,
-    /// The sizes of opportunistic containers, which they would be charged if they were guaranteed them.
+    /// The sizes of opportunistic containers, which they would be charged as guaranteed containers.
     pub(crate) opportunistic: BTreeMap<ContainerId, Resources>,
     /// Containers whose end has to be confirmed.
     pub(crate) stopping: BTreeMap<ContainerId, Stopping>,
@@ -176,14 +175,14 @@ impl Facts {
         &self.users[id.index()]
     }
 
-    /// The partition's number of nodes that may be reserved at a time.
+    /// The most nodes of the partition that may be reserved at a time.
     pub(crate) fn reserved_nodes_max(&self, partition: PartitionId) -> usize {
         let nodes = self.partitions[partition.index()].nodes as u64;
         let part = u64::from(self.config.reservations.nodes.millionths());
         usize::try_from(nodes * part / 1_000_000).unwrap_or(usize::MAX).max(1)
     }
 
-    /// The leaf user with this name; made if it is new, as one in these groups.
+    /// Returns the leaf user with this name; creates it in these groups if it is new.
     pub(crate) fn intern_user(&mut self, leaf: QueueId, name: &str, groups: &[String]) -> LeafUserId {
         if let Some(&user) = self.queue(leaf).users.get(name) {
             return user;
@@ -209,7 +208,7 @@ impl Facts {
         user
     }
 
-    /// The use and demand of the application, which has these asks, in each partition.
+    /// The use and demand of the application with these asks, by partition.
     pub(crate) fn loads_of(&self, id: ApplicationId, asks: &[AskId]) -> Vec<Load> {
         let mut loads = vec![Load::default(); self.partitions.len()];
         for container in self.applications.at(id).containers.iter(&self.containers) {
@@ -234,14 +233,14 @@ impl Facts {
         !self.stopping.is_empty() && node.containers.iter().any(|id| self.stopping.contains_key(id))
     }
 
-    /// The priority of an application in the leaf that wants this one, or says none.
+    /// The priority of an application in the leaf: the wanted one or the leaf's default, at most the maximum.
     pub(crate) fn priority_of(&self, wanted: Option<u32>, leaf: QueueId) -> u32 {
         let priority = wanted.unwrap_or(self.queue(leaf).config.default_application_priority);
         self.config.maximum_application_priority.map_or(priority, |maximum| priority.min(maximum))
     }
 
-    /// When an application that is submitted to the leaf now is ended if it is still there: after the time it wants, or
-    /// the leaf says, and at most after the leaf's maximum.
+    /// When an application that is submitted to the leaf now expires: after its own lifetime or else the leaf's
+    /// default, and at most after the leaf's maximum.
     pub(crate) fn application_expires_ms(&self, wanted_ms: Option<u64>, leaf: QueueId) -> Option<u64> {
         let said = |what: fn(&Lifetimes) -> Option<u64>| {
             self.queue(leaf).chain.iter().rev().find_map(|id| what(&self.queue(*id).config.lifetimes))
@@ -251,7 +250,7 @@ impl Facts {
         lifetime_ms.map(|lifetime_ms| self.now_ms.saturating_add(lifetime_ms))
     }
 
-    /// The value of the nearest queue above that names the user.
+    /// The user's weight in the nearest queue at or above the leaf that names the user.
     fn user_weight(&self, leaf: QueueId, name: &str) -> Factor {
         let chain = self.queue(leaf).chain.iter().rev();
         chain
@@ -269,7 +268,7 @@ impl Facts {
         }
     }
 
-    /// Remembers the name of a rack number.
+    /// Records the name of a rack number.
     pub(crate) fn name_rack(&mut self, rack: RackId, name: &str) {
         if self.racks.len() <= rack.index() {
             self.racks.resize(rack.index() + 1, String::new());

@@ -13,25 +13,24 @@ use crate::resource::{Resources, Room};
 pub enum NodeState {
     /// Takes new containers.
     Active,
-    /// Takes no new containers; those it has run on.
+    /// Takes no new containers; its containers keep running.
     Draining,
 }
 
 /// A node's attributes by name.
 pub type NodeAttributes = BTreeMap<String, String>;
 
-/// In this order in memory: what changes and is compared with each container comes first, in as few cache lines as may
-/// be.
+/// A node. The fields that each placement reads or changes come first in memory, in as few cache lines as possible.
 #[derive(Clone, Debug, Serialize)]
 #[repr(C)]
 pub(crate) struct Node {
     pub(crate) state: NodeState,
-    /// No heartbeat for longer than the policy allows.
+    /// Whether the node sent no heartbeat for longer than the policy allows.
     pub(crate) stale: bool,
-    /// Capacity was lowered below use; ends when the use fits again.
+    /// Whether use exceeds capacity; ends when the use fits again.
     pub(crate) overcommitted: bool,
     pub(crate) partition: PartitionId,
-    /// The reservation on this node, if any; only its ask may be placed here then.
+    /// The reservation on this node, if any. Then only its ask may be placed here.
     pub(crate) reservation: Option<ReservationId>,
     pub(crate) rack: RackId,
     pub(crate) containers: Vec<ContainerId>,
@@ -60,7 +59,7 @@ impl Node {
         self.capacity - self.room.free
     }
 
-    /// The room this node would have if it were empty.
+    /// The room that this node would have if it were empty.
     pub(crate) fn empty_room(&self) -> Room {
         Room::empty_node(self.capacity, self.room.devices.count())
     }

@@ -1,18 +1,18 @@
-//! Missed opportunities: how YARN counts what was offered in vain to an ask that names hosts (`capacity-scheduler.md`
-//! 2.7).
+//! Missed opportunities: how YARN counts the nodes that were offered in vain to an ask with named hosts
+//! (`capacity-scheduler.md` 2.7).
 //!
-//! They count in the compatible mode only, one for each node of each pass, and are facts: each is a change.
+//! They count in the compatible mode only, one for each node of each pass. They are facts: a change records each count.
 //!
-//! A pass over one node counts that node even if it is full. A pass over several counts each node that had room, up
-//! to the number of nodes. The committer makes `Change::OpportunitiesMissed` and `Change::ReservedAgain` (for
-//! re-reservations) of what a pass observed. Counts begin anew with a local container. An ask whose count moved is
-//! looked at again at once.
+//! A pass over one node counts that node even if it is full. A pass over several nodes counts each node that had room,
+//! up to the number of nodes. The committer turns the observations of a pass into `Change::OpportunitiesMissed` and
+//! `Change::ReservedAgain` (for re-reservations). A local container resets the count. An ask whose count changed is in
+//! its lane again at once.
 
 use super::{Ask, Facts, Locality};
 use crate::config::{LocalityDelay, Semantics};
 use crate::ids::AskId;
 
-/// The counts of an ask that decide about its next opportunity.
+/// The counts of an ask that decide its allowed locality at the next opportunity.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Opportunities {
     pub(crate) missed: u32,
@@ -44,8 +44,8 @@ impl Facts {
             && matches!(self.config.locality_delay, LocalityDelay::Nodes { .. })
     }
 
-    /// How far from its locality preference the ask may be placed at its next opportunity, which counts already. Nobody
-    /// waits for more opportunities than the cluster has nodes.
+    /// How far from its locality preference the ask may be placed at its next opportunity, which is included in the
+    /// count. No ask waits for more opportunities than the cluster has nodes.
     pub(crate) fn allowed_at_next(
         &self,
         ask: &Ask,
@@ -58,8 +58,8 @@ impl Facts {
         let goes_anywhere = match any {
             Some(any) => count > nodes.min(u64::from(any)),
             None => {
-                // As many as are outstanding, of which the part counts that what is named is of all nodes: in parts of
-                // one by the number of nodes.
+                // Threshold: outstanding units x named hosts and racks / nodes, at most the number of nodes. Both sides
+                // are multiplied by the number of nodes to stay in integers.
                 let named = distinct(&ask.preference.hosts) + distinct(&ask.preference.racks);
                 count * nodes > (nodes * nodes).min(u64::from(now.outstanding) * named.min(nodes))
             }
@@ -71,13 +71,13 @@ impl Facts {
         }
     }
 
-    /// So many nodes were offered to the ask in vain.
+    /// Counts `count` nodes that were offered to the ask in vain.
     pub(crate) fn miss_opportunities(&mut self, id: AskId, count: u32) {
         let ask = self.asks.at_mut(id);
         ask.missed = ask.missed.saturating_add(count);
     }
 
-    /// The ask gets a container of this locality.
+    /// Updates the ask's count when it gets a container of this locality.
     pub(crate) fn take_opportunity(&mut self, id: AskId, locality: Locality, is_reserved: bool) {
         let LocalityDelay::Nodes { full_reset, .. } = self.config.locality_delay else { return };
         let ask = self.asks.at_mut(id);

@@ -1,4 +1,4 @@
-//! Queues: their place in the tree, their limits and what they use.
+//! Queues: their place in the tree, their limits and their use.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,28 +19,28 @@ pub(crate) struct Queue {
     pub(crate) children: Vec<QueueId>,
     /// Root first, this queue last.
     pub(crate) chain: SmallVec<[QueueId; 6]>,
-    /// Not removed. A removed queue keeps its place, for it may come back.
+    /// False after removal. A removed queue keeps its place, because it may come back.
     pub(crate) is_present: bool,
-    /// It takes applications.
+    /// Whether it takes applications.
     pub(crate) is_leaf: bool,
-    /// It was made when an application named it.
+    /// Whether it was created because an application named it.
     pub(crate) is_auto_created: bool,
-    /// Since when it has had no application and no queue below it, if it has none.
+    /// Since when it has had no application and no queue below it; meaningful only while it is idle.
     pub(crate) idle_since_ms: u64,
     /// Its place among its siblings.
     pub(crate) position: u32,
-    /// As it is configured now, without the queues below. It takes applications if those above are running, too.
+    /// Its present configuration, without the queues below. It takes applications only if the queues above run, too.
     pub(crate) config: QueueConfig,
-    /// Those it may use, a bit for each by number.
+    /// The partitions that it may use, one bit each by number.
     pub(crate) partitions: u64,
-    /// The one that asks are for which name none.
+    /// The partition of asks that name none.
     pub(crate) default_partition: PartitionId,
     /// How its parent orders it and its siblings.
     pub(crate) ranked_by: QueueOrdering,
-    /// What is pending in it, by priority; leaves only.
+    /// Its applications with outstanding units, by priority; leaves only.
     #[serde(skip)]
     pub(crate) demand: PendingPriorities,
-    /// How urgent what is pending in it and below makes it.
+    /// Its priority by the pending asks in it and below.
     #[serde(skip)]
     pub(crate) demand_priority: i32,
     pub(crate) semantics: Semantics,
@@ -52,51 +52,51 @@ pub(crate) struct Queue {
     pub(crate) users: BTreeMap<Arc<str>, LeafUserId>,
     /// Applications in it and below.
     pub(crate) applications: u32,
-    /// Of these, those that wait for activation.
+    /// The part of `applications` that waits for activation.
     pub(crate) inactive: u32,
-    /// Active applications in it and below, by user; counted only where a user's are limited. They follow from the
-    /// applications.
+    /// Active applications in it and below, by user; counted only if it limits them. They follow from the applications.
     #[serde(skip)]
     pub(crate) active_by_user: FxHashMap<Arc<str>, u32>,
-    /// What the masters of active applications need, by partition; leaves only.
+    /// The resources of active applications' masters, by partition; leaves only.
     pub(crate) masters: Vec<Resources>,
 }
 
-/// What a queue may use and does use in one partition.
+/// The limits and the use of a queue in one partition.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Quota {
-    /// What it is promised.
+    /// The guaranteed capacity.
     pub guaranteed: Resources,
-    /// What it may use at most.
+    /// The maximum capacity.
     pub maximum: Resources,
-    /// What one user may use at most (leaves), times the user's weight; where users are held to shares it can be less.
+    /// The most that one user may use (leaves), before the user's weight; where users have shares, the limit can be
+    /// lower.
     pub user_limit: Resources,
-    /// What use is divided by when queues are ordered: the guarantee, and for types of which nothing is
-    /// guaranteed the partition's total.
+    /// The divisor of use when queues are ordered: the guarantee, and for types without guarantee the partition's
+    /// total.
     pub share_base: Resources,
     /// Use by its containers and reservations.
     pub used: Resources,
     /// The part of `used` that is reserved and not yet running.
     pub reserved: Resources,
-    /// The amount of its outstanding asks (leaves; sums for parents are made when read).
+    /// The amount of its outstanding asks (leaves; for parents it is summed when read).
     pub pending: Resources,
-    /// The part of `used` that belongs to users with something pending, in leaves that hold their users to shares.
+    /// The part of `used` that belongs to active users, in leaves whose users have shares.
     pub used_by_active: Resources,
     /// Running containers.
     pub containers: u64,
-    /// The number of the last container or reservation that it was given, counted over the engine's life, 0 if there
-    /// was none: of queues with equal shares the one that has waited longest comes first.
+    /// The number of its last container or reservation, counted over the engine's life, 0 if it got none. Of queues
+    /// with equal shares, the queue that has waited longest comes first.
     pub last_served: u64,
 }
 
 impl Quota {
-    /// Whether the queue's maximum lets this much be added to what counts as its use.
+    /// Whether the queue's maximum admits `more` on top of the use `level`.
     pub(crate) fn admits(&self, level: &Resources, more: &Resources) -> bool {
         level.can_grow(more, &self.maximum)
     }
 }
 
-/// The users of a leaf that want something.
+/// The active users of a leaf.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct ActiveUsers {
     pub(crate) users: u32,
@@ -107,11 +107,11 @@ pub(crate) struct ActiveUsers {
 /// The purpose of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum QueueRole {
-    /// It takes applications.
+    /// Takes applications.
     Leaf,
-    /// It has others below it.
+    /// Has queues below it.
     Parent,
-    /// A parent below which applications may name queues that are not there.
+    /// A parent below which applications may name queues that do not exist yet.
     Maker,
 }
 

@@ -1,21 +1,21 @@
-//! Who comes first among sibling queues.
+//! The order of sibling queues.
 //!
-//! Shares divide by the guarantee, and by the partition's total for types of which a queue is guaranteed nothing.
-//! Queues without any guarantee come last. Shares are compared in steps of 2^-20. Ties go to the queue that was
-//! served longest ago (`Quota::last_served`), then to the place in the configuration.
+//! A share is use divided by the guarantee, or by the partition's total for types without guarantee. Queues without any
+//! guarantee come last. Shares are compared in steps of 2^-20. Ties go to the queue that was served longest ago
+//! (`Quota::last_served`), then to the place in the configuration.
 
 use super::Facts;
 use crate::config::QueueOrdering;
 use crate::ids::{PartitionId, QueueId};
 use crate::resource::{Resources, SHARE_ONE, dominant_share};
 
-/// Order among siblings: as [`QueueOrdering`] says, by the first field that differs.
+/// The key of a queue among its siblings, by [`QueueOrdering`]. The first field that differs decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct QueueKey {
     /// The keys that come before the share, in one number: passes compare them for each container at each level.
     rank: u64,
     share: u64,
-    /// Between equal shares: smaller for a greater priority, where that counts.
+    /// Decides between equal shares: smaller for a greater priority, if the ordering uses it.
     calm: u32,
     pub(crate) last_served: u64,
     position: u32,
@@ -23,8 +23,7 @@ pub(crate) struct QueueKey {
 }
 
 impl Facts {
-    /// Where the queue comes among its siblings when it uses as much as `level`, was served last at that number, and
-    /// what is pending has this priority.
+    /// The key of the queue with the use `level`, this last serve number and this demand priority.
     pub(crate) fn queue_key(
         &self,
         id: QueueId,
@@ -51,8 +50,8 @@ impl Facts {
     }
 }
 
-/// First whether all of the guarantee is in use, if that counts; then the priority, the greatest first; then whether
-/// nothing is guaranteed.
+/// Ranks first by whether the whole guarantee is in use, if that counts. Then by priority, the greatest first, then by
+/// whether nothing is guaranteed.
 fn rank(is_satisfied: bool, priority: i32, without_guarantee: bool) -> u64 {
     let urgency = u64::from(i32::MAX.abs_diff(priority));
     u64::from(is_satisfied) << 33 | urgency << 1 | u64::from(without_guarantee)

@@ -1,7 +1,7 @@
 //! How many nodes an ask may reserve (`capacity-scheduler.md` 2.6).
 //!
-//! By default it reserves no more nodes than it has units outstanding. In the compatible mode, an ask is starved when
-//! passes looked at its reserved nodes in vain often enough. Then it may reserve more nodes, as in YARN.
+//! By default it reserves no more nodes than it has outstanding units. In the compatible mode, an ask may reserve more
+//! nodes after passes looked at its reserved nodes in vain often enough, as in YARN.
 
 use super::{Ask, Facts};
 use crate::config::{AllocationSizes, Semantics};
@@ -9,7 +9,7 @@ use crate::ids::{AskId, NodeId, ReservationId};
 use crate::resource::{RESOURCE_TYPES_MAX, Resources, SHARE_ONE, dominant_share};
 
 impl Facts {
-    /// How many nodes the ask may reserve in all, with this many reservations and re-reservations.
+    /// The most nodes that the ask may reserve in all, with this many reservations and re-reservations.
     pub(crate) fn reservations_max(
         &self,
         ask: &Ask,
@@ -30,14 +30,14 @@ impl Facts {
             < self.reservations_max(ask, ask.outstanding(), reservations, ask.re_reservations)
     }
 
-    /// Whether the ask may have a container, or reserve a node, and keep all of its reservations.
+    /// Whether the ask may get a container or reserve a node, and keep all of its reservations.
     pub(crate) fn has_unreserved_unit(&self, ask: &Ask, in_flight: u32) -> bool {
         let is_available = in_flight as usize + ask.reservations.len() < ask.outstanding() as usize;
-        // One at a time: with a further reservation counting begins anew.
+        // One at a time: a further reservation resets the count.
         is_available || ask.re_reservations > 0 && in_flight == 0 && self.may_reserve_more(ask)
     }
 
-    /// How many nodes beyond its outstanding units it may reserve. Zero except in the compatible mode.
+    /// The number of nodes that it may reserve beyond its outstanding units. Zero except in the compatible mode.
     #[cold]
     fn starvation(&self, ask: &Ask, reservations: usize, re_reservations: u32) -> u64 {
         let size = &self.shapes.at(ask.shape).need.resources;
@@ -45,8 +45,8 @@ impl Facts {
         counts / (SHARE_ONE * reservations as u64)
     }
 
-    /// How many reservations an ask has beyond its outstanding units; these end. In the compatible mode all stay until
-    /// nothing is outstanding.
+    /// The number of reservations beyond the outstanding units, which end. In the compatible mode all stay until no
+    /// unit is outstanding.
     pub(crate) fn surplus_reservations(&self, outstanding: u32, reservations: usize) -> usize {
         match self.config.semantics {
             Semantics::YarnCompatible if outstanding > 0 => 0,
@@ -65,15 +65,16 @@ impl Facts {
         (self.reservations.at(reservation).ask == ask).then_some(reservation)
     }
 
-    /// A pass looked at a reserved node of the ask in vain. This counts until the ask reserves another node.
+    /// Counts a pass that looked at a reserved node of the ask in vain. The count is reset when the ask reserves
+    /// another node or a reservation ends.
     pub(crate) fn reserve_again(&mut self, ask: AskId) {
         let ask = self.asks.at_mut(ask);
         ask.re_reservations = ask.re_reservations.saturating_add(1);
     }
 }
 
-/// What large containers get less of: their part of the largest one, but no more than what the smallest leaves of that.
-/// Of types without a largest container nothing.
+/// The bias against large containers: their share of the maximum size, at most the share that the minimum size leaves.
+/// Types without a maximum size do not count.
 fn bias(allocation: &AllocationSizes, size: &Resources) -> u64 {
     let (mut part, mut spare, mut largest) = (Resources::ZERO, Resources::ZERO, Resources::ZERO);
     for i in 0..RESOURCE_TYPES_MAX {

@@ -1,5 +1,5 @@
-//! Rules: what a node has to be, apart from having room, to take containers of a shape. The only test of it, for
-//! proposals and for commits.
+//! Rules: the conditions other than room that a node must meet to take containers of a shape. Proposers and the
+//! committer use this one test.
 
 use std::sync::Arc;
 
@@ -13,31 +13,31 @@ use super::shape::Shape;
 use super::tags::{TagCap, TagCounts};
 use crate::resource::fits;
 
-/// Hard conditions on nodes, and what conditions of others count by. Asks that share a shape share them.
+/// Hard conditions on nodes, and the tags that conditions of other asks count. Asks that share a shape share its rule.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 pub(crate) struct Rule {
     pub(crate) attributes: Option<Box<AttributeRule>>,
     /// The application's blacklist.
     pub(crate) shunned: Option<Arc<Blacklist>>,
-    /// How many containers with which tags may be where one is placed.
+    /// Limits on the tagged containers at the place of a new container.
     pub(crate) caps: Vec<TagCap>,
     /// The tags of the shape's containers, in order.
     pub(crate) tags: Vec<Arc<str>>,
 }
 
-/// Which part of a rule a node does not meet.
+/// The part of a rule that a node does not meet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Breach {
-    /// Its attributes are others.
+    /// Its attributes do not meet the attribute rule.
     Attributes,
     /// The application shuns it or its rack.
     Shunned,
-    /// As many containers with a tag are there as may be.
+    /// It or its rack has the maximum of containers with a tag.
     TagLimit,
 }
 
 impl Rule {
-    /// A rule that says what containers are called: in order and each once, so that equal ones share a shape.
+    /// A rule with these container tags, sorted and without duplicates, so that equal rules share a shape.
     pub(crate) fn of_tags(names: &[String]) -> Self {
         let mut tags: Vec<Arc<str>> = names.iter().map(|tag| tag.as_str().into()).collect();
         tags.sort_unstable();
@@ -45,7 +45,7 @@ impl Rule {
         Self { tags, ..Self::default() }
     }
 
-    /// The rule, if there is anything to it.
+    /// The rule, or `None` if it is empty.
     pub(crate) fn boxed(self) -> Option<Box<Self>> {
         (self != Self::default()).then(|| Box::new(self))
     }
@@ -67,19 +67,19 @@ impl Rule {
 }
 
 impl Facts {
-    /// Which part of the shape's rule the node does not meet; none if it meets all of it.
+    /// The part of the shape's rule that the node does not meet; `None` if it meets all of it.
     #[inline]
     pub(crate) fn breach(&self, shape: &Shape, node: &Node) -> Option<Breach> {
         self.breach_with(shape, node, None)
     }
 
-    /// The same with so many containers with tags more.
+    /// The same, with the tagged containers `more` on top.
     #[inline]
     pub(crate) fn breach_with(&self, shape: &Shape, node: &Node, more: Option<&TagCounts>) -> Option<Breach> {
         shape.rule.as_ref()?.breach(self, node, more)
     }
 
-    /// Whether the node could hold a container of the shape if nothing ran anywhere.
+    /// Whether the node could hold a container of the shape if no container ran anywhere.
     pub(crate) fn could_hold(&self, shape: &Shape, node: &Node) -> bool {
         fits(&shape.need, &node.empty_room())
             && matches!(self.breach(shape, node), None | Some(Breach::TagLimit))

@@ -1,4 +1,4 @@
-//! Shapes: the common part of equal asks. Work that depends only on the shape is done once for all of them.
+//! Shapes: the common part of equal asks. Work that depends only on the shape is done once for all of these asks.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ pub(crate) struct Shape {
     pub(crate) need: Need,
     pub(crate) partition: PartitionId,
     pub(crate) rule: Option<Box<Rule>>,
-    /// Asks of this shape name hosts or racks.
+    /// Whether asks of this shape name hosts or racks.
     pub(crate) has_locality: bool,
     pub(crate) borrowing: Borrowing,
 }
@@ -43,12 +43,12 @@ pub(crate) struct Shapes {
 struct Entry {
     shape: Shape,
     users: usize,
-    /// The shapes as which its asks are on borrowed nodes. It is a user of each.
+    /// The borrowed variants. The shape is a user of each.
     variants: SmallVec<[ShapeId; 1]>,
 }
 
 impl Shapes {
-    /// How many shapes have slots, vacant ones included.
+    /// The number of shape slots, including vacant ones.
     pub(crate) fn slots(&self) -> usize {
         self.entries.len()
     }
@@ -57,7 +57,7 @@ impl Shapes {
         &self.entries[id.index()].shape
     }
 
-    /// The shape's identifier, and whether it is new. The caller becomes a user of it.
+    /// Returns the shape's identifier and whether it is new. The caller becomes a user of it.
     pub(crate) fn intern(&mut self, shape: &Shape) -> (ShapeId, bool) {
         if let Some(&id) = self.by_content.get(shape) {
             self.entries[id.index()].users += 1;
@@ -79,7 +79,7 @@ impl Shapes {
         self.entries[id.index()].users += 1;
     }
 
-    /// Ends one use; true if it was the last and the shape is gone.
+    /// Ends one use. Returns whether it was the last and the shape is gone.
     pub(crate) fn remove_user(&mut self, id: ShapeId) -> bool {
         let entry = &mut self.entries[id.index()];
         entry.users -= 1;
@@ -95,17 +95,17 @@ impl Shapes {
         true
     }
 
-    /// The shapes as which asks of this one are on borrowed nodes.
+    /// The borrowed variants of the shape.
     pub(crate) fn variants_of(&self, id: ShapeId) -> &[ShapeId] {
         &self.entries[id.index()].variants
     }
 
-    /// The shape as which asks of this one are on borrowed nodes in the partition, if they may be.
+    /// The borrowed variant of the shape in the partition, if there is one.
     pub(crate) fn variant_in(&self, id: ShapeId, partition: PartitionId) -> Option<ShapeId> {
         self.variants_of(id).iter().copied().find(|variant| self.at(*variant).partition == partition)
     }
 
-    /// Notes a borrowed variant, of which the shape has become a user.
+    /// Adds a borrowed variant, of which the shape has become a user.
     pub(crate) fn add_variant(&mut self, id: ShapeId, variant: ShapeId) {
         self.entries[id.index()].variants.push(variant);
     }
@@ -138,7 +138,7 @@ impl Shapes {
         }
     }
 
-    /// The shapes in use with how many use each.
+    /// The shapes in use, with the number of users of each.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (ShapeId, &Shape, usize)> {
         self.entries
             .iter()

@@ -6,7 +6,7 @@ use serde::ser::{Serialize, SerializeSeq, Serializer};
 
 use crate::ids::SlotId;
 
-/// Values in slots. An identifier resolves only while the value it was made for is there.
+/// Values in slots. An identifier resolves only while its value is in the slot.
 #[derive(Clone, Debug)]
 pub(crate) struct Table<I, T> {
     slots: Vec<Slot<T>>,
@@ -14,7 +14,7 @@ pub(crate) struct Table<I, T> {
     id: PhantomData<fn() -> I>,
 }
 
-/// In this order in memory, so that who compares the generation has the beginning of the value.
+/// In this order in memory, so that a comparison of the generation also loads the beginning of the value.
 #[derive(Clone, Debug)]
 #[repr(C)]
 struct Slot<T> {
@@ -31,7 +31,7 @@ impl<I: SlotId, T> Table<I, T> {
         self.live
     }
 
-    /// Puts `value` into the slot that `id` names; false if the slot is taken.
+    /// Puts `value` into the slot of `id`. Returns false if the slot is taken.
     pub(crate) fn insert(&mut self, id: I, value: T) -> bool {
         if id.index() >= self.slots.len() {
             self.slots.resize_with(id.index() + 1, || Slot { generation: 0, value: None });
@@ -45,15 +45,15 @@ impl<I: SlotId, T> Table<I, T> {
         true
     }
 
-    /// Whether something can be put where `id` points. Identifiers are given out at the edge, so a few may
-    /// arrive ahead of their turn; one far beyond the last slot was not given out at all.
+    /// Whether the slot of `id` is free. The handle gives out identifiers, so a few may arrive out of order. An
+    /// identifier far beyond the last slot was never given out.
     pub(crate) fn is_vacant(&self, id: I) -> bool {
         const AHEAD_MAX: usize = 1 << 20;
         id.index() < self.slots.len() + AHEAD_MAX
             && self.slots.get(id.index()).is_none_or(|slot| slot.value.is_none())
     }
 
-    /// Whether what `id` names was here and is gone.
+    /// Whether the value of `id` was in the table and is gone.
     pub(crate) fn was_removed(&self, id: I) -> bool {
         self.slots.get(id.index()).is_some_and(|slot| {
             let age = slot.generation.wrapping_sub(id.generation());
@@ -71,7 +71,7 @@ impl<I: SlotId, T> Table<I, T> {
         if slot.generation == id.generation() { slot.value.as_mut() } else { None }
     }
 
-    /// The value for an identifier that the caller knows to be alive.
+    /// The value for an identifier that the caller knows to be valid.
     pub(crate) fn at(&self, id: I) -> &T {
         self.get(id).unwrap_or_else(|| panic!("{id:?} is not alive"))
     }
@@ -93,7 +93,7 @@ impl<I: SlotId, T> Table<I, T> {
         Some(value)
     }
 
-    /// Everything alive, by ascending slot.
+    /// All values by ascending slot.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (I, &T)> {
         self.slots.iter().enumerate().filter_map(|(index, slot)| {
             slot.value.as_ref().map(|value| (I::new(index as u32, slot.generation), value))

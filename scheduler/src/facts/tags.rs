@@ -1,13 +1,13 @@
-//! Allocation tags: what containers are called, how many of a name may be together, and how many are.
+//! Allocation tags: names of containers, limits on containers with a name in one place, and their counts.
 //!
-//! Names and limits are part of the shape, so shapes close and open as they do for room. The ledger moves the
-//! counts by node and rack with the containers. A pass counts its own proposals (`PlacementSet::give_tags`), but
-//! not those that others have in flight. A proposal that loses a race at the cap of a rack is rejected, and the
-//! next view has the cap reached.
+//! Tags and limits are part of the shape, so shapes close and open as they do for room. The ledger moves the counts by
+//! node and rack with the containers. A pass counts its own proposals (`PlacementSet::give_tags`), but not those that
+//! other passes have in flight. The committer rejects a proposal that loses a race at the cap of a rack, and the next
+//! view shows the cap as reached.
 //!
-//! Placing a container never makes more nodes fit, so shapes that a pass closed stay closed. When a container ends
-//! and a cap is no longer reached, all nodes of its rack count as having gained room (`State::record_tags`).
-//! Reservations on these nodes are looked at then, and when the cap is reached.
+//! Placing a container never makes more nodes fit, so shapes that a pass closed stay closed. When a container ends and
+//! a cap is no longer reached, all nodes of its rack count as having gained room (`State::record_tags`). Reservations
+//! on these nodes are reviewed then, and when the cap is reached.
 
 use std::sync::Arc;
 
@@ -20,26 +20,26 @@ use crate::ids::{ApplicationId, NodeId, RackId};
 /// The tags of an ask and its limits on tags.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AskTags {
-    /// What its containers are called, for limits to count them by.
+    /// The tags of its containers, which limits count.
     pub names: Vec<String>,
-    /// How many containers with which tags may be where one of its own is; all of these hold.
+    /// Limits on the tagged containers at the place of its own containers; all of them must hold.
     pub limits: Vec<TagLimit>,
 }
 
-/// A hard limit of an ask: with a container of it placed, at most so many containers with the tag are in one place. The
-/// container itself counts if the ask has the tag.
+/// A hard limit of an ask: where its container is placed, at most `most` containers have the tag. The container itself
+/// counts if the ask has the tag.
 ///
-/// So `most` 1 of an ask's own tag keeps its containers apart, and `most` 0 of another tag keeps away from that. In
-/// YARN's words: NOT-IN is `most` 0 of a tag that the ask has not, and 1 of one that it has.
+/// So `most` 1 for an ask's own tag keeps its containers apart, and `most` 0 for another tag keeps them away from that
+/// tag. YARN's NOT-IN is `most` 0 for a tag that the ask does not have, and 1 for a tag that it has.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct TagLimit {
-    /// Which containers are counted.
+    /// The tag of the counted containers.
     pub tag: String,
-    /// How many there may be.
+    /// The most containers with the tag.
     pub most: u32,
-    /// Where they are counted.
+    /// The place in which they are counted.
     pub scope: TagScope,
-    /// Whose are counted.
+    /// The applications whose containers are counted.
     pub namespace: TagNamespace,
 }
 
@@ -52,29 +52,29 @@ pub enum TagScope {
     Rack,
 }
 
-/// Whose containers are counted.
+/// The applications whose containers are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum TagNamespace {
-    /// Everybody's; YARN's `all`.
+    /// All applications; YARN's `all`.
     All,
-    /// Those of the ask's own application; YARN's `self`.
+    /// The ask's own application; YARN's `self`.
     Application,
 }
 
 impl TagLimit {
-    /// At most so many with this tag on a node, of all applications together.
+    /// At most `most` containers with this tag on a node, over all applications.
     #[must_use]
     pub fn per_node(tag: impl Into<String>, most: u32) -> Self {
         Self { tag: tag.into(), most, scope: TagScope::Node, namespace: TagNamespace::All }
     }
 
-    /// At most so many with this tag on a rack, of all applications together.
+    /// At most `most` containers with this tag on a rack, over all applications.
     #[must_use]
     pub fn per_rack(tag: impl Into<String>, most: u32) -> Self {
         Self { scope: TagScope::Rack, ..Self::per_node(tag, most) }
     }
 
-    /// The same limit, counting containers of the own application only.
+    /// The same limit, but counts only containers of the ask's own application.
     #[must_use]
     pub fn within_application(mut self) -> Self {
         self.namespace = TagNamespace::Application;
@@ -82,14 +82,14 @@ impl TagLimit {
     }
 }
 
-/// A limit as a shape has it.
+/// A limit in the form that shapes store.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub(crate) struct TagCap {
     pub(crate) tag: Arc<str>,
-    /// How many there may be before one is placed; below zero, it never may be.
+    /// The most containers with the tag at which one more may be placed; below zero, none may ever be placed.
     pub(crate) before_max: i64,
     pub(crate) scope: TagScope,
-    /// Whose are counted; everybody's if not said.
+    /// The application whose containers count; `None` for all.
     pub(crate) of: Option<ApplicationId>,
 }
 
@@ -110,22 +110,22 @@ impl TagCap {
     }
 }
 
-/// A place where containers are counted.
+/// A node or rack where containers are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Spot {
     Node(NodeId),
     Rack(RackId),
 }
 
-/// Containers by tag, place and application. Also differences of such counts; what is zero is not kept.
+/// Containers by tag, place and application. Also holds differences of such counts. Zero counts are not stored.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TagCounts(FxHashMap<Arc<str>, ByPlace>);
 
-/// Of one application, or all together.
+/// Counts of one application, or with `None` of all together.
 type ByPlace = FxHashMap<(Spot, Option<ApplicationId>), i64>;
 
 impl TagCounts {
-    /// So many containers more with these tags on the node.
+    /// Adds `change` containers with these tags on the node.
     pub(crate) fn add(&mut self, tags: &[Arc<str>], node: &Node, application: ApplicationId, change: i64) {
         for tag in tags {
             let by_place = self.0.entry(Arc::clone(tag)).or_default();
@@ -144,7 +144,7 @@ impl TagCounts {
         }
     }
 
-    /// How many containers count for the cap on the node or its rack.
+    /// The number of containers that count for the cap on the node or its rack.
     pub(crate) fn count(&self, cap: &TagCap, node: &Node) -> i64 {
         let Some(by_place) = self.0.get(&*cap.tag) else { return 0 };
         let spot = match cap.scope {

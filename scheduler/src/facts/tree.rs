@@ -1,13 +1,12 @@
-//! The queue tree: how it is laid out, and laid out anew while the engine runs.
+//! The queue tree: its layout at the start, and its changes while the engine runs.
 //!
-//! A path has one identifier for as long as the engine lives: a queue that is removed keeps its place, and gets it back
-//! if it is configured again. So a parent always has a smaller number than its children, and what is in flight for a
-//! queue when it goes is still taken back from it.
+//! A path has one identifier for the engine's life: a removed queue keeps its place, and gets it back if it is
+//! configured again. So a parent always has a smaller number than its children, and amounts in flight for a removed
+//! queue are still taken back from it.
 //!
-//! Laying out the tree also computes which partitions a queue may use, and the one for asks that name none. In a
-//! partition that a queue may not use, its maximum is zero. So only the check of new asks knows of access. The
-//! queues' configuration is in the facts; after a change, the configuration of the engine's start no longer
-//! describes them.
+//! The layout also computes the partitions that a queue may use, and the partition of asks that name none. In a
+//! partition that a queue may not use, its maximum is zero. So only the check of new asks looks at access. The queues'
+//! configuration is in the facts; after a change, the configuration from the engine's start no longer describes them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -29,7 +28,7 @@ impl Facts {
         self.queue_ids.get(path).copied().filter(|id| self.queue(*id).is_present)
     }
 
-    /// The queue with this name, if only one has it.
+    /// The queue with this name, if exactly one has it.
     pub(crate) fn only_queue_called(&self, name: &str) -> Option<QueueId> {
         let queues = self.queues.iter().enumerate();
         let mut called = queues.filter(|(_, queue)| queue.is_present && queue.config.name == name);
@@ -37,7 +36,7 @@ impl Facts {
         called.next().is_none().then_some(QueueId(index as u32))
     }
 
-    /// The configuration of all queues as it is now, without those made on demand.
+    /// The present configuration of all queues, without auto-created ones.
     pub(crate) fn queue_tree(&self) -> QueueConfig {
         self.tree_below(ROOT)
     }
@@ -49,8 +48,8 @@ impl Facts {
         queue.config.clone().with_children(children)
     }
 
-    /// Gives the queues this configuration. Those that it does not name must have no applications; they are removed,
-    /// but for those made on demand below a queue that still makes them.
+    /// Gives the queues this configuration. Removes queues that it does not name, which must have no applications.
+    /// Auto-created queues stay if a queue above still creates them.
     pub(crate) fn lay_out_queues(&mut self, root: &QueueConfig) {
         let created: Vec<(QueueId, bool)> = (0..self.queues.len() as u32)
             .map(QueueId)
@@ -79,7 +78,8 @@ impl Facts {
         config.children.iter().for_each(|child| self.lay_out(child, Some(id)));
     }
 
-    /// Puts a queue that was made on demand back, parents first, with what the queue that makes them says now.
+    /// Puts an auto-created queue back, with the present template of its creator. The caller goes through parents
+    /// first.
     fn keep_created(&mut self, id: QueueId, is_leaf: bool) {
         let queue = self.queue(id);
         let Some(parent) = queue.parent.filter(|parent| self.queue(*parent).is_present && !queue.is_present)
@@ -93,7 +93,7 @@ impl Facts {
         self.queues[id.index()].is_auto_created = true;
     }
 
-    /// Puts a queue where it belongs, last among its siblings.
+    /// Puts a queue in its place in the tree, last among its siblings.
     pub(super) fn place_queue(
         &mut self,
         config: &QueueConfig,
@@ -118,7 +118,7 @@ impl Facts {
         id
     }
 
-    /// The partitions that the queue may use, a bit for each.
+    /// The partitions that the queue may use, one bit each.
     fn partitions_for(&self, config: &QueueConfig, parent: Option<QueueId>) -> u64 {
         let above = parent.map_or(u64::MAX, |parent| self.queue(parent).partitions);
         let Some(access) = &config.accessible_partitions else { return above };
@@ -127,7 +127,7 @@ impl Facts {
         above & accessible.map(|(number, _)| 1 << number).sum::<u64>()
     }
 
-    /// Its own default partition, or that of the queue above if it may use it.
+    /// The queue's own default partition, or else its parent's; the default partition if the queue may not use that.
     fn default_partition_for(
         &self,
         config: &QueueConfig,
@@ -141,7 +141,7 @@ impl Facts {
         if partitions >> wanted.index() & 1 == 1 { wanted } else { PartitionId::DEFAULT }
     }
 
-    /// The place that the queue has, or had, or a new one.
+    /// The present or former place of the queue, or a new one.
     fn place_for(&mut self, config: &QueueConfig, parent: Option<QueueId>) -> QueueId {
         let above = parent.map(|parent| self.queue(parent));
         let path =

@@ -1,6 +1,7 @@
-//! The limit of one user of a leaf: the one test that proposers and the committer use.
+//! The limit of one user of a leaf. Proposers and the committer use this one test.
 //!
-//! The limit is guarantee times factor, at most the maximum. For types without a guarantee it is the maximum.
+//! The ceiling is guarantee times factor, at most the maximum. For types without a guarantee it is the maximum. Where
+//! users have shares, the limit can be lower.
 
 use super::{ActiveUsers, Facts, LeafUser, PartitionShare, Queue};
 use crate::config::{Factor, Percent, Semantics};
@@ -10,11 +11,11 @@ use crate::resource::{RESOURCE_TYPES_MAX, Resources, UNLIMITED};
 /// The use of a leaf in a partition, as the caller sees it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LeafUse {
-    /// By all of its users.
+    /// Use by all of its users.
     pub(crate) all: Resources,
-    /// By those who want something.
+    /// Use by active users.
     pub(crate) active: Resources,
-    /// Who they are.
+    /// The active users.
     pub(crate) active_users: ActiveUsers,
 }
 
@@ -24,7 +25,7 @@ impl Queue {
         self.semantics == Semantics::YarnCompatible || self.config.user_limit_minimum < Percent::ALL
     }
 
-    /// Counts the use of a user who became active or inactive; not needed where limits do not move.
+    /// Counts the use of a user who became active or inactive. Does nothing where limits do not move.
     pub(super) fn count_use_of(&mut self, user: &LeafUser, count: impl Fn(&mut Resources, Resources)) {
         if self.shares_among_users() {
             self.quota
@@ -37,8 +38,8 @@ impl Queue {
     /// The limit of a user who would use `size` more.
     ///
     /// In the words of `capacity-scheduler.md` 2.8: the current capacity is the guarantee or, where more is used, the
-    /// use; a user may have the minimum percentage of it, or an equal share of what active users use. YARN lets a user
-    /// at or below the limit have one container more. Here that container is part of the limit: it is added to the
+    /// use. A user may have the minimum percentage of it, or an equal share of the use of active users. YARN lets a
+    /// user at or below the limit have one more container. Here that container is part of the limit: it is added to the
     /// equal share, and to the percentage of what is used, up to the percentage of the maximum.
     fn shared_user_limit(
         &self,
@@ -55,7 +56,7 @@ impl Queue {
         let mut limit = ceiling.scaled(weight as u64, Factor::ONE.milli());
         for i in (0..RESOURCE_TYPES_MAX).filter(|i| quota.guaranteed[*i] > 0) {
             let more = size[i].max(0);
-            // One more on top of the share: the user who has least for its weight always gets one.
+            // One more container on top of the share: the user with the least use for its weight always gets one.
             let share = i128::from(used.active[i]) * weight / weights + i128::from(more);
             let of_use = (percentage(used.all[i]) + i128::from(more)).min(percentage(most[i]));
             let of_capacity = of_use.max(percentage(quota.guaranteed[i]));
@@ -64,8 +65,9 @@ impl Queue {
         limit
     }
 
-    /// As YARN computes it, in steps of the smallest container: the guarantee is at least one step, as much as one step
-    /// more may be used when it is, and the result is rounded up to steps, then by the user's weight, and down again.
+    /// The limit as YARN computes it, in steps of the smallest container. The guarantee is at least one step. If it is
+    /// used up, the current capacity is the use plus one step. The result is rounded up to steps, multiplied by the
+    /// user's weight and rounded down.
     fn yarn_user_limit(
         &self,
         partition: PartitionId,
@@ -97,7 +99,8 @@ impl Queue {
 }
 
 impl Facts {
-    /// Weighs and counts the users of a leaf anew, after its configuration or that of a queue above has changed.
+    /// Recomputes the weights and counts of a leaf's users, after its configuration or that of a queue above has
+    /// changed.
     pub(crate) fn recount_users(&mut self, id: QueueId) {
         for user in self.queue(id).users.values().copied().collect::<Vec<_>>() {
             self.users[user.index()].weight = self.user_weight(id, &self.user(user).name);
@@ -126,7 +129,7 @@ impl Facts {
         self.user_may_change(id, share, used, size, size, leaf_use)
     }
 
-    /// Whether the use of the user may change by so much, of which `container` is the last step.
+    /// Whether the user's use may change by `change`, whose last step is `container`.
     fn user_may_change(
         &self,
         id: LeafUserId,
@@ -153,7 +156,7 @@ impl Facts {
         }
     }
 
-    /// The user's limit by shares alone, for `size` more; `None` where users are not held to shares.
+    /// The user's limit by shares alone, for `size` more; `None` where users have no shares.
     pub(crate) fn user_share(
         &self,
         id: LeafUserId,
@@ -178,7 +181,7 @@ impl Facts {
         queue.shares_among_users().then_some(share)
     }
 
-    /// The most that the user may use if it is to use `size` more.
+    /// The most that the user may use if it asks for `size` more.
     pub(crate) fn user_limit(
         &self,
         id: LeafUserId,
@@ -191,7 +194,7 @@ impl Facts {
         let ceiling = self.user_ceiling(queue, share);
         if queue.semantics == Semantics::YarnCompatible {
             let steps = &self.config.allocation.minimum;
-            // A user who is not above it may have one more.
+            // A user at or below the limit may have one more container.
             let bounds = (user.weight, share.is_borrowed.then_some(ceiling));
             return queue.yarn_user_limit(share.partition, bounds, &leaf_use(), steps) + *size;
         }
@@ -202,9 +205,8 @@ impl Facts {
         ceiling.scaled(user.weight.milli(), Factor::ONE.milli())
     }
 
-    /// Whether what the user uses may change by so much, where containers are at most of size `largest`. It is the last
-    /// container that limits which move are about, as if everything else had happened before: several at once are not
-    /// more than one by one.
+    /// Whether the user's use may change by `change`, with containers of at most size `largest`. Moving limits are
+    /// computed for the last container, after all others: so several at once get no more than one by one.
     pub(crate) fn user_may_use(
         &self,
         id: LeafUserId,

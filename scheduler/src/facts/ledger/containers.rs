@@ -6,8 +6,8 @@ use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, ShapeId};
 use crate::resource::Resources;
 
 impl Facts {
-    /// A container that runs already is charged as this shape says, which it already uses. Where the node has less room
-    /// it is overcommitted.
+    /// Charges a running container with this shape, of which it is already a user. If the node has too little room, it
+    /// is overcommitted.
     pub(crate) fn transition_recover(
         &mut self,
         ask: AskId,
@@ -25,8 +25,8 @@ impl Facts {
         (id, charged)
     }
 
-    /// A container has another size, or its node another partition: it is charged as this shape says, which it already
-    /// uses. Its tags and devices stay.
+    /// Charges a container with another shape, of which it is already a user, after its size or its node's partition
+    /// changed. Its tags and devices stay.
     pub(crate) fn transition_reshape_container(&mut self, id: ContainerId, shape: ShapeId) -> Charged {
         let container = self.containers.at_mut(id);
         let (application, node) = (container.application, container.node);
@@ -41,14 +41,14 @@ impl Facts {
         taken
     }
 
-    /// A container is opportunistic from now on: its size is put aside, and it is charged as this shape says.
+    /// Makes a container opportunistic: stores its size, and charges it with this shape.
     pub(crate) fn transition_demote(&mut self, id: ContainerId, shape: ShapeId) -> Charged {
         let size = self.shapes.at(self.containers.at(id).shape).need.resources;
         self.opportunistic.insert(id, size);
         self.transition_reshape_container(id, shape)
     }
 
-    /// A container is guaranteed again what was put aside, which this shape says.
+    /// Makes a container guaranteed again, with the stored size, which this shape has.
     pub(crate) fn transition_promote(&mut self, id: ContainerId, shape: ShapeId) -> Charged {
         self.opportunistic.remove(&id);
         self.transition_reshape_container(id, shape)

@@ -13,7 +13,7 @@ impl Facts {
         self.nodes.insert(id, node);
     }
 
-    /// A node has another capacity; below its use it is overcommitted until enough has ended.
+    /// A node gets another capacity. Below its use, it is overcommitted until enough containers have ended.
     pub(crate) fn transition_resize_node(&mut self, id: NodeId, capacity: Resources) {
         let node = self.nodes.at_mut(id);
         let change = capacity - node.capacity;
@@ -33,8 +33,8 @@ impl Facts {
         node
     }
 
-    /// A node without reservation goes to another partition, with its capacity. Its containers are charged there one by
-    /// one.
+    /// A node without reservation moves to another partition, with its capacity. The caller then charges its containers
+    /// there one by one.
     pub(crate) fn transition_set_node_partition(&mut self, id: NodeId, partition: PartitionId) {
         let node = self.nodes.at_mut(id);
         debug_assert!(node.reservation.is_none(), "the reservation on {id} is for its old partition");
