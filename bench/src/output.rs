@@ -1,4 +1,4 @@
-//! Writing results: all of a file or nothing of it.
+//! Writing result files: a file is complete or absent.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -12,7 +12,7 @@ use thiserror::Error;
 
 use crate::interrupt::{self, Listed};
 
-/// Why something cannot be written where it should go. Found before the work begins.
+/// Why an output cannot be written to its destination. Detected before the work begins.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{}: {problem}", path.display())]
 pub struct OutputError {
@@ -20,7 +20,7 @@ pub struct OutputError {
     problem: String,
 }
 
-/// A file that appears under its name when it is complete; what it replaces stays until then.
+/// A file that appears under its name when it is complete; the file that it replaces stays until then.
 #[derive(Debug)]
 pub struct OutputFile {
     path: PathBuf,
@@ -30,9 +30,9 @@ pub struct OutputFile {
 #[derive(Debug)]
 enum Target {
     Stdout,
-    /// A device or a pipe: written to as it is.
+    /// A device or a pipe, written to directly.
     Special(File),
-    /// Beside its later place.
+    /// A temporary file in the folder of the final one.
     Temporary {
         file: NamedTempFile,
         place: PathBuf,
@@ -41,10 +41,10 @@ enum Target {
 }
 
 impl OutputFile {
-    /// Makes sure that `path` can be written; `-` is standard output.
+    /// Checks that `path` can be written; `-` is standard output.
     ///
     /// # Errors
-    /// When it cannot.
+    /// When it cannot be written.
     pub fn create(path: &Path) -> Result<Self, OutputError> {
         let wrong = |problem: String| OutputError { path: path.to_owned(), problem };
         let target = if path == Path::new("-") {
@@ -70,10 +70,10 @@ impl OutputFile {
         Ok(Self { path: path.to_owned(), target })
     }
 
-    /// Writes what `content` writes, and gives the file its name.
+    /// Writes the content that `content` produces, and gives the file its name.
     ///
     /// # Errors
-    /// When not all of it could be written.
+    /// When part of it could not be written.
     pub fn write_with(
         mut self,
         content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -88,7 +88,7 @@ impl OutputFile {
     /// Writes `text`, and gives the file its name.
     ///
     /// # Errors
-    /// When not all of it could be written.
+    /// When part of it could not be written.
     pub fn write_text(mut self, text: &str) -> anyhow::Result<()> {
         let written = match &self.target {
             Target::Stdout => writeln!(self.target, "{text}"),
@@ -127,10 +127,10 @@ impl Write for Target {
     }
 }
 
-/// Makes sure that no output is an input or another output. Each comes with the option that names it.
+/// Checks that no output is an input or another output. Each comes with the option that names it.
 ///
 /// # Errors
-/// When one is.
+/// When an output is an input or another output.
 pub fn check_distinct(outputs: &[(&str, &Path)], inputs: &[(&str, &Path)]) -> Result<(), OutputError> {
     let stdout = Path::new("-");
     let printed: Vec<&str> =
@@ -149,12 +149,12 @@ pub fn check_distinct(outputs: &[(&str, &Path)], inputs: &[(&str, &Path)]) -> Re
     Ok(())
 }
 
-/// Whether a path stands, or would stand, for a regular file.
+/// Whether a path is, or would become, a regular file.
 fn is_file(path: &Path) -> bool {
     fs::metadata(path).map_or(path != Path::new("-"), |known| known.is_file())
 }
 
-/// The path without links and detours, also of a file that is not there yet.
+/// The canonical path, also for a file that does not exist yet.
 fn resolved(path: &Path) -> PathBuf {
     if let Ok(known) = fs::canonicalize(path) {
         return known;
@@ -165,7 +165,7 @@ fn resolved(path: &Path) -> PathBuf {
     }
 }
 
-/// What fails, for messages.
+/// The failed operation, for messages.
 fn writing(path: &Path) -> String {
     if path == Path::new("-") {
         return "writing standard output".to_owned();
@@ -177,7 +177,7 @@ fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// A log file that appears under its name when the run is over and well.
+/// A log file that appears under its name when the run has succeeded.
 #[derive(Debug)]
 pub struct LogFile {
     file: SharedFile,
@@ -191,7 +191,7 @@ type SharedFile = Arc<Mutex<Option<BufWriter<Target>>>>;
 pub struct LogFileSink(SharedFile);
 
 impl LogFile {
-    /// Begins a log beside its later place.
+    /// Begins a log in the folder of its final place.
     ///
     /// # Errors
     /// When it cannot be written there.
@@ -208,7 +208,7 @@ impl LogFile {
     /// Gives the log its name.
     ///
     /// # Errors
-    /// When not all of it could be written.
+    /// When part of it could not be written.
     pub fn finish(self) -> anyhow::Result<()> {
         let file = self.file.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(file) = file else { return Ok(()) };
@@ -242,7 +242,7 @@ fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        // As any new file; the user's mask takes away what it should.
+        // The mode of any new file; the user's mask removes permissions.
         builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
     builder.tempfile_in(folder_of(path))

@@ -9,22 +9,22 @@ use crate::trace::Invented;
 /// A cluster and the jobs that are submitted to it.
 #[derive(Clone, Debug)]
 pub struct Workload {
-    /// The resource types that sizes are counted in.
+    /// The resource types of all sizes.
     pub resources: ResourceTypes,
-    /// The cluster; empty if the format does not say and the caller has to.
+    /// The cluster; empty if the format does not describe it and the caller must.
     pub nodes: Vec<NodeSpec>,
-    /// The queue tree if the format brings one; otherwise one leaf for each queue that jobs name.
+    /// The queue tree if the format has one; otherwise one leaf for each queue that jobs name.
     pub queues: Option<QueueConfig>,
     /// Jobs by ascending time of submission.
     pub jobs: Vec<Job>,
-    /// What the trace does not say.
+    /// The parts that the trace does not specify.
     pub invented: Invented,
 }
 
 /// One application.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Job {
-    /// A name for people.
+    /// A readable name.
     pub name: String,
     /// Short name or full path of its leaf queue.
     pub queue: String,
@@ -34,10 +34,10 @@ pub struct Job {
     pub priority: u32,
     /// When it is submitted.
     pub submit_ms: u64,
-    /// The application master: a container that is asked for first and runs until everything else is done.
-    /// Without one the first stage starts at submission.
+    /// The application master: a container that is asked for first and runs until all other containers are done.
+    /// Without a master the first stage starts at submission.
     pub master: Option<Resources>,
-    /// One stage starts when the one before is done (reduces after maps).
+    /// Stages; each starts when the previous one is done (reduces after maps).
     pub stages: Vec<Vec<Tasks>>,
 }
 
@@ -46,22 +46,22 @@ pub struct Job {
 pub struct Tasks {
     /// Size of one container.
     pub size: Resources,
-    /// Its devices.
+    /// The devices of one container.
     pub devices: Option<DeviceNeed>,
     /// A hard condition on the node.
     pub rule: Option<AttributeRule>,
     /// Lower is served first within the job.
     pub priority: u32,
-    /// Hosts it would like, by name.
+    /// Preferred hosts, by name.
     pub hosts: Vec<String>,
     /// Asked for this long after its stage starts.
     pub delay_ms: u64,
-    /// How long each container runs, one entry for each container; `None` runs for ever.
+    /// Duration of each container; `None` runs for ever.
     pub durations_ms: Vec<Option<u64>>,
 }
 
 impl Tasks {
-    /// Tasks of this size and these durations, without wishes, of priority 0.
+    /// Tasks of this size and these durations, without preferences, of priority 0.
     #[must_use]
     pub fn new(size: Resources, durations_ms: Vec<Option<u64>>) -> Self {
         Self { size, devices: None, rule: None, priority: 0, hosts: Vec::new(), delay_ms: 0, durations_ms }
@@ -69,7 +69,7 @@ impl Tasks {
 }
 
 impl Workload {
-    /// How many containers all jobs ask for, masters included.
+    /// Number of containers of all jobs, including masters.
     #[must_use]
     pub fn asks(&self) -> u64 {
         self.jobs.iter().map(Job::asks).sum()
@@ -82,8 +82,8 @@ impl Workload {
         self.jobs.iter().map(|job| job.queue.as_str()).filter(|queue| seen.insert(*queue)).collect()
     }
 
-    /// Multiplies the number of nodes by `factor`, to one at least, with all kinds of nodes in proportion. Copies have
-    /// names and racks of their own; jobs stay as they are.
+    /// Multiplies the number of nodes by `factor`, to at least one, with all kinds of nodes in proportion. Copies have
+    /// separate names and racks; jobs stay as they are.
     pub fn resize(&mut self, factor: f64) {
         let (before, originals) = (self.nodes.len(), std::mem::take(&mut self.nodes));
         if before == 0 {
@@ -97,7 +97,7 @@ impl Workload {
         self.nodes.extend((0..rest).map(|number| copy_of(&originals[number * before / rest], copies)));
     }
 
-    /// Divides durations by `factor`: those of containers, to 1 ms at least, and the delays of tasks.
+    /// Divides durations by `factor`: those of containers, to at least 1 ms, and the delays of tasks.
     pub fn compress_durations(&mut self, factor: f64) {
         let divided = |ms: u64| (ms as f64 / factor) as u64;
         for tasks in self.jobs.iter_mut().flat_map(|job| job.stages.iter_mut().flatten()) {
@@ -116,7 +116,7 @@ impl Workload {
     }
 }
 
-/// The original, or a node like it under another name and on another rack.
+/// The original node, or a copy under another name and on another rack.
 fn copy_of(node: &NodeSpec, copy: usize) -> NodeSpec {
     let mut node = node.clone();
     if copy > 0 {
@@ -127,7 +127,7 @@ fn copy_of(node: &NodeSpec, copy: usize) -> NodeSpec {
 }
 
 impl Job {
-    /// How many containers it asks for, its master included.
+    /// Number of containers of the job, including its master.
     #[must_use]
     pub fn asks(&self) -> u64 {
         let tasks: usize = self.stages.iter().flatten().map(|tasks| tasks.durations_ms.len()).sum();

@@ -1,6 +1,6 @@
-//! A bound on the work that a small file can ask for: one line may say "a million copies".
+//! A bound on the work that a small file can request: one line may say "a million copies".
 
-/// Containers that may still be read.
+/// The remaining number of containers that may be read.
 #[derive(Debug)]
 pub(super) struct Budget {
     most: u64,
@@ -8,15 +8,15 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    /// Room for this many.
+    /// A budget for this many containers.
     pub(super) fn new(most: u64) -> Self {
         Self { most, left: most }
     }
 
-    /// Takes room for `count` containers before they are made.
+    /// Reserves room for `count` containers before they are made.
     ///
     /// # Errors
-    /// When that is more than is left.
+    /// When less room is left.
     pub(super) fn take(&mut self, count: u64) -> Result<(), String> {
         let left = self.left.checked_sub(count);
         self.left = left.ok_or_else(|| {

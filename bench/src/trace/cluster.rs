@@ -1,4 +1,4 @@
-//! Nodes and sizes, with the defaults of YARN's simulator where a file is silent.
+//! Nodes and sizes, with the defaults of YARN's simulator for values that a file omits.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -8,7 +8,7 @@ use apportion::{NodeSpec, Resources};
 
 use super::error::shown;
 
-/// The rack of nodes whose rack nobody names.
+/// The rack of nodes without a rack name.
 pub(super) const DEFAULT_RACK: &str = "default-rack";
 /// Memory of a node, in MiB (`yarn.sls.nm.memory.mb`).
 pub(super) const NODE_MEMORY_MIB: u64 = 10_240;
@@ -19,28 +19,28 @@ pub(super) const CONTAINER_MEMORY_MIB: u64 = 1024;
 /// Virtual cores of a container or an application master (`yarn.sls.container.vcores`).
 pub(super) const CONTAINER_VCORES: u64 = 1;
 
-/// How many nodes one cluster can have: as many as one engine takes.
+/// The most nodes of one cluster: the engine's own maximum.
 const NODES_MAX: usize = 1 << 20;
 
 /// A size in the order of `ResourceTypes::memory_and_vcores`.
 ///
 /// # Errors
-/// When an amount is more than an engine can count.
+/// When an amount is larger than an engine can count.
 pub(super) fn size(memory_mib: u64, vcores: u64) -> Result<Resources, String> {
     let memory_mib = amount("memory", memory_mib)?;
     let vcore_milli = amount("vcores", vcores.saturating_mul(1000))?;
     Ok(Resources::new(&[memory_mib, vcore_milli]))
 }
 
-/// The size of a container or an application master about which nothing is said.
+/// The default size of a container or an application master.
 pub(super) fn default_container() -> Resources {
     Resources::new(&[CONTAINER_MEMORY_MIB as i64, CONTAINER_VCORES as i64 * 1000])
 }
 
-/// An amount that an engine can count.
+/// Checks that an engine can count an amount.
 ///
 /// # Errors
-/// When it is more; the message calls it `what`.
+/// When it is larger; the message calls it `what`.
 pub(super) fn amount(what: &str, amount: u64) -> Result<i64, String> {
     let countable = i64::try_from(amount).ok().filter(|amount| *amount <= AMOUNT_MAX);
     countable.ok_or_else(|| format!("{what} of {amount} is too large; at most {AMOUNT_MAX} is possible"))
@@ -54,10 +54,10 @@ pub(super) struct Nodes {
 }
 
 impl Nodes {
-    /// Nodes `node0`, `node1`, ... dealt out to `rack0`, `rack1`, ..., as YARN's simulator generates them.
+    /// Nodes `node0`, `node1`, ... distributed over `rack0`, `rack1`, ..., as YARN's simulator generates them.
     ///
     /// # Errors
-    /// When there are none or too many nodes. There are never more racks than nodes, and always one.
+    /// When there are no nodes or too many. There are never more racks than nodes, and always at least one.
     pub(super) fn generated(nodes: u64, racks: u64) -> Result<Self, String> {
         let capacity = size(NODE_MEMORY_MIB, NODE_VCORES)?;
         let racks = racks.clamp(1, nodes.max(1));
@@ -71,10 +71,10 @@ impl Nodes {
         Ok(all)
     }
 
-    /// Takes a node in.
+    /// Adds a node.
     ///
     /// # Errors
-    /// When there is one of that name, or there are too many.
+    /// When a node of that name exists, or there are too many.
     pub(super) fn add(&mut self, node: NodeSpec) -> Result<(), String> {
         if self.specs.len() == NODES_MAX {
             return Err(format!("more than {NODES_MAX} nodes"));
@@ -91,10 +91,10 @@ impl Nodes {
         }
     }
 
-    /// Takes in the node of default size that a task names, unless it is there, and gives its host name.
+    /// Adds the node of default size that a task names, unless it exists, and returns its host name.
     ///
     /// # Errors
-    /// When `path` is not `/RACK/HOST` or `HOST`, or the host was seen on another rack.
+    /// When `path` is not `/RACK/HOST` or `HOST`, or the host was already on another rack.
     pub(super) fn host(&mut self, path: &str) -> Result<String, String> {
         let (rack, host) = rack_and_host(path)?;
         match self.by_name.get(host).and_then(|place| self.specs.get(*place)) {
@@ -112,7 +112,7 @@ impl Nodes {
         }
     }
 
-    /// The nodes in the order in which they came.
+    /// The nodes in the order in which they were added.
     pub(super) fn into_specs(self) -> Vec<NodeSpec> {
         self.specs
     }

@@ -1,4 +1,4 @@
-//! Why a trace could not be read, and where.
+//! Errors of trace readers, with their places.
 
 use std::fmt;
 use std::io;
@@ -6,10 +6,10 @@ use std::io;
 use apportion::nearest::nearest;
 use thiserror::Error;
 
-/// How much of a name or value from a file an error message repeats, in characters.
+/// Length of the part of a name or value from a file that an error message repeats, in characters.
 const SHOWN_CHARS: usize = 60;
 
-/// A place in a trace; what is not known is left out.
+/// A place in a trace; unknown parts are left out.
 ///
 /// Shown as `FILE:LINE:COLUMN: KEY`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -41,11 +41,11 @@ impl fmt::Display for Place {
 #[derive(Debug, Error)]
 #[error("{place}: {message}")]
 pub struct TraceError {
-    /// Where.
+    /// The place.
     pub place: Place,
-    /// What is wrong and what would be right.
+    /// The mistake, and what would be right.
     pub message: String,
-    /// What the system said, where reading itself failed.
+    /// The operating system's error, if reading itself failed.
     #[source]
     pub cause: Option<io::Error>,
 }
@@ -75,29 +75,29 @@ impl TraceError {
         self
     }
 
-    /// The same error with what the system said.
+    /// The same error with the operating system's error.
     pub(super) fn caused_by(mut self, cause: io::Error) -> Self {
         self.cause = Some(cause);
         self
     }
 }
 
-/// What is wrong inside one JSON document, whose file and line the caller knows.
+/// A mistake inside one JSON document, whose file and line the caller knows.
 #[derive(Debug)]
 pub(super) struct Mistake {
     /// Path of keys.
     pub(super) key: String,
-    /// What is wrong there.
+    /// The mistake at that place.
     pub(super) message: String,
 }
 
 impl Mistake {
-    /// A key that must be there and is not.
+    /// The mistake of a required key that is missing.
     pub(super) fn missing(key: &str) -> Self {
         Self { key: key.to_owned(), message: "is missing".to_owned() }
     }
 
-    /// The same mistake as seen from further outside.
+    /// The same mistake with an outer key in front of its path.
     pub(super) fn under(self, key: &str) -> Self {
         Self { key: format!("{key}.{}", self.key), ..self }
     }
@@ -113,15 +113,15 @@ impl Mistake {
     }
 }
 
-/// A name that is no trace format.
+/// The error for a name that is no trace format.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{}", unknown("trace format", .name, &super::Format::ALL.map(super::Format::name)))]
 pub struct UnknownFormat {
-    /// The name given.
+    /// The given name.
     pub name: String,
 }
 
-/// The message for a name that is not one of `known`: it offers the nearest, or else all of them.
+/// The message for a name that is not one of `known`: it offers the nearest name, or else all of them.
 pub(super) fn unknown(what: &str, name: &str, known: &[&str]) -> String {
     let hint = nearest(name, known.iter().copied()).map_or_else(
         || format!("known are `{}`", known.join("`, `")),
@@ -130,7 +130,7 @@ pub(super) fn unknown(what: &str, name: &str, known: &[&str]) -> String {
     format!("unknown {what} `{}`; {hint}", shown(name))
 }
 
-/// Text from a file as a message may repeat it: on one line and not endless.
+/// Text from a file in the form that a message repeats: on one line and of limited length.
 pub(super) fn shown(text: &str) -> String {
     let mut short: String = text.chars().take(SHOWN_CHARS).flat_map(char::escape_debug).collect();
     if text.chars().nth(SHOWN_CHARS).is_some() {

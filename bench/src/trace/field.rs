@@ -8,15 +8,15 @@ use serde::de::{self, Deserializer, Visitor};
 use super::error::unknown;
 use super::number::{decimal, whole};
 
-/// A value that is known by its text.
+/// A value that is parsed from text.
 pub(super) trait FromText: Sized {
-    /// What a file should hold here, for error messages.
+    /// The expected content, for error messages.
     const EXPECTED: &'static str;
 
-    /// The value.
+    /// Parses the value.
     ///
     /// # Errors
-    /// What is wrong with the text, for people.
+    /// A description of the mistake in the text.
     fn from_text(text: &str) -> Result<Self, String>;
 }
 
@@ -28,7 +28,7 @@ pub(super) struct Whole(pub(super) u64);
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Decimal(pub(super) f64);
 
-/// Text; a number will do.
+/// Text; a number is accepted too.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Text(pub(super) String);
 
@@ -56,10 +56,10 @@ impl FromText for Text {
     }
 }
 
-/// The value that goes by this name, whatever its case.
+/// The value with this name, in upper or lower case.
 ///
 /// # Errors
-/// When there is none; the message names the nearest.
+/// When there is no such value; the message names the nearest.
 pub(super) fn one_of<T: Copy>(what: &str, name: &str, known: &[(&str, T)]) -> Result<T, String> {
     let found = known.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
     found.map(|(_, value)| *value).ok_or_else(|| {
@@ -68,12 +68,12 @@ pub(super) fn one_of<T: Copy>(what: &str, name: &str, known: &[(&str, T)]) -> Re
     })
 }
 
-/// Reads a number or a string as the text it is written with.
+/// Reads a number or a string as the text in the file.
 pub(super) fn read_scalar<'de, T: FromText, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
     deserializer.deserialize_any(Scalar(PhantomData))
 }
 
-/// Lets a [`FromText`] type be a field of a [`record!`](super::record::record).
+/// Makes a [`FromText`] type usable as a field of a [`record!`](super::record::record).
 macro_rules! json_scalar {
     ($($name:ty),+) => {$(
         impl<'de> serde::Deserialize<'de> for $name {

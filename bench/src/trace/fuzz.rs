@@ -1,7 +1,7 @@
-//! Bodies of the fuzz targets, one for each kind of file. Property tests run the same ones.
+//! Bodies of the fuzz targets, one for each kind of file. Property tests run the same functions.
 //!
-//! Each reads arbitrary bytes. Refusing them is fine; panicking is not, nor is giving back something that no
-//! engine could take or that differs from one reading to the next.
+//! Each reads arbitrary bytes. A reader may refuse them. It must not panic, nor return a workload that no
+//! engine could accept or that differs from one reading to the next.
 
 use std::collections::HashSet;
 
@@ -11,7 +11,7 @@ use apportion::{NodeSpec, Resources};
 use super::{Format, ReadOptions, Source, read_nodes, read_workload};
 use crate::workload::{Job, Workload};
 
-/// Keeps what one input can ask for small.
+/// The most containers of one input, which keeps its work small.
 const CONTAINERS_MAX: u64 = 10_000;
 
 /// Node and pod tables of OpenB.
@@ -45,7 +45,7 @@ pub fn fuzz_topology(data: &[u8]) {
     nodes(Format::Sls, "fuzz.json", data);
 }
 
-/// Whatever comes out of a gzip file, or does not.
+/// Arbitrary bytes as gzip files.
 pub fn fuzz_gzip(data: &[u8]) {
     workload(Format::Swim, "fuzz.tsv.gz", data);
     nodes(Format::Sls, "fuzz.json.gz", data);

@@ -1,10 +1,10 @@
-//! The parts of a workload that its trace does not give.
+//! The parts of a workload that its trace does not specify.
 
 use super::cluster::{CONTAINER_MEMORY_MIB, CONTAINER_VCORES, NODE_MEMORY_MIB, NODE_VCORES};
 use super::swim;
 use super::{Format, ReadOptions};
 
-/// What was made up, in sentences for reports.
+/// The made-up values, in sentences for reports.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Invented {
     /// About jobs.
@@ -14,7 +14,7 @@ pub struct Invented {
 }
 
 impl Invented {
-    /// What the reader of a format adds.
+    /// The values that the reader of a format adds.
     pub(super) fn of(format: Format, options: &ReadOptions) -> Self {
         let seed = options.seed;
         let container = format!("{} GiB and {CONTAINER_VCORES} vcore", CONTAINER_MEMORY_MIB >> 10);

@@ -1,4 +1,4 @@
-//! JSON documents that follow one another in one file, without an array around them or commas between.
+//! JSON documents that follow one another in one file, without an array around them or commas between them.
 
 use std::io::BufRead;
 
@@ -11,21 +11,21 @@ use super::source::{Origin, Source};
 pub(super) struct Documents<'a> {
     origin: Origin,
     bytes: Box<dyn BufRead + 'a>,
-    /// Where the next byte is, from 1.
+    /// The position of the next byte, from 1.
     line: u64,
     column: u64,
 }
 
-/// One JSON object and where it is.
+/// One JSON object and its place.
 #[derive(Debug)]
 pub(super) struct Document<T> {
-    /// What it says.
+    /// Its content.
     pub(super) value: T,
     /// The line on which it starts, from 1.
     pub(super) line: u64,
 }
 
-/// How far the text of one object has been followed: enough to find its end, and no more.
+/// A scanner of one object's text that tracks just enough to find its end.
 #[derive(Default)]
 struct Nesting {
     depth: u64,
@@ -43,7 +43,7 @@ impl<'a> Documents<'a> {
     /// The next document, or `None` at the end of the file.
     ///
     /// # Errors
-    /// When it cannot be read, is not an object, or does not say what it should; line and column are those
+    /// When it cannot be read, is not an object, or has wrong content. Line and column are those
     /// in the file.
     pub(super) fn next<T: DeserializeOwned>(&mut self) -> Result<Option<Document<T>>, TraceError> {
         let Some(first) = self.skip_blanks()? else { return Ok(None) };
@@ -75,7 +75,7 @@ impl<'a> Documents<'a> {
         self.error(mistake.message).on_line(line).in_key(mistake.key)
     }
 
-    /// The parser's error with places counted from the start of the file instead of the document.
+    /// The parser's error, with its place counted from the start of the file instead of the document.
     fn refused(&self, error: &serde_json::Error, line: u64, column: u64) -> TraceError {
         let place = format!(" at line {} column {}", error.line(), error.column());
         let message = error.to_string();
@@ -85,7 +85,7 @@ impl<'a> Documents<'a> {
         self.error(message).on_line(line_in_file).at_column(column_in_line)
     }
 
-    /// Goes to the next byte that is not blank and shows it.
+    /// Advances to the next byte that is not blank and returns it.
     fn skip_blanks(&mut self) -> Result<Option<u8>, TraceError> {
         loop {
             let buffer = self.bytes.fill_buf().map_err(|error| self.origin.unreadable(error))?;
@@ -102,7 +102,7 @@ impl<'a> Documents<'a> {
         }
     }
 
-    /// Shows the character that comes next, as far as it is in the buffer; nothing if that is no text.
+    /// The next character, as far as it is in the buffer; `None` if it is not UTF-8.
     fn next_character(&mut self) -> Result<Option<char>, TraceError> {
         let buffer = self.bytes.fill_buf().map_err(|error| self.origin.unreadable(error))?;
         let text = match std::str::from_utf8(buffer) {
@@ -112,7 +112,7 @@ impl<'a> Documents<'a> {
         Ok(text.chars().next())
     }
 
-    /// Takes one object out of the file, or all that is left if it does not end.
+    /// Takes one object out of the file, or the rest of the file if the object does not end.
     fn object_bytes(&mut self) -> Result<Vec<u8>, TraceError> {
         let mut object = Vec::new();
         let mut nesting = Nesting::default();
@@ -134,7 +134,7 @@ impl<'a> Documents<'a> {
 }
 
 impl Nesting {
-    /// Follows one byte more; true if it closes the object. Wrong nesting is left to the parser.
+    /// Follows one more byte; true if it closes the object. The parser detects wrong nesting.
     fn ends_with(&mut self, byte: u8) -> bool {
         if self.is_in_string {
             match byte {

@@ -1,7 +1,7 @@
-//! Trace readers: published formats to [`Workload`]s.
+//! Trace readers: they turn published formats into [`Workload`]s.
 //!
-//! One file for each format. `source` and `json_stream` bring the bytes, `field`, `record` and `table` name
-//! what is in them, `cluster` and `stage` turn that into nodes and jobs. Nothing a file says makes a reader
+//! One file for each format. `source` and `json_stream` provide the bytes, `field`, `record` and `table` parse
+//! them by name, `cluster` and `stage` turn the values into nodes and jobs. No content of a file makes a reader
 //! panic or, within [`ReadOptions::containers_max`], run out of memory.
 
 mod budget;
@@ -55,7 +55,7 @@ impl Format {
     /// All formats.
     pub const ALL: [Self; 5] = [Self::Openb, Self::Sls, Self::Rumen, Self::Synth, Self::Swim];
 
-    /// The name by which it is chosen.
+    /// The name on the command line.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -83,16 +83,16 @@ impl FromStr for Format {
     }
 }
 
-/// What a reader cannot know from the file.
+/// Options that a reader cannot take from the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadOptions {
-    /// Decides what is drawn where a format leaves that open (SYNTH, SWIM). With the same file and seed the
+    /// Seed of values that a format does not specify (SYNTH, SWIM). With the same file and seed the
     /// workload is the same.
     pub seed: u64,
     /// Size of the cluster of a SWIM trace, in nodes; otherwise 600 if the file's name contains `FB-2009` and
     /// 3,000 if not.
     pub swim_nodes: Option<u32>,
-    /// How many containers a workload may have, masters included; one more is an error.
+    /// The most containers of a workload, including masters; one more is an error.
     pub containers_max: u64,
 }
 
@@ -103,12 +103,12 @@ impl Default for ReadOptions {
     }
 }
 
-/// Reads jobs, and the cluster if the format says something about it (OpenB does not).
+/// Reads jobs, and the cluster if the format describes it (OpenB does not).
 ///
-/// Jobs come by ascending time of submission; those of the same time stay in file order.
+/// Jobs are sorted by ascending time of submission; jobs with the same time stay in file order.
 ///
 /// # Errors
-/// When the file cannot be read, is not in this format, says something impossible, or has no job.
+/// When the file cannot be read, is not in this format, has an impossible value, or has no job.
 pub fn read_workload(
     format: Format,
     source: Source<'_>,
@@ -139,7 +139,7 @@ pub fn read_workload(
 /// simulator. Amounts are in the resource types that [`read_workload`] gives for the same format.
 ///
 /// # Errors
-/// When the file cannot be read, is not such a list, says something impossible, or has no node.
+/// When the file cannot be read, is not such a list, has an impossible value, or has no node.
 pub fn read_nodes(format: Format, source: Source<'_>) -> Result<Vec<NodeSpec>, TraceError> {
     let file = source.name().to_owned();
     let nodes = match format {

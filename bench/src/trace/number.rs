@@ -1,15 +1,15 @@
-//! Numbers as trace files write them.
+//! Parsing of numbers in trace files.
 
 use super::error::shown;
 
-/// The largest number a trace may carry: every format can write it exactly, also those that know only
-/// floating point, and as seconds it can still be turned into milliseconds.
+/// The largest number in a trace: every format can write it exactly, including formats that have only
+/// floating point, and as seconds it can still be converted to milliseconds.
 pub(super) const WHOLE_MAX: u64 = 1 << 53;
 
-/// A whole number from 0 to [`WHOLE_MAX`]; `12.0` is one too.
+/// A whole number from 0 to [`WHOLE_MAX`]; `12.0` is accepted too.
 ///
 /// # Errors
-/// What is wrong with the text, for people.
+/// A description of the mistake in the text.
 pub(super) fn whole(text: &str) -> Result<u64, String> {
     let text = text.trim();
     let (magnitude, is_negative) = text.strip_prefix('-').map_or((text, false), |rest| (rest, true));
@@ -30,7 +30,7 @@ pub(super) fn whole(text: &str) -> Result<u64, String> {
 /// A number from 0 to [`WHOLE_MAX`], with or without a fraction.
 ///
 /// # Errors
-/// What is wrong with the text, for people.
+/// A description of the mistake in the text.
 pub(super) fn decimal(text: &str) -> Result<f64, String> {
     let text = text.trim();
     let problem = match text.parse::<f64>() {
@@ -52,7 +52,7 @@ pub(super) fn at_most<T: TryFrom<u64>>(number: u64, most: u64) -> Result<T, Stri
     fitting.ok_or_else(|| format!("{number} is too large; at most {most} is possible"))
 }
 
-/// Seconds in milliseconds.
+/// Converts seconds to milliseconds.
 pub(super) fn milliseconds(seconds: u64) -> u64 {
     debug_assert!(seconds <= WHOLE_MAX, "no reader lets a larger number in");
     seconds.saturating_mul(1000)

@@ -32,7 +32,7 @@ const POD_COLUMNS: Columns = &[
     "deletion_time",
     "scheduled_time",
 ];
-/// The `multigpu*` files say neither when a pod came nor what else it wanted.
+/// The `multigpu*` files give neither the times of a pod nor its other requirements.
 const UNTIMED_POD_COLUMNS: Columns = &["name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli"];
 
 const NAME: usize = 0;
@@ -46,10 +46,10 @@ const CREATION_TIME: usize = 8;
 const DELETION_TIME: usize = 9;
 const SCHEDULED_TIME: usize = 10;
 
-/// Memory, virtual cores and GPUs, the last as devices.
+/// Memory, virtual cores and GPUs, which are counted as devices.
 ///
 /// # Errors
-/// None that a file could cause.
+/// No file content causes one.
 pub(super) fn resource_types() -> Result<ResourceTypes, apportion::resource::ResourceError> {
     ResourceTypes::new(["memory_mib", "vcore_milli", "gpu_milli"])?.with_devices("gpu_milli")
 }
@@ -73,7 +73,7 @@ pub(super) fn read_nodes(source: Source<'_>) -> Result<Nodes, TraceError> {
 
 /// The pods of a pod list, each a job of one container.
 ///
-/// A pod runs from when it was scheduled, or created if it never was, until it was deleted. Pods of a list
+/// A pod runs from its scheduling (or its creation, if it was never scheduled) until its deletion. Pods of a list
 /// without times arrive one per second in file order and run for ever.
 pub(super) fn read_jobs(source: Source<'_>, budget: &mut Budget) -> Result<Vec<Job>, TraceError> {
     let mut table = Table::with_header(source, &[POD_COLUMNS, UNTIMED_POD_COLUMNS])?;
@@ -101,7 +101,7 @@ pub(super) fn read_jobs(source: Source<'_>, budget: &mut Budget) -> Result<Vec<J
     Ok(jobs)
 }
 
-/// When a pod is submitted and how long it runs; one that was not deleted runs for ever.
+/// Submission time and duration of a pod; a pod that was not deleted runs for ever.
 fn lifetime(row: &Row<'_>) -> Result<(u64, Option<u64>), TraceError> {
     let created = row.whole(CREATION_TIME)?;
     let deleted = row.whole_or_empty(DELETION_TIME)?;

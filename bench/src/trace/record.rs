@@ -6,7 +6,7 @@ use serde::de::{self, DeserializeSeed, Deserializer, Visitor};
 
 use super::error::unknown;
 
-/// What to do with a key that is not known.
+/// The treatment of an unknown key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unknown {
     /// It is a mistake.
@@ -15,10 +15,10 @@ pub(super) enum Unknown {
     Skipped,
 }
 
-/// Declares a struct of optional fields that is read from a JSON object; each field names its key, or keys
-/// that mean the same. `null` is the same as leaving the key out.
+/// Declares a struct of optional fields that is read from a JSON object. Each field names its key, or several
+/// keys with the same meaning. `null` is the same as omitting the key.
 ///
-/// Serde's own derive cannot offer the nearest known key, and it checks after the object has ended, when
+/// Serde's own derive cannot offer the nearest known key. It also checks after the object has ended, when
 /// line and column are those of the end.
 macro_rules! record {
     ($(#[$about:meta])* $access:vis struct $name:ident, unknown keys $unknown:ident, {
@@ -66,7 +66,7 @@ macro_rules! record {
 }
 pub(super) use record;
 
-/// The keys of one kind of record. Reading a key gives the known one, or `None` for one to skip.
+/// The keys of one kind of record. Reading a key gives the known key, or `None` for a key to skip.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Keys {
     pub(super) known: &'static [&'static str],

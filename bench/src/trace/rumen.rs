@@ -1,5 +1,5 @@
-//! Rumen job traces, made from Hadoop's job history, as YARN's simulator reads them: only times and hosts
-//! count, sizes are those of its configuration.
+//! Rumen job traces, made from Hadoop's job history, as YARN's simulator reads them: it uses only times and hosts,
+//! and its configuration gives the sizes.
 
 use super::budget::Budget;
 use super::cluster::{Nodes, default_container};
@@ -15,7 +15,7 @@ use crate::workload::Job;
 const MAP_PRIORITY: u32 = 10;
 const REDUCE_PRIORITY: u32 = 20;
 
-/// A time in ms since 1970; Rumen writes -1 for one it does not know.
+/// A time in ms since 1970; Rumen writes -1 for an unknown time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Moment(Option<u64>);
 
@@ -51,7 +51,7 @@ record! {
 }
 
 record! {
-    /// One try of a task.
+    /// One attempt of a task.
     struct AttemptRecord, unknown keys Skipped, {
         host: Text = "hostName",
         started: Moment = "startTime",
@@ -59,7 +59,7 @@ record! {
     }
 }
 
-/// What has been read so far.
+/// The state of the reader.
 struct Reader<'b> {
     budget: &'b mut Budget,
     /// When the first job was submitted, in ms since 1970.
@@ -70,9 +70,9 @@ struct Reader<'b> {
 
 /// The jobs, and the cluster of the hosts on which they ran.
 ///
-/// The last attempt of a task says how long it runs and where it would like to. Jobs come relative to the
-/// first one in the file; an earlier one comes at 0. A job without a `submitTime` is taken to be submitted
-/// when it was launched, or else when its first task started.
+/// The last attempt of a task gives its duration and its preferred host. Submission times are relative to the
+/// first job in the file; an earlier job is submitted at 0. A job without a `submitTime` counts as submitted
+/// at its launch, or else at the start of its first task.
 pub(super) fn read(source: Source<'_>, budget: &mut Budget) -> Result<(Nodes, Vec<Job>), TraceError> {
     let mut documents = Documents::new(source);
     let mut reader = Reader { budget, origin_ms: None, hosts: Nodes::default(), jobs: Vec::new() };

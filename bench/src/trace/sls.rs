@@ -1,7 +1,7 @@
 //! SLS job traces, the simplest input of YARN's scheduler load simulator.
 //!
-//! Every application has a master. Of a container's times only the difference counts: when it starts is up
-//! to the scheduler.
+//! Every application has a master. Only the difference between a container's times counts, because the scheduler
+//! decides when it starts.
 
 use apportion::{AttributeRule, Resources};
 
@@ -17,7 +17,7 @@ use super::stage::{Ask, ExecutionKind, JobKind, Stages, TaskKind};
 use super::topology::label_rule;
 use crate::workload::Job;
 
-/// Priority of a container about which nothing is said.
+/// Default priority of a container.
 const PRIORITY: u64 = 20;
 
 record! {
@@ -41,7 +41,7 @@ record! {
 }
 
 record! {
-    /// Containers of a job that are alike.
+    /// A group of equal containers of a job.
     struct TaskRecord, unknown keys Refused, {
         count: Whole = "count",
         host: Text = "container.host",
@@ -59,7 +59,7 @@ record! {
     }
 }
 
-/// What has been read so far.
+/// The state of the reader.
 struct Reader<'b> {
     budget: &'b mut Budget,
     /// The cluster that the file states.
@@ -69,9 +69,9 @@ struct Reader<'b> {
     jobs: Vec<Job>,
 }
 
-/// The jobs, and the cluster: `num.nodes` on `num.racks` if the file says so, else the hosts that tasks name.
+/// The jobs, and the cluster: `num.nodes` on `num.racks` if the file gives them, otherwise the hosts that tasks name.
 ///
-/// A job that counts several times is there several times; copies after the first are called `ID/2`, ...
+/// A job with a count appears that many times; copies after the first are called `ID/2`, ...
 /// Opportunistic containers are read as guaranteed ones.
 pub(super) fn read(source: Source<'_>, budget: &mut Budget) -> Result<(Nodes, Vec<Job>), TraceError> {
     let mut documents = Documents::new(source);
@@ -125,7 +125,7 @@ impl Reader<'_> {
         self.add_copies(&job, containers, count).map_err(Mistake::in_key("job.count"))
     }
 
-    /// Adds the containers of one record and says how many there are.
+    /// Adds the containers of one record and returns their number.
     fn add_task(
         &mut self,
         stages: &mut Stages,
@@ -148,7 +148,7 @@ impl Reader<'_> {
         Ok(count)
     }
 
-    /// Adds the job as often as it counts; the tasks of the first one are in the budget already.
+    /// Adds the job as often as its count says; the budget already includes the tasks of the first copy.
     fn add_copies(&mut self, job: &Job, containers: u64, count: u64) -> Result<(), String> {
         self.budget.take(count.saturating_sub(1).saturating_mul(containers).saturating_add(count.min(1)))?;
         for copy in 1..=count {
@@ -164,7 +164,7 @@ fn sized(memory_mib: Option<Whole>, vcores: Option<Whole>) -> Result<Resources, 
     size(memory_mib, vcores.map_or(CONTAINER_VCORES, |whole| whole.0))
 }
 
-/// How long a container runs: as stated, or from its start to its end.
+/// Duration of a container: as stated, or the difference between its start and its end.
 fn duration_ms(task: &TaskRecord) -> Result<u64, String> {
     let duration_ms = match (task.duration_ms, task.start_ms, task.end_ms) {
         (Some(Whole(duration_ms)), ..) => duration_ms,

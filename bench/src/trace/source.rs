@@ -1,4 +1,4 @@
-//! Where the bytes of a trace come from: a file or any reader, plain or gzip.
+//! The bytes of a trace: from a file or any reader, plain or gzip.
 
 use std::fmt;
 use std::fs::File;
@@ -9,19 +9,19 @@ use flate2::read::MultiGzDecoder;
 
 use super::error::TraceError;
 
-/// How much is read at once, in bytes.
+/// Size of one read, in bytes.
 const BUFFER_BYTES: usize = 1 << 17;
 
-/// The text of one trace file, read as it is needed.
+/// The text of one trace file, read on demand.
 ///
-/// A name that ends in `.gz` says that the bytes are gzip; nothing else is looked at, so that a wrong name
-/// is an error and not a guess.
+/// A name that ends in `.gz` means that the bytes are gzip. The reader does not inspect the bytes, so a wrong name
+/// leads to an error rather than a guess.
 pub struct Source<'a> {
     origin: Origin,
     bytes: Box<dyn BufRead + 'a>,
 }
 
-/// What errors need to know about a source.
+/// The parts of a source that errors need.
 #[derive(Clone, Debug)]
 pub(super) struct Origin {
     name: String,
@@ -32,7 +32,8 @@ impl Source<'static> {
     /// Opens a file for reading.
     ///
     /// # Errors
-    /// When there is no such file, it may not be read, or it is empty. That a `.gz` is none shows only when it is read.
+    /// When the file does not exist, may not be read, or is empty. A `.gz` file that is not gzip is detected on
+    /// reading.
     pub fn open(path: &Path) -> Result<Self, TraceError> {
         let name = path.display().to_string();
         match File::open(path) {
@@ -43,13 +44,13 @@ impl Source<'static> {
     }
 }
 
-/// A pipe has no length until it is read.
+/// Whether a regular file is empty. The length of a pipe is unknown until it is read.
 fn is_empty(file: &File) -> bool {
     file.metadata().is_ok_and(|known| known.is_file() && known.len() == 0)
 }
 
 impl<'a> Source<'a> {
-    /// Bytes from anywhere, under the name that errors show.
+    /// A source from any bytes, under the name that errors show.
     pub fn new(name: impl Into<String>, reader: impl Read + 'a) -> Self {
         let name = name.into();
         let is_gzip = Path::new(&name).extension().is_some_and(|end| end.eq_ignore_ascii_case("gz"));
@@ -67,7 +68,7 @@ impl<'a> Source<'a> {
         &self.origin.name
     }
 
-    /// The name for errors apart from the bytes.
+    /// The name for errors, without the bytes.
     pub(super) fn into_parts(self) -> (Origin, Box<dyn BufRead + 'a>) {
         (self.origin, self.bytes)
     }
@@ -99,7 +100,7 @@ impl Origin {
         self.error(message).caused_by(cause)
     }
 
-    /// The error for bytes that are no text.
+    /// The error for bytes that are not UTF-8.
     pub(super) fn not_utf8(&self) -> TraceError {
         let hint = if self.is_gzip { "" } else { "; a gzip file must be named .gz" };
         self.error(format!("is not UTF-8 text{hint}"))

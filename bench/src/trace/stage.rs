@@ -7,19 +7,19 @@ use apportion::{AttributeRule, Resources};
 use super::field::{FromText, json_scalar, one_of};
 use crate::workload::Tasks;
 
-/// What kind of application master runs a job.
+/// The kind of application master that runs a job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum JobKind {
-    /// Reduces are asked for when all maps are done.
+    /// It asks for reduces when all maps are done.
     #[default]
     MapReduce,
-    /// Everything at once.
+    /// It asks for all tasks at once.
     Stream,
-    /// Everything at once, each task after its own delay.
+    /// It asks for all tasks at once, each after its own delay.
     Dag,
 }
 
-/// What a task is for.
+/// The role of a task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum TaskKind {
     /// First stage.
@@ -27,11 +27,11 @@ pub(super) enum TaskKind {
     Map,
     /// Second stage of a map-reduce job.
     Reduce,
-    /// One that streams.
+    /// A streaming task.
     Stream,
 }
 
-/// Whether a container has a guarantee. It is checked and then not used: every container gets one here.
+/// Whether a container has a guarantee. The value is checked and then ignored: every container is guaranteed here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ExecutionKind {
     /// `GUARANTEED`.
@@ -72,7 +72,7 @@ impl FromText for ExecutionKind {
 
 json_scalar!(JobKind, TaskKind, ExecutionKind);
 
-/// What makes containers of one stage one ask.
+/// The properties that containers of one ask share.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Ask {
     pub(super) size: Resources,
@@ -82,7 +82,7 @@ pub(super) struct Ask {
     pub(super) delay_ms: u64,
 }
 
-/// Collects the tasks of one job; tasks that differ only in how long they run become one ask.
+/// Collects the tasks of one job; tasks that differ only in duration become one ask.
 #[derive(Debug)]
 pub(super) struct Stages {
     kind: JobKind,
@@ -97,12 +97,12 @@ struct Stage {
 }
 
 impl Stages {
-    /// No tasks yet.
+    /// An empty collection.
     pub(super) fn new(kind: JobKind) -> Self {
         Self { kind, first: Stage::default(), second: Stage::default() }
     }
 
-    /// Takes `count` containers in that run equally long.
+    /// Adds `count` containers with the same duration.
     pub(super) fn add(&mut self, kind: TaskKind, ask: Ask, duration_ms: u64, count: usize) {
         let is_second = (self.kind, kind) == (JobKind::MapReduce, TaskKind::Reduce);
         let stage = if is_second { &mut self.second } else { &mut self.first };

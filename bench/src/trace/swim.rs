@@ -1,6 +1,6 @@
 //! SWIM's samples of Facebook's MapReduce clusters (Chen et al., MASCOTS'11).
 //!
-//! The files say when a job came and how many bytes it moved. What they do not say is made up from that and
+//! The files give the time of a job and the bytes that it moved. The reader makes up the rest from these and
 //! a seed: containers by the `A1` rule of `docs/workloads.md`, one `S1` size for each job, and
 //! log-normal durations.
 
@@ -19,7 +19,7 @@ use super::source::Source;
 use super::table::{Columns, Table};
 use crate::workload::{Job, Tasks};
 
-/// A sample may have more columns: input paths, which are not used.
+/// Required columns. A sample may have more: input paths, which are not used.
 const COLUMNS: Columns = &[
     "job_id",
     "submit_time_s",
@@ -51,11 +51,11 @@ const DURATION_MAX_MS: f64 = 20.0 * DURATION_MEAN_MS;
 const NODE_VCORES: u64 = 8;
 const NODE_MEMORY_MIB: u64 = 32 << 10;
 const NODES_PER_RACK: u64 = 40;
-/// Nodes of the cluster of 2010; also taken for files of unknown name.
+/// Nodes of the cluster of 2010; also used for files with other names.
 const NODES_2010: u32 = 3000;
 const NODES_2009: u32 = 600;
 
-/// The jobs of a sample and the cluster they came from, which the name of the file tells.
+/// The jobs of a sample and their cluster, which follows from the file's name.
 pub(super) fn read(
     source: Source<'_>,
     options: &ReadOptions,
@@ -83,7 +83,7 @@ pub(super) fn read(
     Ok((nodes, jobs))
 }
 
-/// What reports say of the jobs.
+/// The report's sentence about the jobs.
 pub(super) fn invented_jobs(seed: u64) -> String {
     format!(
         "The trace has times of submission and bytes only. Made up from these and seed {seed}: a map for each {} MiB of \
@@ -98,7 +98,7 @@ pub(super) fn invented_jobs(seed: u64) -> String {
     )
 }
 
-/// What reports say of the nodes.
+/// The report's sentence about the nodes.
 pub(super) fn invented_nodes() -> String {
     format!("The nodes have {NODE_VCORES} vcores and {} GiB each, by default.", NODE_MEMORY_MIB >> 10)
 }
@@ -113,7 +113,7 @@ fn cluster(count: u32) -> Result<Nodes, String> {
     Ok(nodes)
 }
 
-/// Makes up what the files do not say.
+/// Makes up the values that the files do not give.
 struct Maker {
     seed: u64,
     sizes: Vec<Resources>,
@@ -137,7 +137,7 @@ impl Maker {
         })
     }
 
-    /// Maps, then reduces. Each job has a generator of its own, so that leaving a job out changes no other.
+    /// Maps, then reduces. Each job has a separate generator, so that leaving a job out changes no other.
     fn stages(&self, index: u64, maps: u64, reduces: u64) -> Vec<Vec<Tasks>> {
         let mut random = Pcg64Mcg::seed_from_u64(self.seed ^ index.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let size = self.sizes[random.sample(&self.choice)];

@@ -28,10 +28,10 @@ pub(super) struct Row<'t> {
 }
 
 impl<'a> Table<'a> {
-    /// A table with commas, whose header must be exactly one of these `forms`.
+    /// Reads a table with commas, whose header must be exactly one of these `forms`.
     ///
     /// # Errors
-    /// When it cannot be read or the header is another one; the error compares it with the first form.
+    /// When it cannot be read or has another header; the error compares it with the first form.
     pub(super) fn with_header(source: Source<'a>, forms: &[Columns]) -> Result<Self, TraceError> {
         let (origin, bytes) = source.into_parts();
         let mut reader = ReaderBuilder::new().from_reader(bytes);
@@ -42,7 +42,7 @@ impl<'a> Table<'a> {
         Ok(Self { origin, reader, record: StringRecord::new(), columns })
     }
 
-    /// A table with tabs, without a header, whose rows have at least these columns.
+    /// Reads a table with tabs, without a header, whose rows have at least these columns.
     pub(super) fn without_header(source: Source<'a>, columns: Columns) -> Self {
         let (origin, bytes) = source.into_parts();
         let mut builder = ReaderBuilder::new();
@@ -50,7 +50,7 @@ impl<'a> Table<'a> {
         Self { origin, reader: builder.from_reader(bytes), record: StringRecord::new(), columns }
     }
 
-    /// The form of the header, or the columns given.
+    /// The form of the header, or the given columns.
     pub(super) fn columns(&self) -> Columns {
         self.columns
     }
@@ -79,7 +79,7 @@ impl<'a> Table<'a> {
 }
 
 impl Row<'_> {
-    /// What stands in this column; nothing if the table has no such column.
+    /// The content of this column; `None` if the table has no such column.
     pub(super) fn text(&self, column: usize) -> &str {
         self.record.get(column).unwrap_or_default()
     }
@@ -87,15 +87,15 @@ impl Row<'_> {
     /// The whole number in this column.
     ///
     /// # Errors
-    /// When it is none.
+    /// When it is not a whole number.
     pub(super) fn whole(&self, column: usize) -> Result<u64, TraceError> {
         whole(self.text(column)).map_err(|message| self.error(column, message))
     }
 
-    /// The whole number in this column, `None` if it is left empty.
+    /// The whole number in this column, `None` if it is empty.
     ///
     /// # Errors
-    /// When there is something else.
+    /// When it contains anything else.
     pub(super) fn whole_or_empty(&self, column: usize) -> Result<Option<u64>, TraceError> {
         if self.text(column).is_empty() { Ok(None) } else { self.whole(column).map(Some) }
     }
@@ -103,7 +103,7 @@ impl Row<'_> {
     /// The whole number in this column if it is at most `most`.
     ///
     /// # Errors
-    /// When it is none or larger.
+    /// When it is not a whole number, or is larger.
     pub(super) fn at_most<T: TryFrom<u64>>(&self, column: usize, most: u64) -> Result<T, TraceError> {
         at_most(self.whole(column)?, most).map_err(|message| self.error(column, message))
     }

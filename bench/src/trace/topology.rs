@@ -9,9 +9,9 @@ use super::json_stream::{Document, Documents};
 use super::record::record;
 use super::source::Source;
 
-/// Attribute value of a label whose nodes are for asks with that label only.
+/// Attribute value of a label whose nodes are only for asks with that label.
 const EXCLUSIVE: &str = "exclusive";
-/// Attribute value of a label whose nodes are for everyone.
+/// Attribute value of a label whose nodes are for all asks.
 const SHARED: &str = "shared";
 
 record! {
@@ -30,7 +30,7 @@ record! {
         memory_mib: Whole = "memory-mb",
         vcores: Whole = "vcores",
         labels: Labels = "labels",
-        // Only memory and virtual cores are counted with these formats, so no task can ask for it.
+        // These formats count only memory and virtual cores, so no task can ask for another type.
         gpu: Whole = "gpu",
     }
 }
@@ -39,7 +39,7 @@ record! {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Labels(Vec<(String, bool)>);
 
-/// The nodes of a node file, on the racks that it names.
+/// The nodes of a node file, on its racks.
 ///
 /// A node without amounts has those of the simulator's configuration, 10,240 MiB and 10 virtual cores. A
 /// node that is an empty object is skipped: Hadoop's own sample has one. A label becomes the attribute
@@ -54,10 +54,10 @@ pub(super) fn read_nodes(source: Source<'_>) -> Result<Nodes, TraceError> {
     Ok(nodes)
 }
 
-/// The condition that a label expression of a job puts on nodes; nothing for an empty one.
+/// The condition that a job's label expression puts on nodes; `None` for an empty expression.
 ///
 /// # Errors
-/// When it is not one label: YARN knows no other expressions.
+/// When it is not a single label: YARN knows no other expressions.
 pub(super) fn label_rule(expression: &str) -> Result<Option<AttributeRule>, String> {
     let name = expression.trim();
     if name.is_empty() {
@@ -115,7 +115,7 @@ impl FromText for Labels {
 
 json_scalar!(Labels);
 
-/// Name and exclusiveness of `A` or `A(exclusive=false)`; a label is exclusive unless it says otherwise.
+/// Name and exclusiveness of `A` or `A(exclusive=false)`; a label is exclusive by default.
 fn label(text: &str) -> Result<(String, bool), String> {
     let (name, is_exclusive) = match text.split_once('(') {
         None => (text, true),

@@ -30,7 +30,7 @@ record! {
 }
 
 record! {
-    /// From this time until the next one jobs come with this weight.
+    /// From this time until the next entry, jobs have this weight.
     pub(super) struct TimeRecord, unknown keys Refused, {
         time_s: Decimal = "time",
         weight: Decimal = "weight",
@@ -38,7 +38,7 @@ record! {
 }
 
 record! {
-    /// Jobs that are alike. Deadlines, reservations and planned durations are read and not used.
+    /// A class of similar jobs. Deadlines, reservations and planned durations are read and not used.
     pub(super) struct ClassRecord, unknown keys Refused, {
         _description: Text = "description",
         name: Text = "class_name",
@@ -77,7 +77,7 @@ record! {
 }
 
 record! {
-    /// Tasks of one kind.
+    /// A group of tasks of one kind.
     pub(super) struct TaskRecord, unknown keys Refused, {
         _description: Text = "description",
         kind: TaskKind = "type",
@@ -91,10 +91,10 @@ record! {
 }
 
 impl ClassRecord {
-    /// The tasks in the general form, whichever form the class was written in.
+    /// The tasks in the general form, in whichever form the file gives them.
     ///
     /// # Errors
-    /// When it is written in neither, or an amount has an impossible spread.
+    /// When they are in neither form, or an amount has an impossible spread.
     pub(super) fn into_tasks(self) -> Result<Vec<TaskRecord>, String> {
         if let Some(tasks) = self.tasks {
             return Ok(tasks);

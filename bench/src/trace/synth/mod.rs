@@ -17,11 +17,11 @@ use super::json_stream::Documents;
 use super::source::Source;
 use crate::workload::Job;
 
-/// The jobs that one seed draws from the file, and its cluster.
+/// The jobs that one seed draws from the file, and the file's cluster.
 ///
-/// The generator is `Pcg64Mcg`, seeded with the file's `rand_seed` xor that of the options: with 0 there, the
-/// file alone decides. The numbers are not those that YARN draws. A task whose `count` is the constant 0 is
-/// left out; else it has at least one container.
+/// The generator is `Pcg64Mcg`, seeded with the file's `rand_seed` xor that of the options: with 0 in the options, the
+/// file alone decides. The numbers differ from those that YARN draws. A task whose `count` is the constant 0 is
+/// left out; every other task has at least one container.
 pub(super) fn read(
     source: Source<'_>,
     options: &ReadOptions,

@@ -1,4 +1,4 @@
-//! A SYNTH trace that has been checked and that jobs can be drawn from.
+//! A checked SYNTH trace from which jobs can be drawn.
 
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
@@ -12,11 +12,11 @@ use crate::trace::number::at_most;
 use crate::trace::stage::{Ask, JobKind, Stages, TaskKind};
 use crate::workload::Job;
 
-/// Priority of maps and all other tasks about which nothing is said.
+/// Default priority of maps and all other tasks.
 const PRIORITY: u64 = 20;
 const REDUCE_PRIORITY: u64 = 10;
 
-/// Workloads to choose from.
+/// Weighted workloads.
 pub(super) struct Plan {
     workloads: Vec<Workload>,
     choice: Choice,
@@ -26,7 +26,7 @@ struct Workload {
     queue: String,
     classes: Vec<Class>,
     choice: Choice,
-    /// Start of each stretch of time, in seconds, ascending.
+    /// Start of each interval of time, in seconds, ascending.
     starts_s: Vec<f64>,
     start_choice: Choice,
 }
@@ -48,10 +48,10 @@ struct Task {
 }
 
 impl Plan {
-    /// What the file says about jobs.
+    /// Checks and converts the jobs of a file.
     ///
     /// # Errors
-    /// When something is missing or impossible.
+    /// When a value is missing or impossible.
     pub(super) fn new(trace: TraceRecord) -> Result<Self, Mistake> {
         let records = trace.workloads.unwrap_or_default();
         let weights = records.iter().map(|workload| workload.weight.map_or(1.0, |weight| weight.0));
@@ -62,10 +62,10 @@ impl Plan {
         Ok(Self { workloads: workloads.collect::<Result<_, _>>()?, choice })
     }
 
-    /// The job of this number.
+    /// Draws the job with this number.
     ///
     /// # Errors
-    /// When it is larger than the budget, or a container larger than can be counted.
+    /// When it exceeds the budget, or a container is larger than an engine can count.
     pub(super) fn draw(
         &self,
         index: usize,
@@ -107,7 +107,7 @@ impl Workload {
         Ok(Self { queue, classes, choice: class_choice, starts_s, start_choice })
     }
 
-    /// A time in one of the stretches; the last one has no length.
+    /// Draws a time in one of the intervals; the last one has no length.
     fn draw_submit_ms(&self, random: &mut Pcg64Mcg) -> u64 {
         let stretch = random.sample(&self.start_choice);
         let start_s = self.starts_s[stretch];
@@ -116,7 +116,7 @@ impl Workload {
     }
 }
 
-/// Starts of the stretches and a choice among them.
+/// Starts of the intervals and a choice among them.
 fn times(records: &[TimeRecord]) -> Result<(Vec<f64>, Choice), String> {
     let starts_s: Option<Vec<f64>> = records.iter().map(|time| time.time_s.map(|time_s| time_s.0)).collect();
     let starts_s = starts_s.ok_or("every entry needs a `time`")?;
@@ -151,7 +151,7 @@ impl Task {
         })
     }
 
-    /// Draws the containers; each has its own time and size.
+    /// Draws the containers; each has a separate time and size.
     fn draw(&self, stages: &mut Stages, budget: &mut Budget, random: &mut Pcg64Mcg) -> Result<(), String> {
         let count = if self.count.is_none() { 0 } else { self.count.draw_whole(random) };
         budget.take(count)?;

@@ -13,23 +13,23 @@ use crate::trace::field::{Decimal, FromText, json_scalar, one_of};
 use crate::trace::number::WHOLE_MAX;
 use crate::trace::record::record;
 
-/// An amount that is drawn anew each time; never negative.
+/// An amount that is drawn for each use; never negative.
 #[derive(Clone, Debug)]
 pub(super) enum Sample {
-    /// Always the same.
+    /// Constant.
     Constant(f64),
     /// Log-normal.
     LogNormal(LogNormal<f64>),
     /// Normal, cut off at 0.
     Normal(Normal<f64>),
-    /// One of a list.
+    /// One value of a list.
     Discrete(Vec<f64>, Choice),
 }
 
-/// A choice among weighted things, by position.
+/// A choice among weighted items, by position.
 pub(super) type Choice = WeightedIndex<f64>;
 
-/// Shape of a sample with a standard deviation.
+/// The shape of a sample with a standard deviation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Shape {
     #[default]
@@ -48,7 +48,7 @@ impl FromText for Shape {
 json_scalar!(Shape);
 
 record! {
-    /// A sample as the file writes it.
+    /// A sample in the form of the file.
     struct SampleRecord, unknown keys Refused, {
         mean: Decimal = "val",
         deviation: Decimal = "std",
@@ -62,7 +62,7 @@ impl Sample {
     /// Log-normal with this mean and standard deviation, or constant if the deviation is 0.
     ///
     /// # Errors
-    /// When there is no such distribution.
+    /// When no such distribution exists.
     pub(super) fn spread(mean: f64, deviation: f64) -> Result<Self, String> {
         Self::shaped(Shape::LogNormal, mean, deviation)
     }
@@ -72,7 +72,7 @@ impl Sample {
         matches!(self, Self::Constant(amount) if *amount == 0.0)
     }
 
-    /// One amount.
+    /// Draws one amount.
     pub(super) fn draw(&self, random: &mut Pcg64Mcg) -> f64 {
         let amount = match self {
             Self::Constant(amount) => *amount,
@@ -83,7 +83,7 @@ impl Sample {
         amount.clamp(0.0, WHOLE_MAX as f64)
     }
 
-    /// One amount, rounded, but at least 1.
+    /// Draws one amount, rounded, and at least 1.
     pub(super) fn draw_whole(&self, random: &mut Pcg64Mcg) -> u64 {
         (self.draw(random).round() as u64).clamp(1, WHOLE_MAX)
     }
@@ -115,10 +115,10 @@ impl Sample {
     }
 }
 
-/// A choice by these weights.
+/// A choice with these weights.
 ///
 /// # Errors
-/// When there is none above 0.
+/// When no weight is above 0.
 pub(super) fn choice(weights: impl IntoIterator<Item = f64>) -> Result<Choice, String> {
     WeightedIndex::new(weights).map_err(|_| "the weights are all 0; one above 0 is needed".into())
 }
