@@ -67,7 +67,7 @@ impl<'a> Source<'a> {
     pub(crate) fn new(file_name: &'a str, text: &'a str) -> Result<Self, ConfigFileError> {
         let mut source = Self { file_name, text: "", line_starts: vec![0] };
         if text.len() > FILE_BYTES_MAX {
-            let message = format!("the file has {} bytes, at most {FILE_BYTES_MAX} are read", text.len());
+            let message = format!("the file has {} bytes; the maximum is {FILE_BYTES_MAX}", text.len());
             return Err(source.syntax(0, message));
         }
         source.text = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -170,7 +170,7 @@ mod tests {
     fn a_huge_file_is_refused_unread() {
         let text = "x".repeat(FILE_BYTES_MAX + 1);
         let error = Source::new("huge", &text).unwrap_err();
-        assert_eq!(error.to_string(), "huge:1:1: the file has 16777217 bytes, at most 16777216 are read");
+        assert_eq!(error.to_string(), "huge:1:1: the file has 16777217 bytes; the maximum is 16777216");
     }
 
     #[test]

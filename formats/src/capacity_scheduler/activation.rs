@@ -50,7 +50,7 @@ fn queue(
         let share = of_queue(MASTERS).map(|setting| master_share(settings, &setting, report)).transpose()?;
         queue.master_share = Some(share.unwrap_or(MASTER_SHARE_DEFAULT));
     } else if let Some(setting) = settings.get(&listed.key(MASTERS)) {
-        report.push(settings.not_carried_over(&setting, "masters have a part of leaves only"));
+        report.push(settings.not_carried_over(&setting, "a limit for masters applies to leaves only"));
     }
     let mut children = listed.children.iter().zip(&mut queue.children);
     children.try_for_each(|(listed, child)| self::queue(settings, listed, child, report))
@@ -66,8 +66,9 @@ fn master_share(
     let part = value::decimal(text, 1_000_000).map_err(|problem| settings.refused(setting, problem))?;
     let part = part.part();
     if part.is_none() {
-        report
-            .push(settings.not_carried_over(setting, "masters may need all of a leaf at most: 100 % it is"));
+        report.push(
+            settings.not_carried_over(setting, "masters may use at most the whole leaf; 100 % is used"),
+        );
     }
     Ok(part.unwrap_or(Percent::ALL))
 }

@@ -38,7 +38,7 @@ pub(super) fn read(
         let in_steps = most.map(|most| most - most % step);
         if let (Some(setting), Some(kept)) = (largest.filter(|_| in_steps != most), in_steps) {
             let reason =
-                format!("it is no multiple of the smallest container's {step}; {kept} is carried over");
+                format!("it is not a multiple of the smallest container's {step}; {kept} is carried over");
             report.push(settings.not_carried_over(&setting, reason));
         }
         minimum[index] = least.map_or(0, |least| i64::from(least) * factor);

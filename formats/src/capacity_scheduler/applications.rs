@@ -120,7 +120,7 @@ fn whole(number: f64) -> u32 {
 
 pub(super) fn limit(settings: &Settings<'_>, setting: &Setting<'_>) -> Result<u32, ConfigFileError> {
     let text = settings.value(setting)?;
-    let refused = || settings.refused(setting, format!("`{}` is no whole number from 0", excerpt(text)));
+    let refused = || settings.refused(setting, format!("`{}` is not a whole number from 0", excerpt(text)));
     text.parse().map_err(|_| refused())
 }
 

@@ -54,9 +54,9 @@ fn note_unused(
             pattern.split('.').count() > depth && is_for(&above.join("."), path)
         };
         let reason = if makers.iter().any(is_deeper) {
-            "it is for queues below queues that are made on demand; these take the template of the listed queue"
+            "it applies below queues made on demand, which use the template of the listed queue"
         } else {
-            "no listed queue that it is for makes queues on demand"
+            "no listed queue that it applies to makes queues on demand"
         };
         report.push(settings.not_carried_over(&setting, reason));
     }
@@ -178,6 +178,6 @@ fn template(
 
 fn number(settings: &Settings<'_>, setting: &Setting<'_>) -> Result<u32, ConfigFileError> {
     let text = settings.value(setting)?;
-    let refused = || settings.refused(setting, format!("`{}` is no whole number from 0", excerpt(text)));
+    let refused = || settings.refused(setting, format!("`{}` is not a whole number from 0", excerpt(text)));
     text.parse().map_err(|_| refused())
 }

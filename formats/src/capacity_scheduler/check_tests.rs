@@ -69,9 +69,8 @@ fn templates_that_apply_to_no_listed_queue_are_not_carried_over() {
         ("root.other.auto-queue-creation-v2.template.capacity", "6w"),
     ];
     let imported = imported(&with(&base, &deeper));
-    let below =
-        "it is for queues below queues that are made on demand; these take the template of the listed queue";
-    let off = "no listed queue that it is for makes queues on demand";
+    let below = "it applies below queues made on demand, which use the template of the listed queue";
+    let off = "no listed queue that it applies to makes queues on demand";
     let keys = deeper.map(|(key, _)| key);
     assert_eq!(
         reasons(&imported),

@@ -59,9 +59,9 @@ fn what_is_not_xml_is_refused_where_it_breaks() {
         ("<configuration><propertie/>", "1:16: unexpected element `propertie`; did you mean `property`?"),
         ("<configuration><property><nam/>", "1:26: unexpected element `nam`; did you mean `name`?"),
         ("<configuration><property/>", "1:16: this property has no <name>"),
-        ("<configuration><property><name/><name/>", "1:33: this property has a <name> already"),
+        ("<configuration><property><name/><name/>", "1:33: this property already has a <name>"),
         ("<configuration><property a a/>", "1:16: not XML: "),
-        ("<configuration><xi:include href='x'/>", "1:16: other files are not included"),
+        ("<configuration><xi:include href='x'/>", "1:16: including other files is not supported"),
         ("<configuration><property><name>&#0;", "1:32: `&#0;` is refused"),
     ] {
         let error = import(text).expect_err(text).to_string();

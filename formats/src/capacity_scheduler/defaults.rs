@@ -44,7 +44,7 @@ fn lifetime_ms(settings: &Settings<'_>, key: &str) -> Result<Option<u64>, Config
     let Some(setting) = settings.get(key) else { return Ok(None) };
     let text = settings.value(&setting)?;
     let refused =
-        |_| settings.refused(&setting, format!("`{}` is no whole number of seconds", excerpt(text)));
+        |_| settings.refused(&setting, format!("`{}` is not a whole number of seconds", excerpt(text)));
     let seconds: i64 = text.parse().map_err(refused)?;
     Ok(u64::try_from(seconds)
         .ok()

@@ -41,7 +41,7 @@ fn silent_nodes_are_skipped_as_the_site_says() {
     assert_eq!(of(&[multiplier]), Some(HeartbeatPolicy { interval_ms: 1000, missed_max: 5 }));
     assert_eq!(of(&[interval]), Some(HeartbeatPolicy { interval_ms: 250, missed_max: 2 }));
     assert_eq!(of(&[multiplier, interval]), Some(HeartbeatPolicy { interval_ms: 250, missed_max: 5 }));
-    let message = "site.xml:2:66: yarn.scheduler.skip.node.multiplier: `0` is no whole number from 1";
+    let message = "site.xml:2:66: yarn.scheduler.skip.node.multiplier: `0` is not a whole number from 1";
     refused(&[("yarn.scheduler.skip.node.multiplier", "0")], &[], message);
 }
 
@@ -99,7 +99,7 @@ fn containers_have_the_sizes_that_the_site_allows() {
     refused(
         &[(keys[0].as_str(), "-1")],
         &[],
-        "site.xml:2:67: yarn.scheduler.minimum-allocation-mb: `-1` is no whole number from 0",
+        "site.xml:2:67: yarn.scheduler.minimum-allocation-mb: `-1` is not a whole number from 0",
     );
 }
 
@@ -108,7 +108,7 @@ fn a_largest_container_that_is_not_in_steps_is_rounded_down() {
     let site =
         [("yarn.scheduler.minimum-allocation-mb", "300"), ("yarn.scheduler.maximum-allocation-mb", "1000")];
     let imported = import(&QUEUES, &site, &[]).unwrap();
-    let reason = "it is no multiple of the smallest container's 300; 900 is carried over";
+    let reason = "it is not a multiple of the smallest container's 300; 900 is carried over";
     assert_eq!(reported(&imported), [("site.xml", 3, site[1].0, reason)]);
     assert_eq!(imported.config.allocation.maximum[0], Some(900));
     assert_eq!(imported.config.validate(), Ok(()));
@@ -132,7 +132,7 @@ fn listed_resource_types_are_counted_in_their_units() {
     refused(
         &[],
         &[types[0], ("yarn.resource-types.disk.units", "furlong")],
-        "types.xml:3:61: yarn.resource-types.disk.units: `furlong` is no unit",
+        "types.xml:3:61: yarn.resource-types.disk.units: `furlong` is not a known unit",
     );
     refused(
         &[],

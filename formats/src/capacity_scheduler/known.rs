@@ -25,8 +25,8 @@ const ASYNCHRONOUS: Use = Use::Reported("this engine always schedules asynchrono
 const PREEMPTION: Use = Use::Reported("this engine does not choose victims of preemption yet");
 const RESERVED_IN_TIME: Use =
     Use::Reported("this engine has no reservation system: ask for later containers at that time");
-const ORDER_OF_NODES: Use = Use::Reported("all passes look at nodes in one order, which is node_order");
-const RESERVED_NODES: Use = Use::Reported("others are never offered a node that is reserved");
+const ORDER_OF_NODES: Use = Use::Reported("all passes use one order of nodes, node_order");
+const RESERVED_NODES: Use = Use::Reported("a reserved node is never offered to other asks");
 const LIFETIMES: Use = Use::Reported("lifetimes end when they are due, not at the next check");
 const RECOVERY: Use = Use::Reported("containers that nodes report are always charged again, and at once");
 const BY_CALLS: Use = Use::Reported("the embedding program does that by its calls");

@@ -58,7 +58,7 @@ fn is_json(settings: &Settings<'_>, report: &mut Vec<NotCarriedOver>) -> Result<
         "json" => Ok(true),
         "legacy" => Ok(false),
         _ => {
-            report.push(settings.not_carried_over(&setting, "neither json nor legacy: YARN takes legacy"));
+            report.push(settings.not_carried_over(&setting, "neither json nor legacy; YARN uses legacy"));
             Ok(false)
         }
     }
@@ -105,7 +105,7 @@ fn list(
 
 fn legacy_rule(parts: &[&str]) -> Result<Mapping, &'static str> {
     let [kind @ ("u" | "g"), name, queue] = *parts else {
-        return Err("has not the form u:USER:QUEUE or g:GROUP:QUEUE");
+        return Err("does not have the form u:USER:QUEUE or g:GROUP:QUEUE");
     };
     let names = vec![name.to_owned()];
     let whose = match (kind, name) {
@@ -117,7 +117,7 @@ fn legacy_rule(parts: &[&str]) -> Result<Mapping, &'static str> {
 }
 
 fn name_rule(parts: &[&str]) -> Result<Mapping, &'static str> {
-    let [name, queue] = *parts else { return Err("has not the form APPLICATION:QUEUE") };
+    let [name, queue] = *parts else { return Err("does not have the form APPLICATION:QUEUE") };
     let whose = match name {
         "%application" => Whose::everybody(),
         _ => Whose { applications: vec![name.to_owned()], ..Whose::default() },
@@ -151,7 +151,7 @@ impl Target<'_, '_> {
         match found {
             _ if fixed.is_empty() => Ok(path),
             Some(queue) if is_whole && !queue.children.is_empty() => {
-                Err(refused(format!("queue `{}` is a parent, a leaf is needed", excerpt(written))))
+                Err(refused(format!("queue `{}` is a parent; a leaf is needed", excerpt(written))))
             }
             Some(_) => Ok(path),
             None if self.is_created(&fixed)? => Ok(path),

@@ -100,7 +100,7 @@ fn what_yarn_would_not_read_is_reported() {
     assert_eq!(placed(&[(rules, "org.example.Mine")]), (0, vec![none]));
     let legacy = "mapping-rule-json: YARN reads mappings in the format `legacy` (mapping-rule-format)";
     assert_eq!(placed(&[("mapping-rule-json", "{}")]), (1, vec![legacy.to_owned()]));
-    let format = "mapping-rule-format: neither json nor legacy: YARN takes legacy";
+    let format = "mapping-rule-format: neither json nor legacy; YARN uses legacy";
     assert_eq!(placed(&[("mapping-rule-format", "xml")]), (1, vec![format.to_owned()]));
     let file = "mapping-rule-json-file: another file is not read; its rules can stand in mapping-rule-json";
     assert_eq!(placed(&[("mapping-rule-json-file", "/x")]), (1, vec![file.to_owned()]));
@@ -124,7 +124,7 @@ fn rules_in_json_that_lead_nowhere_are_refused() {
     );
     json(
         &format!(r#"{{{head}: "custom", "customPlacement": "root.a"}}"#),
-        "queue `root.a` is a parent, a leaf is needed",
+        "queue `root.a` is a parent; a leaf is needed",
     );
     json(&format!(r#"{{{head}: "custom"}}"#), "rule 1: `custom` needs a `customPlacement`");
     json(&format!(r#"{{{head}: "setDefaultQueue"}}"#), "rule 1: `setDefaultQueue` needs a `value`");

@@ -145,7 +145,7 @@ impl<'p> Settings<'p> {
     /// The value of a key that has a meaning here, which must be written out.
     pub(super) fn value<'v>(&self, setting: &Setting<'v>) -> Result<&'v str, ConfigFileError> {
         if setting.value.contains("${") {
-            return Err(self.refused(setting, "variables are not expanded, write the value itself"));
+            return Err(self.refused(setting, "variables are not expanded; write the value itself"));
         }
         Ok(setting.value)
     }

@@ -63,7 +63,7 @@ impl<'p, 'r> Queues<'p, 'r> {
             if let Some(setting) = self.settings.get(&root.key(&labels::name_in(label, name))) {
                 let size = value::size(self.settings.value(&setting)?, self.types);
                 if !matches!(size, Ok(Size::Percent(percent)) if percent.percent() == Percent::ALL) {
-                    self.note(&setting, "the root has all there is");
+                    self.note(&setting, "the root always has the whole cluster");
                 }
             }
         }
@@ -229,8 +229,9 @@ impl<'p, 'r> Queues<'p, 'r> {
     fn priority(&self, listed: &Listed<'p>) -> Result<i32, ConfigFileError> {
         let Some(setting) = self.settings.get(&listed.key("priority")) else { return Ok(0) };
         let text = self.settings.value(&setting)?;
-        let refused =
-            || self.settings.refused(&setting, format!("`{}` is no whole number of 32 bits", excerpt(text)));
+        let refused = || {
+            self.settings.refused(&setting, format!("`{}` is not a whole number of 32 bits", excerpt(text)))
+        };
         text.parse().map_err(|_| refused())
     }
 

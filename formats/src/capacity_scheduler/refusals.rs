@@ -174,7 +174,7 @@ fn a_mapping_to_an_unknown_queue_is_refused() {
     };
     mapping("u:ann:a,g:ops:root.b", "unknown queue `root.b`; did you mean `root.a`?");
     mapping("u:%user:b.%user", "unknown queue `b.%user`");
-    mapping("x:ann:a", "`x:ann:a` has not the form u:USER:QUEUE or g:GROUP:QUEUE");
+    mapping("x:ann:a", "`x:ann:a` does not have the form u:USER:QUEUE or g:GROUP:QUEUE");
     mapping("u::a", "`u::a` has an empty name");
     for fine in ["u:ann:a, g:ops:root.a", "u:%user:%user", "u:%user:root.a.%user"] {
         assert!(import(&file(&[ONE_LEAF[0], ONE_LEAF[1], (key, fine)])).is_ok(), "{fine}");
@@ -220,7 +220,7 @@ fn values_that_are_none_are_refused_where_they_are() {
     refused_value("root.a.capacity", "-5", "`-5` is negative, expected a plain number from 0 to 100");
     refused_value("root.a.capacity", "100.5", "`100.5` is not a plain number from 0 to 100");
     refused_value("root.a.capacity", "-1w", "`-1` is negative, expected a plain number from 0 to 10000");
-    refused_value("root.a.capacity", "${x}", "variables are not expanded, write the value itself");
+    refused_value("root.a.capacity", "${x}", "variables are not expanded; write the value itself");
     refused_value("root.a.capacity", "[memory=-1]", "`-1` is negative");
     refused_value("root.a.maximum-capacity", "99", "99 % is below the queue's capacity");
     refused_value("root.a.maximum-capacity", "2w", "a maximum is a percentage or amounts, not a weight");
@@ -232,12 +232,12 @@ fn values_that_are_none_are_refused_where_they_are() {
     refused_value("root.a.user-limit-factor", "0", "must be above 0, or -1 for no limit");
     refused_value("root.a.ordering-policy", "fare", "`fare` is none of fifo, fair; did you mean `fair`?");
     refused_value("root.a.state", "off", "`off` is neither RUNNING nor STOPPED");
-    refused_value("root.a.maximum-applications", "-1", "`-1` is no whole number from 0");
+    refused_value("root.a.maximum-applications", "-1", "`-1` is not a whole number from 0");
     refused_value("root.a.minimum-user-limit-percent", "101", "`101` is not a plain number from 0 to 100");
     refused_value("root.a.user-settings.j.r.weight", "0", "must be above 0");
-    refused_value("root.a.priority", "high", "`high` is no whole number of 32 bits");
-    refused_value("root.a.priority", "4294967296", "`4294967296` is no whole number of 32 bits");
+    refused_value("root.a.priority", "high", "`high` is not a whole number of 32 bits");
+    refused_value("root.a.priority", "4294967296", "`4294967296` is not a whole number of 32 bits");
     refused_value("root.ordering-policy", "fifo", "`fifo` is none of utilization, priority-utilization");
     refused_value("root.allow-zero-capacity-sum", "perhaps", "expected true or false");
-    refused_value("node-locality-delay", "4.5", "`4.5` is no whole number from 0, nor -1");
+    refused_value("node-locality-delay", "4.5", "`4.5` is not a whole number from 0, nor -1");
 }

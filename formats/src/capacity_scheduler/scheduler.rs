@@ -58,7 +58,7 @@ pub(super) fn whole<T: std::str::FromStr + PartialOrd + From<u8>>(
 ) -> Result<T, ConfigFileError> {
     let text = settings.value(setting)?;
     text.parse().ok().filter(|number| *number >= T::from(least)).ok_or_else(|| {
-        settings.refused(setting, format!("`{}` is no whole number from {least}", excerpt(text)))
+        settings.refused(setting, format!("`{}` is not a whole number from {least}", excerpt(text)))
     })
 }
 
@@ -113,7 +113,7 @@ fn nodes(settings: &Settings<'_>, setting: &Setting<'_>) -> Result<Option<u32>, 
         return Ok(None);
     }
     text.parse().map(Some).map_err(|_| {
-        settings.refused(setting, format!("`{}` is no whole number from 0, nor -1", excerpt(text)))
+        settings.refused(setting, format!("`{}` is not a whole number from 0, nor -1", excerpt(text)))
     })
 }
 

@@ -185,7 +185,7 @@ fn labels_are_partitions_with_capacities_of_their_own() {
     let largest = [&a.children[0], b, c].map(|leaf| leaf.applications.total);
     assert_eq!(largest, [Some(750), Some(300), Some(200)], "where a leaf is guaranteed most");
     let expected = [
-        ("root.accessible-node-labels.gpu.maximum-capacity", "the root has all there is", 7),
+        ("root.accessible-node-labels.gpu.maximum-capacity", "the root always has the whole cluster", 7),
         ("root.c.accessible-node-labels.gpu.capacity", "the queue may not use this partition", 14),
     ];
     assert_eq!(reasons(&imported), expected);
@@ -223,7 +223,7 @@ fn what_yarn_knows_and_this_engine_does_not_is_reported() {
         ("yarn.resourcemanager.monitor.capacity.preemption.observe_only", victims, 11),
         ("root.ordering-policy", "not supported by this engine yet, utilization is used", 12),
         ("root.user-limit-factor", "users are limited in leaves only", 13),
-        ("root.maximum-capacity", "the root has all there is", 14),
+        ("root.maximum-capacity", "the root always has the whole cluster", 14),
         (
             "rack-locality-additional-delay",
             "a delay by the number of outstanding containers is for the yarn_compatible semantics; \
@@ -294,8 +294,8 @@ fn applications_wait_as_yarn_lets_them_wait() {
     assert_eq!(of(0), (Some(4), Some("25.5".parse().unwrap())));
     assert_eq!(of(1), (Some(30), Some(Percent::ALL)));
     let expected = [
-        ("root.b.maximum-am-resource-percent", "masters may need all of a leaf at most: 100 % it is", 10),
-        ("root.maximum-am-resource-percent", "masters have a part of leaves only", 11),
+        ("root.b.maximum-am-resource-percent", "masters may use at most the whole leaf; 100 % is used", 10),
+        ("root.maximum-am-resource-percent", "a limit for masters applies to leaves only", 11),
     ];
     assert_eq!(reasons(&imported), expected);
 }

@@ -37,7 +37,7 @@ impl Types {
             let setting = settings.get(&format!("{LIST}.{name}.units"));
             let unit = setting.map(|setting| settings.value(&setting)).transpose()?.unwrap_or("");
             if let (None, Some(setting)) = (thousandths(unit), setting) {
-                return Err(settings.refused(&setting, format!("`{}` is no unit", excerpt(unit))));
+                return Err(settings.refused(&setting, format!("`{}` is not a known unit", excerpt(unit))));
             }
             if !["memory-mb", MEMORY, VCORES].contains(&name) {
                 names.push(engine_name(name, unit));
@@ -128,7 +128,7 @@ fn whole(text: &str) -> Result<i128, String> {
     let number = text.parse().ok().filter(|_| is_whole);
     number.ok_or_else(|| match text.strip_prefix('-') {
         Some(_) => format!("`{}` is negative", excerpt(text)),
-        None => format!("`{}` is no whole number", excerpt(text)),
+        None => format!("`{}` is not a whole number", excerpt(text)),
     })
 }
 

@@ -92,7 +92,7 @@ fn vector(inside: &str, types: &Types) -> Result<Vector, String> {
     }
     let memory = figures[types.memory()?];
     if !Size::Vector(figures).is_mixed() && memory.is_none_or(|amount| amount == Figure::Amount(0)) {
-        return Err("memory is missing or 0; YARN ignores such amounts as a whole".to_owned());
+        return Err("memory is missing or 0; YARN then ignores all amounts".to_owned());
     }
     Ok(figures)
 }
@@ -159,11 +159,11 @@ mod tests {
             ("[memory=1", "the closing bracket is missing"),
             ("[]", "expected a resource and its amount like `memory=1024`, found ``"),
             ("[memory=-1]", "`-1` is negative"),
-            ("[memory=1.5]", "`1.5` is no whole number"),
-            ("[memory=1,vcores=]", "`` is no whole number"),
-            ("[memory=1,vcores=2Gi]", "`2Gi` is no whole number"),
+            ("[memory=1.5]", "`1.5` is not a whole number"),
+            ("[memory=1,vcores=]", "`` is not a whole number"),
+            ("[memory=1,vcores=2Gi]", "`2Gi` is not a whole number"),
             ("[memory=1,memory=2]", "memory is given twice"),
-            ("[vcores=2]", "memory is missing or 0; YARN ignores such amounts as a whole"),
+            ("[vcores=2]", "memory is missing or 0; YARN then ignores all amounts"),
             ("[memory=9999999P]", "memory: the amount is too large"),
             (
                 "[memory=99999999999999999999999999999999999999P]",

@@ -143,7 +143,7 @@ impl Walk<'_> {
         if let Some(field) = self.draft.field(element)
             && field.replace(Written { text: String::new(), offset, is_visible: false }).is_some()
         {
-            return Err(self.error(format!("this property has a <{name}> already")));
+            return Err(self.error(format!("this property already has a <{name}>")));
         }
         Ok(())
     }
@@ -157,7 +157,9 @@ impl Walk<'_> {
             )),
             (Some(Element::Configuration), "configuration") => Ok(Element::Configuration),
             (Some(Element::Configuration), "property") => Ok(Element::Property),
-            (Some(Element::Configuration), "include") => Err(self.error("other files are not included")),
+            (Some(Element::Configuration), "include") => {
+                Err(self.error("including other files is not supported"))
+            }
             (Some(Element::Property), "name") => Ok(Element::Name),
             (Some(Element::Property), "value") => Ok(Element::Value),
             (Some(Element::Property), "final") => Ok(Element::Final),

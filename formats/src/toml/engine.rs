@@ -112,7 +112,7 @@ fn locality_delay(engine: &Section<'_>) -> Result<Option<LocalityDelay>, ConfigF
     }
     let count = counts.iter().find_map(|key| section.get(key));
     match (times.iter().find_map(|key| section.get(key)), count) {
-        (Some(_), Some(count)) => Err(count.error("the delay is given in milliseconds already")),
+        (Some(_), Some(count)) => Err(count.error("the delay is already given in milliseconds")),
         (None, Some(_)) => Ok(Some(LocalityDelay::Nodes {
             rack: section.require("rack_nodes")?.whole()?,
             any: section.read("any_nodes", |entry| entry.whole())?,

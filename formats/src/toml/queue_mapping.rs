@@ -72,11 +72,11 @@ fn action(section: &Section<'_>) -> Result<MappingAction, ConfigFileError> {
         (None, Some(queue), false) => MappingAction::SetDefault(queue),
         (None, None, true) => MappingAction::Reject,
         _ => {
-            let problem = "a rule says one of `queue`, `default_queue` and `reject = true`";
+            let problem = "a rule needs one of `queue`, `default_queue` and `reject = true`";
             return Err(section.error(problem));
         }
     };
-    how.map_or(Ok(action), |entry| Err(entry.error("goes with `queue` only")))
+    how.map_or(Ok(action), |entry| Err(entry.error("is valid only with `queue`")))
 }
 
 fn place_in(section: &Section<'_>, queue: QueuePath) -> Result<PlaceIn, ConfigFileError> {

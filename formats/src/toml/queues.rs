@@ -141,7 +141,7 @@ fn check_path(entry: &Entry<'_>) -> Result<(), ConfigFileError> {
     let mut names = path.split('.');
     if names.next() != Some("root") {
         let path = excerpt(path);
-        return Err(entry.error(format!("a queue's path starts at the root: \"root.{path}\"")));
+        return Err(entry.error(format!("a queue's path must start at the root: \"root.{path}\"")));
     }
     if names.clone().any(str::is_empty) {
         return Err(entry.error("the name between two dots is empty"));
@@ -160,7 +160,7 @@ fn read_queue(
     let section = entry.section()?;
     if let Some(nested) = section.entries().iter().find(|entry| is_unquoted_path(entry)) {
         let path = format!("{}.{}", entry.key.get_ref(), nested.key.get_ref());
-        return Err(nested.error(format!("a queue's path is quoted: [queues.\"{}\"]", excerpt(&path))));
+        return Err(nested.error(format!("a queue's path must be quoted: [queues.\"{}\"]", excerpt(&path))));
     }
     section.only(KEYS)?;
     queue.auto_creation =
@@ -236,7 +236,7 @@ fn access(entry: &Entry<'_>) -> Result<PartitionAccess, ConfigFileError> {
     if names.iter().any(|name| name == "*") {
         return match &names[..] {
             [_] => Ok(PartitionAccess::All),
-            _ => Err(entry.error("\"*\" is all partitions; nothing else can be named beside it")),
+            _ => Err(entry.error("\"*\" means all partitions; remove the other names")),
         };
     }
     Ok(PartitionAccess::Only(names.into_iter().collect()))

@@ -98,10 +98,10 @@ fn each_type_may_have_a_kind_of_its_own() {
     let one = |value: &str| queue(&format!("capacity = {{ memory_mib = {value} }}"));
     let key = "3:27: queues.\"root.a\".capacity.memory_mib:";
     refused(&one("true"), &format!("{key} expected an amount, \"40 %\" or \"3w\", found true or false"));
-    refused(&one("\"5\""), &format!("{key} `5` is no percentage like \"40 %\""));
+    refused(&one("\"5\""), &format!("{key} `5` is not a percentage like \"40 %\""));
     refused(
         &queue("maximum_capacity = { memory_mib = \"2w\" }"),
-        "3:35: queues.\"root.a\".maximum_capacity.memory_mib: `2w` is no percentage like \"40 %\"",
+        "3:35: queues.\"root.a\".maximum_capacity.memory_mib: `2w` is not a percentage like \"40 %\"",
     );
 }
 
@@ -183,11 +183,11 @@ fn a_placement_rule_is_refused_where_it_is() {
         |lines: &str| queue(&format!("[[placement.rules]]\nreject = true\n[[placement.rules]]\n{lines}"));
     refused(
         &rule(""),
-        "5:1: placement.rules[1]: a rule says one of `queue`, `default_queue` and `reject = true`",
+        "5:1: placement.rules[1]: a rule needs one of `queue`, `default_queue` and `reject = true`",
     );
     refused(
         &rule("reject = true\ncreate = \"leaf\""),
-        "7:10: placement.rules[1].create: goes with `queue` only",
+        "7:10: placement.rules[1].create: is valid only with `queue`",
     );
     refused(
         &rule("queue = \"root.%usr\""),
@@ -261,7 +261,7 @@ fn a_value_of_the_wrong_type_is_refused_where_it_is() {
     refused("[engine.heartbeat]\ninterval_ms = 1", "1:9: engine.heartbeat.missed_max: is missing");
     refused(
         "[engine.locality_delay]\nrack_ms = 1\nany_nodes = 1",
-        "3:13: engine.locality_delay.any_nodes: the delay is given in milliseconds already",
+        "3:13: engine.locality_delay.any_nodes: the delay is already given in milliseconds",
     );
 }
 
@@ -273,7 +273,7 @@ fn a_queue_with_a_wrong_value_is_refused_where_it_is() {
         &capacity("true"),
         &format!("{key} expected \"40 %\", \"3w\" or a table of amounts, found true or false"),
     );
-    refused(&capacity("\"40\""), &format!("{key} `40` is no percentage like \"40 %\""));
+    refused(&capacity("\"40\""), &format!("{key} `40` is not a percentage like \"40 %\""));
     let range = "is not a number from 0 to 100 with at most 4 decimal places";
     refused(&capacity("\"101 %\""), &format!("{key} `101` {range}"));
     refused(&capacity("-1"), &format!("{key} `-1` {range}"));
@@ -281,7 +281,7 @@ fn a_queue_with_a_wrong_value_is_refused_where_it_is() {
     refused(&capacity("{ memory_mib = -1 }"), "3:27: queues.\"root.a\".capacity.memory_mib: -1 is negative");
     refused(
         &capacity("{ memory_mib = 4398046511105 }"),
-        "3:27: queues.\"root.a\".capacity.memory_mib: 4398046511105 is too large, at most 4398046511104 is possible",
+        "3:27: queues.\"root.a\".capacity.memory_mib: 4398046511105 is too large; the maximum is 4398046511104",
     );
     refused(
         &queue("user_limit_factor = \"none\""),
@@ -291,11 +291,11 @@ fn a_queue_with_a_wrong_value_is_refused_where_it_is() {
 
 #[test]
 fn a_path_that_is_none_is_refused() {
-    refused("[queues.\"a.b\"]", "1:9: queues.\"a.b\": a queue's path starts at the root: \"root.a.b\"");
+    refused("[queues.\"a.b\"]", "1:9: queues.\"a.b\": a queue's path must start at the root: \"root.a.b\"");
     refused("[queues.\"root..b\"]", "1:9: queues.\"root..b\": the name between two dots is empty");
     refused(
         "[queues.root.a]\ncapacity = 1",
-        "1:14: queues.root.a: a queue's path is quoted: [queues.\"root.a\"]",
+        "1:14: queues.root.a: a queue's path must be quoted: [queues.\"root.a\"]",
     );
     let deep = format!("[queues.\"root{}\"]", ".a".repeat(100_000));
     let error = from_toml(&deep, "f").unwrap_err().to_string();
@@ -329,7 +329,7 @@ fn what_the_engine_refuses_is_shown_where_it_is_written() {
         |names: &str| queue(&format!("[engine]\npartitions = [\"gpu\"]\nnon_exclusive_partitions = {names}"));
     refused(
         &lending("[\"gqu\"]"),
-        "5:1: non_exclusive_partitions: `gqu` is none of the partitions; did you mean `gpu`?",
+        "5:1: non_exclusive_partitions: `gqu` is not one of the partitions; did you mean `gpu`?",
     );
     refused(&lending("[\"gpu\", \"gpu\"]"), "5:1: non_exclusive_partitions: `gpu` is named twice");
 }

@@ -56,7 +56,7 @@ impl<'a> Entry<'a> {
     pub(super) fn amount(&self) -> Result<i64, ConfigFileError> {
         let amount: i64 = self.whole()?;
         if amount > AMOUNT_MAX {
-            return Err(self.error(format!("{amount} is too large, at most {AMOUNT_MAX} is possible")));
+            return Err(self.error(format!("{amount} is too large; the maximum is {AMOUNT_MAX}")));
         }
         Ok(amount)
     }
@@ -68,7 +68,7 @@ impl<'a> Entry<'a> {
         };
         match text.trim().strip_suffix('%') {
             Some(number) => self.decimal(number),
-            None => Err(self.error(format!("`{}` is no percentage like \"40 %\"", excerpt(text)))),
+            None => Err(self.error(format!("`{}` is not a percentage like \"40 %\"", excerpt(text)))),
         }
     }
 
@@ -102,7 +102,7 @@ impl<'a> Entry<'a> {
     fn decimal<T: FromStr<Err = ParseDecimalError>>(&self, text: &str) -> Result<T, ConfigFileError> {
         let text = text.trim();
         if text.len() > NUMBER_BYTES_MAX {
-            return Err(self.error(format!("`{}` is no number", excerpt(text))));
+            return Err(self.error(format!("`{}` is not a number", excerpt(text))));
         }
         let number = text.strip_prefix('+').unwrap_or(text);
         number.parse().map_err(|error: ParseDecimalError| self.error(error.to_string()))

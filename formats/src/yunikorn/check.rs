@@ -13,10 +13,10 @@ pub(super) fn check(root: &Queue<'_>) -> Result<(), ConfigFileError> {
 /// Checks a queue below a limit of `above`; returns what it is guaranteed, or its children are in sum.
 fn quotas<'n>(queue: &Queue<'n>, above: &Quantities<'n>) -> Result<Quantities<'n>, ConfigFileError> {
     if let Some(name) = queue.guaranteed.exceeds(&queue.max) {
-        return Err(queue.refused(format!("more {name} is guaranteed than its max")));
+        return Err(queue.refused(format!("its guaranteed {name} is above its max")));
     }
     if let Some(name) = queue.max.exceeds(above) {
-        return Err(queue.refused(format!("its max of {name} is above that of a queue it is in")));
+        return Err(queue.refused(format!("its max of {name} is above that of a parent")));
     }
     let max = queue.max.clone().at_most(above);
     let mut sum = Quantities::default();
@@ -24,12 +24,10 @@ fn quotas<'n>(queue: &Queue<'n>, above: &Quantities<'n>) -> Result<Quantities<'n
         sum.add(&quotas(child, &max)?);
     }
     if let Some(name) = sum.exceeds(&queue.guaranteed) {
-        return Err(
-            queue.refused(format!("the queues below it are guaranteed more {name} than it is itself"))
-        );
+        return Err(queue.refused(format!("the guaranteed {name} of its children exceeds its own")));
     }
     if let Some(name) = sum.exceeds(&max) {
-        return Err(queue.refused(format!("the queues below it are guaranteed more {name} than its max")));
+        return Err(queue.refused(format!("the guaranteed {name} of its children exceeds its max")));
     }
     Ok(if queue.guaranteed.is_zero() { sum } else { queue.guaranteed.clone() })
 }

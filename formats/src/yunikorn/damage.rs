@@ -61,7 +61,7 @@ fn what_is_not_the_format_is_refused_where_it_breaks() {
         ("partitions:\n\t- a", "2:2: not YAML: tabs"),
         ("a: *b", "1:4: not YAML: "),
         ("hello", "1:1: the file: expected a mapping, found `hello`"),
-        ("a: 1\na: 2", "2:1: `a` is given in line 1 already"),
+        ("a: 1\na: 2", "2:1: `a` is already given in line 1"),
         ("a: 1\n---\nb: 2", "2:1: a second document starts here; one file is one document"),
         ("{[a]: 1}", "1:2: a key is a text, not a collection"),
         ("~: 1", "1:1: a key is a text"),

@@ -31,12 +31,11 @@ pub(super) fn read<'n>(
         for (kind, name, entry, amounts, applications) in list(&limits, queue)? {
             let most = in_force.get(&(kind, name));
             if most.is_some_and(|(most, _)| amounts.exceeds(most).is_some()) {
-                return Err(entry.error(format!("{kind} `{name}` may have less in a queue above")));
+                return Err(entry.error(format!("{kind} `{name}` has a lower limit in a queue above")));
             }
             if most.is_some_and(|(_, most)| *most != 0 && (applications == 0 || applications > *most)) {
-                return Err(
-                    entry.error(format!("{kind} `{name}` may have fewer applications in a queue above"))
-                );
+                return Err(entry
+                    .error(format!("{kind} `{name}` has a lower limit of applications in a queue above")));
             }
             let amounts = most.map_or(amounts.clone(), |(most, _)| amounts.at_most(most));
             in_force.insert((kind, name), (amounts, applications));
@@ -154,13 +153,13 @@ fn check_name<'n>(
     let body = if kind == "user" { name.strip_suffix('$').unwrap_or(name) } else { name };
     let starts_well = body.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
     if name != "*" && !(starts_well && body.bytes().all(is_other)) {
-        return Err(item.error(format!("`{}` is no name of a {kind}", excerpt(name))));
+        return Err(item.error(format!("`{}` is not a valid {kind} name", excerpt(name))));
     }
     if name != "*" && seen.contains(&(kind, "*")) {
-        return Err(item.error(format!("`{name}` stands behind `*`, which has to be the last")));
+        return Err(item.error(format!("`{name}` comes after `*`, which must be the last")));
     }
     if !seen.insert((kind, name)) {
-        return Err(item.error(format!("a limit for {kind} `{name}` is given already")));
+        return Err(item.error(format!("{kind} `{name}` already has a limit")));
     }
     Ok(())
 }

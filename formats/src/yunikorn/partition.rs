@@ -35,7 +35,7 @@ pub(super) fn chosen<'n>(
         let name = partition.get("name").map_or(Ok(""), |name| name.text())?.to_ascii_lowercase();
         let name = if name.is_empty() { "default".to_owned() } else { name };
         if let Some(line) = lines.insert(name.clone(), line) {
-            let problem = format!("partition `{}` is defined in line {line} already", excerpt(&name));
+            let problem = format!("partition `{}` is already defined in line {line}", excerpt(&name));
             return Err(partition.error(problem));
         }
         named.push((partition.named(format!("partitions.{name}")), name));
@@ -71,7 +71,7 @@ pub(super) fn node_order(
         resolver.report(NOT_YET, report);
     }
     if let Some(path) = partition.get("statedumpfilepath") {
-        path.report("deprecated; YuniKorn passes over it", report);
+        path.report("deprecated; YuniKorn ignores it", report);
     }
     partition.get("nodesortpolicy").map_or(Ok(NodeOrderKind::Spread), |policy| sort_policy(&policy, report))
 }

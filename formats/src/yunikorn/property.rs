@@ -69,7 +69,7 @@ pub(super) fn priority(properties: Option<&Entry<'_>>) -> Result<(i32, bool), Co
     let property = |key| properties.and_then(|properties| properties.get(key));
     let offset = property("priority.offset").map_or(Ok(0), |property| {
         let text = property.text()?;
-        let refused = |_| property.error(format!("`{}` is no whole number of 32 bits", excerpt(text)));
+        let refused = |_| property.error(format!("`{}` is not a whole number of 32 bits", excerpt(text)));
         text.parse::<i32>().map_err(refused)
     })?;
     let policy = property("priority.policy");
@@ -84,7 +84,7 @@ fn ordering(
     match property.word(&["fifo", "fair", "stateaware", ""])? {
         "fair" => Ok(ApplicationOrdering::Fair),
         "stateaware" => {
-            property.report("deprecated; YuniKorn takes it for fifo, and so does this engine", report);
+            property.report("deprecated; YuniKorn treats it as fifo, and so does this engine", report);
             Ok(ApplicationOrdering::Fifo)
         }
         _ => Ok(ApplicationOrdering::Fifo),
@@ -134,7 +134,7 @@ fn unknown(property: &Entry<'_>, report: &mut Vec<NotCarriedOver>) -> Result<(),
     match nearest(property.key, KEYS) {
         Some(nearest) => Err(property.unknown(Some(nearest))),
         None => {
-            property.report("YuniKorn does not know this property either and passes over it", report);
+            property.report("YuniKorn does not know this property either and ignores it", report);
             Ok(())
         }
     }
@@ -143,7 +143,7 @@ fn unknown(property: &Entry<'_>, report: &mut Vec<NotCarriedOver>) -> Result<(),
 /// A duration like `1m30s`, or a plain number where YuniKorn takes one.
 fn check_duration(property: &Entry<'_>) -> Result<(), ConfigFileError> {
     let text = property.text()?;
-    let refused = || property.error(format!("`{}` is no duration like 30s or 1m30s", excerpt(text)));
+    let refused = || property.error(format!("`{}` is not a duration like 30s or 1m30s", excerpt(text)));
     let mut rest = text;
     while !rest.is_empty() {
         let digits = rest.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b'.').count();

@@ -187,7 +187,7 @@ fn quantity(text: &str, is_vcore: bool) -> Result<i128, String> {
 
 fn no_quantity(text: &str, is_vcore: bool) -> String {
     let example = if is_vcore { "4 or 500m" } else { "10G or 10Gi" };
-    format!("`{text}` is no whole number with a unit, like {example}")
+    format!("`{text}` is not a whole number with a unit, like {example}")
 }
 
 #[cfg(test)]
@@ -203,9 +203,12 @@ mod tests {
         assert_eq!(quantity("2k", true), Ok(2_000_000));
         assert_eq!(
             quantity("500m", false),
-            Err("`500m` is no whole number with a unit, like 10G or 10Gi".into())
+            Err("`500m` is not a whole number with a unit, like 10G or 10Gi".into())
         );
-        assert_eq!(quantity("1.5", true), Err("`1.5` is no whole number with a unit, like 4 or 500m".into()));
+        assert_eq!(
+            quantity("1.5", true),
+            Err("`1.5` is not a whole number with a unit, like 4 or 500m".into())
+        );
         assert_eq!(quantity("-1", true), Err("`-1` is negative".into()));
         assert_eq!(quantity("8Ei", false), Err("`8Ei` is too large".into()));
         assert_eq!(

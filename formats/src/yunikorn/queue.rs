@@ -89,7 +89,7 @@ impl Queues<'_> {
     ) -> Result<Quantities<'n>, ConfigFileError> {
         let Some(entry) = entry else { return Ok(Quantities::default()) };
         if quota.is_zero() {
-            entry.report("YuniKorn passes over amounts that are all zero", self.report);
+            entry.report("YuniKorn ignores amounts that are all zero", self.report);
             return Ok(Quantities::default());
         }
         quantity::check(entry, self.types, self.report)?;

@@ -22,19 +22,19 @@ fn quotas_that_do_not_fit_the_parent_are_refused() {
     };
     refused_below_root(
         &two("{guaranteed: {memory: 10G}}", "{guaranteed: {memory: 6G}}", "{guaranteed: {memory: 5G}}"),
-        "6:13: queue `root.p`: the queues below it are guaranteed more memory than it is itself",
+        "6:13: queue `root.p`: the guaranteed memory of its children exceeds its own",
     );
     refused_below_root(
         &two("{max: {vcore: 1}}", "{guaranteed: {vcore: 600m}}", "{guaranteed: {vcore: 500m}}"),
-        "6:13: queue `root.p`: the queues below it are guaranteed more vcore than its max",
+        "6:13: queue `root.p`: the guaranteed vcore of its children exceeds its max",
     );
     refused_below_root(
         &two("{max: {memory: 10G}}", "{max: {memory: 11G}}", "{}"),
-        "9:15: queue `root.p.a`: its max of memory is above that of a queue it is in",
+        "9:15: queue `root.p.a`: its max of memory is above that of a parent",
     );
     refused_below_root(
         "- name: a\n  resources: {guaranteed: {vcore: 2}, max: {vcore: 1}}",
-        "6:13: queue `root.a`: more vcore is guaranteed than its max",
+        "6:13: queue `root.a`: its guaranteed vcore is above its max",
     );
     refused_below_root(
         "- name: p\n  maxapplications: 3\n  queues: [{name: a, maxapplications: 4}]",
@@ -42,7 +42,7 @@ fn quotas_that_do_not_fit_the_parent_are_refused() {
     );
     refused(
         "partitions: [{queues: [{name: root, resources: {max: {memory: 1}}}]}]",
-        "1:24: queue `root`: the root has all there is; YuniKorn refuses resources for it",
+        "1:24: queue `root`: the root always has the whole cluster; YuniKorn refuses resources for it",
     );
 }
 
@@ -50,16 +50,16 @@ fn quotas_that_do_not_fit_the_parent_are_refused() {
 fn names_are_checked() {
     refused_below_root(
         "- name: a\n- name: A",
-        "7:13: queue `root.a`: is defined in line 6 already; YuniKorn takes names in any case for the same",
+        "7:13: queue `root.a`: is already defined in line 6; YuniKorn ignores the case of names",
     );
     refused_below_root(
         "- name: a b",
-        "6:19: root.queues[0].name: `a b` is no name of a queue: letters, digits and any of _ : # / @ -, up to 64",
+        "6:19: root.queues[0].name: `a b` is not a valid queue name; use letters, digits and any of _ : # / @ -, up to 64",
     );
     refused_below_root("- parent: true", "6:13: root.queues[0]: this queue has no name");
     refused(
         "partitions:\n- name: x\n  queues: []\n- name: X\n  queues: []",
-        "4:3: partitions[1]: partition `x` is defined in line 2 already",
+        "4:3: partitions[1]: partition `x` is already defined in line 2",
     );
     refused("partitions: [{queues: []}]", "1:15: queue `root`: needs at least one queue below it");
     refused("", "1:1: the file: has no partitions");
@@ -89,7 +89,7 @@ fn values_of_another_form_are_refused() {
     value("  resources: {max: {memory: -1}}", "7:39: root.a.resources.max.memory: `-1` is negative");
     value(
         "  resources: {max: {memory: much}}",
-        "7:39: root.a.resources.max.memory: `much` is no whole number with a unit, like 10G or 10Gi",
+        "7:39: root.a.resources.max.memory: `much` is not a whole number with a unit, like 10G or 10Gi",
     );
     value(
         "  resources: {max: {memory: 99999999999999999999}}",
@@ -115,7 +115,7 @@ fn values_of_another_form_are_refused() {
     );
     value(
         "  properties: {preemption.delay: soon}",
-        "7:44: root.a.properties.preemption.delay: `soon` is no duration like 30s or 1m30s",
+        "7:44: root.a.properties.preemption.delay: `soon` is not a duration like 30s or 1m30s",
     );
 }
 
@@ -140,15 +140,15 @@ fn limits_are_checked() {
     limits("[{users: [x], maxresources: {vcore: 3}}]", &format!("{at}: more vcore than the queue's own max"));
     limits(
         "[{users: ['*', x], maxapplications: 1}]",
-        "9:36: root.a.limits[0].users[1]: `x` stands behind `*`, which has to be the last",
+        "9:36: root.a.limits[0].users[1]: `x` comes after `*`, which must be the last",
     );
     limits(
         "[{users: [x, x], maxapplications: 1}]",
-        "9:34: root.a.limits[0].users[1]: a limit for user `x` is given already",
+        "9:34: root.a.limits[0].users[1]: user `x` already has a limit",
     );
     limits(
         "[{users: [7up], maxapplications: 1}]",
-        "9:31: root.a.limits[0].users[0]: `7up` is no name of a user",
+        "9:31: root.a.limits[0].users[0]: `7up` is not a valid user name",
     );
     limits(
         "[{groups: ['*'], maxapplications: 1}]",
@@ -160,7 +160,7 @@ fn limits_are_checked() {
   queues:
   - name: b
     limits: [{users: [x], maxresources: {vcore: 2}}]",
-        "10:24: root.a.b.limits[0]: user `x` may have less in a queue above",
+        "10:24: root.a.b.limits[0]: user `x` has a lower limit in a queue above",
     );
 }
 
@@ -178,11 +178,11 @@ fn a_rule_for_an_unknown_queue_is_refused() {
     );
     refused(
         &rules("[{name: fixed, value: web}]"),
-        &format!("2:41: {at}.value: queue `root.web` is a parent, a leaf is needed"),
+        &format!("2:41: {at}.value: queue `root.web` is a parent; a leaf is needed"),
     );
     refused(
         &rules("[{name: user, parent: {name: fixed, value: etl}}]"),
-        &format!("2:62: {at}.parent.value: queue `root.etl` is a leaf, a parent is needed"),
+        &format!("2:62: {at}.parent.value: queue `root.etl` is a leaf; a parent is needed"),
     );
     refused(
         &rules("[{name: fxed, value: web}]"),

@@ -191,7 +191,7 @@ fn check_fixed(chain: &[Entry<'_>], root: &Queue<'_>) -> Result<(), ConfigFileEr
                 || queue.entry.get("parent").is_some_and(|parent| parent.switch().unwrap_or(false));
             if is_parent == (fixed.len() == chain.len()) {
                 let (is, wanted) = if is_parent { ("parent", "leaf") } else { ("leaf", "parent") };
-                return Err(at.error(format!("queue `{}` is a {is}, a {wanted} is needed", excerpt(&path))));
+                return Err(at.error(format!("queue `{}` is a {is}; a {wanted} is needed", excerpt(&path))));
             }
             Ok(())
         }

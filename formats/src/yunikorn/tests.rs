@@ -174,15 +174,10 @@ fn what_yunikorn_knows_and_this_engine_does_not_is_reported() {
             "fair",
             "this engine's fair order looks at shares before priorities",
         ),
-        (
-            30,
-            "root.b.properties.my.note",
-            "x",
-            "YuniKorn does not know this property either and passes over it",
-        ),
+        (30, "root.b.properties.my.note", "x", "YuniKorn does not know this property either and ignores it"),
         (32, "root.b.resources.max.memory", "1000", "rounded down to 0 memory_mib"),
         (32, "root.b.resources.max.nvidia.com/gpu", "4", "this engine does not count it (as `gpu`)"),
-        (33, "root.b.resources.guaranteed.vcore", "0", "YuniKorn passes over amounts that are all zero"),
+        (33, "root.b.resources.guaranteed.vcore", "0", "YuniKorn ignores amounts that are all zero"),
         (
             38,
             "partitions.gpu.name",

@@ -70,7 +70,9 @@ pub(super) fn root<'n>(queues: &Entry<'n>) -> Result<Queue<'n>, ConfigFileError>
         [single] if is_root(single) => {
             let root = queue(&single.named("root".to_owned()), "root".to_owned())?;
             if !root.guaranteed.is_empty() || !root.max.is_empty() {
-                return Err(root.refused("the root has all there is; YuniKorn refuses resources for it"));
+                return Err(
+                    root.refused("the root always has the whole cluster; YuniKorn refuses resources for it")
+                );
             }
             Ok(root)
         }
@@ -115,8 +117,7 @@ fn children<'n>(parent: &Entry<'n>, items: &[Entry<'n>]) -> Result<Vec<Queue<'n>
         let name = name(item)?;
         let entry = item.named(format!("{}.{name}", parent.path));
         if let Some(line) = lines.insert(name.clone(), item.line()) {
-            let problem =
-                format!("is defined in line {line} already; YuniKorn takes names in any case for the same");
+            let problem = format!("is already defined in line {line}; YuniKorn ignores the case of names");
             return Err(entry.config_error(ConfigError::Queue { path: excerpt(&entry.path), problem }));
         }
         children.push(queue(&entry, name)?);
@@ -134,7 +135,7 @@ fn name(entry: &Entry<'_>) -> Result<String, ConfigFileError> {
     let is_fine = |byte: u8| byte.is_ascii_alphanumeric() || b"_:#/@-".contains(&byte);
     if name.is_empty() || name.len() > NAME_BYTES_MAX || !name.bytes().all(is_fine) {
         let problem = format!(
-            "`{}` is no name of a queue: letters, digits and any of _ : # / @ -, up to {NAME_BYTES_MAX}",
+            "`{}` is not a valid queue name; use letters, digits and any of _ : # / @ -, up to {NAME_BYTES_MAX}",
             excerpt(name)
         );
         return Err(written.error(problem));

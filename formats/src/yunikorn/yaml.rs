@@ -183,7 +183,7 @@ impl Reader<'_> {
                 let (key, line) = (excerpt(&pair.key), self.source.line(earlier));
                 return Err(self
                     .source
-                    .syntax(pair.key_offset, format!("`{key}` is given in line {line} already")));
+                    .syntax(pair.key_offset, format!("`{key}` is already given in line {line}")));
             }
         }
         let (merges, mut pairs): (Vec<_>, Vec<_>) = pairs.into_iter().partition(|pair| pair.key == "<<");

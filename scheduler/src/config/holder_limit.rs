@@ -75,7 +75,7 @@ pub(super) fn check_limits(types: &ResourceTypes, limits: &[HolderLimit]) -> Res
             users.iter().map(|name| ("user", name)).chain(groups.iter().map(|name| ("group", name)))
         {
             if name.is_empty() {
-                return Err(format!("a limit is for a {kind} without a name"));
+                return Err(format!("a limit names a {kind} with an empty name"));
             }
             if !seen.insert((kind, name)) {
                 return Err(format!("{kind} `{name}` has two limits"));

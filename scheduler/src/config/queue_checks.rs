@@ -35,10 +35,7 @@ pub(crate) fn check_tree(known: Known<'_>, root: &QueueConfig) -> Result<(), Con
         return Err(queue_error("root", "needs at least one queue below it"));
     }
     if !root.partitions.is_empty() {
-        return Err(queue_error(
-            "root",
-            "has all there is in every partition; it has no capacity of its own",
-        ));
+        return Err(queue_error("root", "always has the whole cluster; remove its capacities in partitions"));
     }
     check_queue(known, root, "root", &PartitionAccess::All, 1)
 }
@@ -60,8 +57,10 @@ fn check_queue(
     check_queue_alone(known, path, queue)?;
     let mut lists = [&queue.submitters, &queue.administrators].into_iter().flatten();
     if let Some(name) = lists.find_map(AccessList::unwritable_name) {
-        let problem =
-            format!("`{name}` is no name for an access list: no commas, no spaces, not empty, not `*`");
+        let problem = format!(
+            "`{name}` is not a valid name in an access list; it must not be empty or `*`, or contain commas \
+             or spaces"
+        );
         return Err(queue_error(path, &problem));
     }
     check_access(path, queue, above)?;
@@ -108,11 +107,11 @@ fn check_auto_creation(known: Known<'_>, path: &str, creation: &AutoCreation) ->
 /// Whether `count` queues of this capacity can exist together.
 fn check_any_number(capacity: &Capacity, count: u32) -> Result<(), &'static str> {
     if (0..RESOURCE_TYPES_MAX).any(|i| matches!(capacity.share(i), Share::Percent(_))) {
-        return Err("its capacity is a weight or amounts: there may be any number");
+        return Err("its capacity must be a weight or amounts, because the number of queues varies");
     }
     let is_too_much = |amount: &i64| i128::from(*amount) * i128::from(count) > i128::from(AMOUNT_MAX);
     if capacity.amounts().amounts().iter().any(is_too_much) {
-        return Err("so many queues of this capacity are too large to add up");
+        return Err("`queues_max` queues of this capacity are too large to add up");
     }
     Ok(())
 }
@@ -318,7 +317,7 @@ mod tests {
         let at = |problem: &str| Err(format!("queue `root.a`: {problem}"));
         assert_eq!(error(&[of(&["ann", "*"], Some(1)), of(&["bob"], Some(0))]), Ok(()));
         assert_eq!(error(&[of(&[], Some(1))]), at("a limit names neither users nor groups"));
-        assert_eq!(error(&[of(&[""], Some(1))]), at("a limit is for a user without a name"));
+        assert_eq!(error(&[of(&[""], Some(1))]), at("a limit names a user with an empty name"));
         assert_eq!(error(&[of(&["ann"], Some(1)), of(&["ann"], Some(2))]), at("user `ann` has two limits"));
         assert_eq!(error(&[of(&["ann"], None)]), at("a limit limits neither amounts nor applications"));
         let negative = error(&[of(&["ann"], Some(-1))]).unwrap_err();
@@ -427,6 +426,6 @@ mod tests {
         root.partitions.push("gpu".to_owned());
         root.root.partitions.insert("gpu".to_owned(), PartitionCapacity::default());
         let error = root.validate().unwrap_err().to_string();
-        assert!(error.starts_with("queue `root`: has all there is in every partition"), "{error}");
+        assert!(error.starts_with("queue `root`: always has the whole cluster"), "{error}");
     }
 }

@@ -51,7 +51,7 @@ fn check_lending(names: &[String], partitions: &[String]) -> Result<(), ConfigEr
     for (position, name) in names.iter().enumerate() {
         if !partitions.contains(name) {
             let hint = hint(nearest(name, partitions.iter().map(String::as_str)).as_deref());
-            let problem = format!("`{name}` is none of the partitions{hint}");
+            let problem = format!("`{name}` is not one of the partitions{hint}");
             return Err(value_error("non_exclusive_partitions", &problem));
         }
         if names[..position].contains(name) {
@@ -75,8 +75,8 @@ fn check_allocation(types: &ResourceTypes, sizes: &AllocationSizes) -> Result<()
         {
             let below = most / step * step;
             let problem = format!(
-                "the maximum of {name}, {most}, is no multiple of the minimum, {step}, to which sizes are rounded; \
-                 {below} or {} would be one",
+                "the maximum of {name}, {most}, is not a multiple of the minimum, {step}, to which sizes are rounded; \
+                 use {below} or {}",
                 below + step
             );
             return Err(value_error("engine.allocation", &problem));
@@ -84,7 +84,7 @@ fn check_allocation(types: &ResourceTypes, sizes: &AllocationSizes) -> Result<()
     }
     match types.device_type() {
         Some(i) if minimum[i] > 0 || maximum[i].is_some() => {
-            Err(value_error("engine.allocation", "devices are not rounded: their type is left out"))
+            Err(value_error("engine.allocation", "devices are not rounded; leave their type out"))
         }
         _ => Ok(()),
     }
@@ -122,8 +122,8 @@ mod tests {
         let mut config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::root([leaf]));
         config.allocation.minimum = Resources::new(&[300]);
         config.allocation.maximum[0] = Some(1000);
-        let expected = "engine.allocation: the maximum of memory_mib, 1000, is no multiple of the minimum, 300, \
-                        to which sizes are rounded; 900 or 1200 would be one";
+        let expected = "engine.allocation: the maximum of memory_mib, 1000, is not a multiple of the minimum, 300, \
+                        to which sizes are rounded; use 900 or 1200";
         assert_eq!(config.validate().unwrap_err().to_string(), expected);
         config.allocation.maximum[0] = Some(900);
         assert_eq!(config.validate(), Ok(()));

@@ -53,7 +53,7 @@ const WORDS: [(&str, PathPart); 7] = [
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ParsePathError {
     /// A name between dots, or the whole text, is empty.
-    #[error("a name of a queue is empty")]
+    #[error("a name in the queue path is empty")]
     EmptyName,
     /// An unknown variable.
     #[error("unknown variable `{name}`{}", hint(.nearest.as_deref()))]

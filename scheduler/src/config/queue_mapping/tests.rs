@@ -249,10 +249,10 @@ fn paths_are_written_as_they_are_read() {
         assert_eq!(path(text).to_string(), text);
     }
     for (text, problem) in [
-        ("", "a name of a queue is empty"),
-        ("root..a", "a name of a queue is empty"),
-        ("root.", "a name of a queue is empty"),
-        ("%tag()", "a name of a queue is empty"),
+        ("", "a name in the queue path is empty"),
+        ("root..a", "a name in the queue path is empty"),
+        ("root.", "a name in the queue path is empty"),
+        ("%tag()", "a name in the queue path is empty"),
         ("root.%usr", "unknown variable `%usr`; did you mean `%user`?"),
         ("%tag(a)b", "unknown variable `%tag(a)b`; did you mean `%tag(name)`?"),
     ] {
@@ -274,9 +274,9 @@ fn rules_about_queues_that_are_not_there_are_refused() {
     assert_eq!(nothing("root.user.%user").as_deref(), Some(unknown));
     let twins = "is the name of several queues, root.users.twin and root.groups.twin; write the whole path";
     assert!(nothing("twin").unwrap().ends_with(twins), "{:?}", nothing("twin"));
-    let parent = "placement rule 2: queue `root.users` is a parent, a leaf is needed";
+    let parent = "placement rule 2: queue `root.users` is a parent; a leaf is needed";
     assert_eq!(nothing("root.users").as_deref(), Some(parent));
-    let leaf = "placement rule 2: queue `root.default` is a leaf, a parent is needed";
+    let leaf = "placement rule 2: queue `root.default` is a leaf; a parent is needed";
     assert_eq!(nothing("root.default.%user").as_deref(), Some(leaf));
     let create = |create, queue| refused(PlaceIn { create, ..to(queue) });
     assert_eq!(create(Creation::Leaf, "root.users.new"), None);

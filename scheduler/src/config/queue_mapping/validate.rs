@@ -56,8 +56,8 @@ fn check_path(path: &QueuePath, create: Creation, root: &QueueConfig) -> Result<
         return Err(format!("unknown queue `{must_be_there}`{hint}"));
     };
     match (create, is_whole, queue.children.is_empty()) {
-        (Creation::Nothing, true, false) => Err(format!("queue `{fixed}` is a parent, a leaf is needed")),
-        (Creation::Nothing, false, true) => Err(format!("queue `{fixed}` is a leaf, a parent is needed")),
+        (Creation::Nothing, true, false) => Err(format!("queue `{fixed}` is a parent; a leaf is needed")),
+        (Creation::Nothing, false, true) => Err(format!("queue `{fixed}` is a leaf; a parent is needed")),
         _ => Ok(()),
     }
 }
