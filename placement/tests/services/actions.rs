@@ -1,5 +1,5 @@
-//! Placement actions: the scenarios of Samza's tests that concern one container (`samza.md` section 3), on the engine
-//! and on the fake alike.
+//! Placement actions: the scenarios of Samza's tests on one container (`samza.md` section 3), on the engine and on
+//! the fake.
 
 use apportion_placement::{
     ActionId, ActionKind, ActionStatus, ComponentId, ComponentSpec, ContainerAction, InstanceState,
@@ -8,10 +8,10 @@ use apportion_placement::{
 
 use crate::support::{Bed, Cluster, Manager, component, host, on_both, requests};
 
-/// What a move may take.
+/// The time limit of a move.
 const EXPIRES_AFTER_MS: u64 = 10_000;
 
-/// A processor: a component of one container.
+/// A processor: a component with one container.
 fn processor(id: u32) -> ComponentSpec {
     component(id, 1)
 }
@@ -24,7 +24,7 @@ fn act<M: Manager>(bed: &mut Bed<M>, action: u64, id: u32, kind: ActionKind) {
     bed.service.submit(action, bed.now_ms);
 }
 
-/// What was said of actions: number and status.
+/// The answers to actions: number and status.
 fn answers<M: Manager>(bed: &mut Bed<M>) -> Vec<(u64, ActionStatus)> {
     bed.service.take_answers().into_iter().map(|answer| (answer.action.0, answer.status)).collect()
 }
@@ -33,7 +33,7 @@ fn last_word<M: Manager>(bed: &mut Bed<M>) -> Option<ActionStatus> {
     answers(bed).last().map(|(_, status)| *status)
 }
 
-/// Processors 1 and 2 on hosts 0 and 1, with hosts to spare.
+/// A job with processors 1 and 2 on hosts 0 and 1, and spare hosts.
 fn job<M: Manager>() -> Bed<M> {
     let mut bed = Cluster::<M>::of(2, 1).start(vec![processor(1), processor(2)], None);
     bed.settle();
@@ -62,7 +62,7 @@ fn it_is_said_why_no_host_will_do<M: Manager>() {
 }
 
 on_both!(a_host_that_comes_is_one_to_move_to);
-/// The move waits for room, and its time goes on.
+/// The move waits for room, and its time limit runs on.
 fn a_host_that_comes_is_one_to_move_to<M: Manager>() {
     for others in [1, 2] {
         let specs = (1..=others + 1).map(processor).collect();
@@ -91,7 +91,7 @@ fn a_host_that_comes_is_one_to_move_to<M: Manager>() {
         bed.at(now_ms);
         bed.flex(2, 0);
         bed.settle();
-        assert_eq!(last_word(&mut bed), Some(word), "the host that it asked for before will do still");
+        assert_eq!(last_word(&mut bed), Some(word), "the host of its first request is still suitable");
     }
 }
 
@@ -106,7 +106,7 @@ fn what_comes_for_others_changes_nothing<M: Manager>() {
 }
 
 on_both!(a_host_is_asked_for_once);
-/// Also if it is the only one that is left of those that were asked for.
+/// Also if it is the only host left of those in the request.
 fn a_host_is_asked_for_once<M: Manager>() {
     for kind in [ActionKind::MoveTo(host(3).into()), ActionKind::MoveElsewhere] {
         let mut bed = Cluster::<M>::of(3, 1).start(vec![component(1, 2), component(2, 1)], None);
@@ -140,7 +140,7 @@ fn a_host_is_asked_for_once<M: Manager>() {
 }
 
 on_both!(a_container_moves_to_a_host);
-/// P1: it is stopped only when there is a place for it, and nothing else is touched.
+/// P1: the container is stopped only when its new place is reserved, and nothing else changes.
 fn a_container_moves_to_a_host<M: Manager>() {
     let mut bed = job::<M>();
     let (first, other) = (bed.only(1), bed.only(2));
@@ -150,11 +150,11 @@ fn a_container_moves_to_a_host<M: Manager>() {
     let mut calls = bed.tick();
     let status = bed.status(1);
     let counts = (status.actual, status.releasing, status.reserved, status.starting, status.requested);
-    assert_eq!(counts, (1, 1, 1, 0, 0), "one is stopped, one waits, and none is missing");
+    assert_eq!(counts, (1, 1, 1, 0, 0), "one is being stopped, one is reserved, and none is missing");
     calls.extend(bed.settle());
     assert_eq!((bed.only(1).host, bed.only(2)), (host(2), other));
     assert_eq!(bed.state_of(first.container), None);
-    assert_eq!(requests(&calls).len(), 1, "the one for its new place");
+    assert_eq!(requests(&calls).len(), 1, "the request for its new place");
     use ActionStatus::{Accepted, InProgress, Succeeded};
     assert_eq!(answers(&mut bed), [(1, Accepted), (1, InProgress), (1, InProgress), (1, Succeeded)]);
     let counters = bed.status(1).counters;
@@ -215,7 +215,7 @@ fn elsewhere_is_never_where_it_is<M: Manager>() {
 }
 
 on_both!(a_container_starts_anew_where_it_is);
-/// A place first where there is room for two (Z17), a stop first where there is not.
+/// The restart reserves a place first if there is room for two (Z17), and stops first if not.
 fn a_container_starts_anew_where_it_is<M: Manager>() {
     for (slots, kind) in [(2, ActionKind::Restart), (1, ActionKind::StopAndRestart)] {
         let mut bed = Cluster::<M>::of(1, slots).start(vec![processor(1)], None);
@@ -247,7 +247,7 @@ fn instances_that_keep_apart_are_stopped_before_they_start_anew<M: Manager>() {
 }
 
 on_both!(a_container_that_dies_while_its_move_waits_is_started_again);
-/// X3 and Z9: at once, and the move is over.
+/// X3 and Z9: the container is started again at once, and the move ends.
 fn a_container_that_dies_while_its_move_waits_is_started_again<M: Manager>() {
     let mut bed = job::<M>();
     let first = bed.only(1);
@@ -271,7 +271,7 @@ fn a_move_that_waits_keeps_nobody_waiting<M: Manager>() {
     act(&mut bed, 2, 2, ActionKind::MoveTo(host(2).into()));
     bed.settle();
     assert_eq!(bed.only(2).host, host(2));
-    assert_eq!(bed.only(1).host, host(1), "which left room for the first");
+    assert_eq!(bed.only(1).host, host(1), "so the first container has room on its host");
     let answers = answers(&mut bed);
     assert_eq!(answers.iter().filter(|(_, status)| *status == ActionStatus::Succeeded).count(), 2);
 }
@@ -291,7 +291,7 @@ fn actions_on_one_container_take_turns<M: Manager>() {
 }
 
 on_both!(what_makes_no_sense_is_answered_at_once);
-/// X1, Z10 and bad messages as far as they reach the service.
+/// X1, Z10 and bad messages, as far as they reach the service.
 fn what_makes_no_sense_is_answered_at_once<M: Manager>() {
     let mut bed = job::<M>();
     bed.change(|components| components.push(component(3, 2)));
@@ -348,7 +348,7 @@ fn a_service_that_stops_ends_its_actions<M: Manager>() {
 }
 
 on_both!(a_master_that_restarts_in_the_middle_runs_nothing_twice);
-/// What was reserved and not started is given back.
+/// A container that was reserved and not started is given back.
 fn a_master_that_restarts_in_the_middle_runs_nothing_twice<M: Manager>() {
     let mut bed = job::<M>();
     act(&mut bed, 1, 1, ActionKind::MoveTo(host(2).into()));

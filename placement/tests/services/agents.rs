@@ -1,4 +1,4 @@
-//! Node agents behind an engine: stops that take time, and masters and engines that are started again.
+//! Node agents behind an engine: slow stops, and restarts of masters and engines.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,12 +18,12 @@ type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 const WORKER: ComponentId = ComponentId(1);
 const EXIT_OF_SIGTERM: i32 = 143;
 
-/// An engine, and what runs on the machines of its nodes.
+/// An engine, and the processes on the machines of its nodes.
 struct Site {
     engine: Engine,
     clock: Arc<ManualClock>,
     machines: BTreeMap<ContainerRef, (Arc<str>, Launch)>,
-    /// Processes that were told to end, in order.
+    /// Processes that agents were told to kill, in order.
     killed: Vec<ContainerRef>,
 }
 
@@ -60,7 +60,7 @@ impl Site {
         Ok(EngineClient::attach(handle, events, attachment, launched).with_node_agents())
     }
 
-    /// Lets the service and the engine do what they can, and starts processes. No machine has two of one component.
+    /// Runs service and engine until nothing happens, and starts processes. No machine may have two of one component.
     fn settle(&mut self, service: &mut Service<EngineClient>, now_ms: u64) -> Outcome {
         self.clock.set(now_ms);
         for _ in 0..4 {
@@ -84,7 +84,7 @@ impl Site {
         Ok(())
     }
 
-    /// A process ends, and its machine says so.
+    /// A process ends, and its agent reports the end.
     fn end(&mut self, service: &mut Service<EngineClient>, container: ContainerRef) -> Outcome {
         self.machines.remove(&container).ok_or("it runs")?;
         Ok(service.client_mut().report_exit(container, ContainerExit::of(EXIT_OF_SIGTERM))?)
@@ -116,7 +116,7 @@ fn live(service: &Service<EngineClient>) -> u32 {
     service.state().component(WORKER).map_or(0, |worker| worker.live)
 }
 
-/// With real processes, under the machine's clock.
+/// Runs the example with real processes and the machine's clock.
 #[test]
 fn the_example_runs_and_leaves_no_process() -> Outcome {
     crate::example::main()
@@ -141,7 +141,7 @@ fn a_replacement_starts_when_the_process_has_ended() -> Outcome {
     Ok(())
 }
 
-/// Nobody waits for the end of what never began.
+/// The service does not wait for the end of a process that never started.
 #[test]
 fn a_container_that_is_stopped_before_its_start_fails_has_ended() -> Outcome {
     let site = Site::new()?.with_nodes(&["alpha"])?;
@@ -172,7 +172,7 @@ fn a_stop_that_is_not_confirmed_ends_after_the_timeout() -> Outcome {
     site.settle(&mut service, 2)?;
     site.settle(&mut service, 2 + timeout_ms - 1)?;
     assert_eq!(site.containers_in_engine(), 1);
-    // Whatever runs there cannot be helped any more.
+    // The process may still run, but nothing can stop it from here.
     site.machines.clear();
     site.settle(&mut service, 2 + timeout_ms)?;
     assert_eq!((site.machines.len(), live(&service)), (1, 1));
@@ -184,7 +184,7 @@ fn a_stop_that_is_not_confirmed_ends_after_the_timeout() -> Outcome {
 #[test]
 fn a_master_that_is_started_again_has_the_containers_of_the_one_before() -> Outcome {
     let mut site = Site::new()?.with_nodes(&["alpha", "beta", "gamma"])?;
-    // A fourth has no host.
+    // The fourth worker has no host.
     let mut service = started(site.submit()?, 4);
     site.settle(&mut service, 1)?;
     let before = site.machines.clone();
@@ -199,7 +199,7 @@ fn a_master_that_is_started_again_has_the_containers_of_the_one_before() -> Outc
     let client = site.attach(application)?;
     let mut service = restarted(client, 4);
     site.settle(&mut service, 3)?;
-    assert_eq!((live(&service), &site.machines), (2, &before), "one is still on its way out");
+    assert_eq!((live(&service), &site.machines), (2, &before), "one is still being stopped");
     assert_eq!(asks(&site), 0, "no host is left to ask for, and the earlier master's ask is taken back");
     site.end(&mut service, leaving)?;
     site.settle(&mut service, 4)?;
@@ -240,7 +240,7 @@ fn a_service_goes_on_after_its_engine_was_started_again() -> Outcome {
     again.settle(&mut service, 3)?;
     assert_eq!((live(&service), &again.machines, &again.killed[..]), (2, &before, &[][..]));
 
-    // Two that keep apart do so beyond the restart, and a third finds a host of its own.
+    // Two workers that keep apart do so after the restart, and a third gets a host of its own.
     handle.add_node(node("gamma"))?;
     again.settle(&mut service, 3)?;
     service.flex(workers(3), 4);
@@ -249,8 +249,7 @@ fn a_service_goes_on_after_its_engine_was_started_again() -> Outcome {
     Ok(())
 }
 
-/// An engine that was started again, with the service's application, and the container of each worker before it by
-/// host.
+/// An engine after a restart, the service's application, and the service's history from before the restart.
 fn started_again(hosts: &[&str]) -> Outcome<(Site, ApplicationId, HistoryFile)> {
     let mut site = Site::new()?.with_nodes(hosts)?;
     let mut service = started(site.submit()?, u32::try_from(hosts.len())?);
@@ -265,7 +264,7 @@ fn started_again(hosts: &[&str]) -> Outcome<(Site, ApplicationId, HistoryFile)> 
 }
 
 impl Site {
-    /// The node registers with the worker that runs on it.
+    /// The node registers with its running worker.
     fn recover(&mut self, application: ApplicationId, host: &str) -> Outcome<ContainerRef> {
         let found = RunningContainer::new(application, Resources::new(&[1])).with_priority(WORKER.0);
         let recovery = self.engine.handle().recover_node(node(host), vec![found])?;
@@ -298,10 +297,10 @@ fn a_container_of_a_node_that_is_recovered_late_is_kept() -> Outcome {
         let before = site.machines.clone();
         site.settle(&mut service, 10_000)?;
         assert_eq!((live(&service), &site.machines, &site.killed[..]), (2, &before, &[][..]), "{policy:?}");
-        assert!(service.status(10_000).outstanding.is_empty(), "{policy:?}: no second one is asked for");
+        assert!(service.status(10_000).outstanding.is_empty(), "{policy:?}: the service requests no second container");
         let versions: Vec<_> = service.state().containers().map(|kept| kept.version).collect();
         assert_eq!(versions, ["v7", "v7"], "{policy:?}");
-        // Long after the wait for its host nothing else has come.
+        // Long after the wait for its host, still no other container has been started.
         site.settle(&mut service, 60_000)?;
         assert_eq!((live(&service), &site.machines), (2, &before), "{policy:?}");
         assert_eq!(site.engine.read(|view| (view.asks().count(), view.container_count())), (0, 2));
@@ -347,7 +346,7 @@ fn a_container_that_is_recovered_after_its_replacement_came_is_stopped() -> Outc
     Ok(())
 }
 
-/// The engine stops the containers of an application whose lifetime is over. Its service replaces none of them.
+/// The engine stops the containers of an application when its lifetime ends. The service replaces none of them.
 #[test]
 fn the_containers_of_an_application_that_expires_are_killed_and_awaited() -> Outcome {
     let mut config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::single_leaf());
@@ -367,7 +366,7 @@ fn the_containers_of_an_application_that_expires_are_killed_and_awaited() -> Out
     assert_eq!(service.client().dismissal(), Some(&Dismissal::Expired));
     let application = service.client().application();
 
-    // A master that is started again now hears of it.
+    // A master that is restarted now learns of the end, too.
     let again = site.attach(application)?;
     assert_eq!(again.dismissal(), Some(&Dismissal::Expired));
     drop(service);
@@ -382,7 +381,7 @@ fn the_containers_of_an_application_that_expires_are_killed_and_awaited() -> Out
     Ok(())
 }
 
-/// Without node agents nothing runs in a container, so an end that awaits stops awaits nothing.
+/// Without node agents no process runs in a container, so the end awaits no stop.
 #[test]
 fn an_application_without_node_agents_ends_at_once() -> Outcome {
     let mut config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::single_leaf());

@@ -1,4 +1,4 @@
-//! Instances that keep apart.
+//! Instances that keep apart from each other.
 
 use std::collections::BTreeSet;
 
@@ -31,7 +31,7 @@ fn one_at_a_time_on_the_hosts_that_have_none<M: Manager>() {
 }
 
 on_both!(flexing_down_takes_the_turns_first_and_then_the_request);
-/// S32. What is pending goes first, and then the request (D17).
+/// S32: pending instances are dropped first, then the request (D17).
 fn flexing_down_takes_the_turns_first_and_then_the_request<M: Manager>() {
     let mut bed = Cluster::<M>::of(3, 8).one_by_one().start(vec![apart(2, 2)], None);
     assert_eq!(bed.flex(2, 1), []);
@@ -46,7 +46,7 @@ fn flexing_down_takes_the_turns_first_and_then_the_request<M: Manager>() {
     bed.settle();
     bed.flex(2, 3);
     bed.settle();
-    assert_eq!(bed.status(2).live, 3, "it still asks");
+    assert_eq!(bed.status(2).live, 3, "it still has a request");
 }
 
 on_both!(a_host_that_becomes_free_is_asked_for_too);
@@ -65,7 +65,7 @@ fn a_host_that_becomes_free_is_asked_for_too<M: Manager>() {
 }
 
 on_both!(all_at_once_and_never_two_on_a_host);
-/// The engine's way: as many requests as instances, and the manager keeps them apart.
+/// With the engine, the service sends one request per instance, and the manager keeps them apart.
 fn all_at_once_and_never_two_on_a_host<M: Manager>() {
     let mut bed = Cluster::<M>::of(4, 8).start(vec![], None);
     let calls = bed.change(|components| components.push(apart(2, 5)));
@@ -79,7 +79,7 @@ fn all_at_once_and_never_two_on_a_host<M: Manager>() {
 }
 
 on_both!(labels_hold_for_those_that_keep_apart);
-/// In both manners.
+/// For both ways of sending requests.
 fn labels_hold_for_those_that_keep_apart<M: Manager>() {
     for one_by_one in [false, true] {
         let cluster = Cluster::<M>::of(4, 8).with_node("g1", "", "gpu", 8).with_node("g2", "", "gpu", 8);
@@ -90,7 +90,7 @@ fn labels_hold_for_those_that_keep_apart<M: Manager>() {
     }
 }
 
-/// A manager like YARN when Slider was written: it says of no container which request it answers, and keeps nothing
+/// A manager like YARN when Slider was written: its containers do not name their request, and it keeps no instances
 /// apart. S1, S15, S23, S30 and S37 in one life.
 #[test]
 fn a_manager_that_can_do_less_will_do() {
@@ -99,7 +99,7 @@ fn a_manager_that_can_do_less_will_do() {
     let calls = bed.settle();
     assert_eq!((bed.status(1).live, bed.status(2).live), (3, 4));
     assert_eq!(bed.hosts(2).into_iter().collect::<BTreeSet<_>>().len(), 4);
-    assert!(cancels(&calls) >= 6, "what a container answered is taken back: {calls:?}");
+    assert!(cancels(&calls) >= 6, "each answered request is cancelled: {calls:?}");
     let was = bed.hosts(1);
     let mut bed = bed.restart();
     bed.settle();
@@ -112,7 +112,7 @@ fn a_manager_that_can_do_less_will_do() {
     assert_eq!((bed.status(1).live, bed.status(2).live, bed.status(2).requested), (1, 6, 0));
 }
 
-/// D18: a request that waits is made anew when one host more will do.
+/// D18: a waiting request is replaced when one more host becomes suitable.
 #[test]
 fn a_request_that_waits_names_hosts_that_come() {
     let mut bed = Cluster::on(FakeCluster::new().granting_by_hand(), 2, 8).one_by_one().start(vec![], None);
@@ -123,11 +123,11 @@ fn a_request_that_waits_names_hosts_that_come() {
     let [request] = *requests(&calls) else { panic!("one request: {calls:?}") };
     assert_eq!((cancels(&calls), named(request)), (1, vec![&*host(0), &*host(1), &*host(7)]));
     bed.manager().lose_node(&host(0));
-    assert_eq!(bed.tick(), [], "a host less is no reason");
+    assert_eq!(bed.tick(), [], "the loss of a host is no reason for a new request");
 }
 
 on_both!(an_instance_that_is_being_released_occupies_its_host_for_those_that_keep_apart);
-/// D33: and for no others, as in the seed.
+/// D33: it does not occupy the host for other components, as in the seed.
 fn an_instance_that_is_being_released_occupies_its_host_for_those_that_keep_apart<M: Manager>() {
     let entry = HistoryEntry { host: host(2).into(), role: 1, is_active: true, last_used_ms: 1 };
     let file = HistoryFile { saved_ms: 100, roles: 1, mapping: [].into(), entries: vec![entry] };

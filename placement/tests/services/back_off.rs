@@ -1,4 +1,4 @@
-//! Instances that end soon after they started come back later and later.
+//! Back-off: instances that end soon after their start are restarted with growing delays.
 
 use apportion_placement::{ComponentSpec, ContainerExit, OutstandingCause, ServiceEvent};
 
@@ -9,7 +9,7 @@ fn patient(desired: u32) -> ComponentSpec {
 }
 
 on_both!(an_instance_that_ends_at_once_comes_back_later_and_later);
-/// Whether it fails or ends with 0. It comes back at once the first time, then after 1, 2, 4 s and so on, up to 64 s.
+/// The exit status does not matter. The first restart is immediate; later ones wait 1, 2, 4 s and so on, up to 64 s.
 fn an_instance_that_ends_at_once_comes_back_later_and_later<M: Manager>() {
     for exit in [0, 1, ContainerExit::KILLED_EXCEEDED_PMEM] {
         let mut bed = Cluster::<M>::of(2, 2).start(vec![patient(1)], None);
@@ -66,7 +66,7 @@ fn a_long_life_makes_up_for_short_ones<M: Manager>() {
 }
 
 on_both!(what_others_do_to_an_instance_does_not_delay_it);
-/// Preempted, lost with its node, stopped, killed by hand.
+/// Preempted, lost with its node, stopped, or killed by hand.
 fn what_others_do_to_an_instance_does_not_delay_it<M: Manager>() {
     let mut bed = Cluster::<M>::of(2, 2).start(vec![patient(1)], None);
     bed.settle();
@@ -84,7 +84,7 @@ fn what_others_do_to_an_instance_does_not_delay_it<M: Manager>() {
 }
 
 on_both!(instances_that_end_together_wait_together);
-/// A hundred instances of a broken version: each generation doubles the pause, not each instance.
+/// A hundred instances of a broken version: the pause doubles per generation, not per instance.
 fn instances_that_end_together_wait_together<M: Manager>() {
     let mut bed = Cluster::<M>::of(10, 20).start(vec![patient(100)], None);
     bed.settle();
@@ -104,17 +104,16 @@ fn instances_that_end_together_wait_together<M: Manager>() {
     assert_eq!(bed.status(0).live, 40);
     bed.flex(0, 100);
     bed.settle();
-    assert_eq!(bed.status(0).live, 100, "a flex does not wait for a pause that is over");
+    assert_eq!(bed.status(0).live, 100, "after the pause a flex starts instances at once");
 }
 
 on_both!(a_pause_lasts_although_the_instance_is_not_wanted_for_a_while);
-/// A change of the component, down and up again, would otherwise start at once what ends at once. (A flex forgets
-/// pauses.)
+/// Otherwise a component's scale-down and scale-up would restart a failing instance at once. (A flex forgets pauses.)
 fn a_pause_lasts_although_the_instance_is_not_wanted_for_a_while<M: Manager>() {
     for left in [0, 1] {
         let mut bed = Cluster::<M>::of(2, 2).start(vec![patient(left + 1)], None);
         bed.settle();
-        // The second short life of the youngest is followed by a pause; with `left` another instance runs on.
+        // A pause follows the second short life of the youngest. With `left` = 1 another instance runs on.
         for _ in 0..2 {
             let youngest = bed.containers(0).into_iter().map(|running| running.container).max();
             bed.end(youngest.unwrap_or_else(|| panic!("{left}: none runs")), 1);

@@ -1,4 +1,4 @@
-//! What changes between the asking and the answer: hosts, their names and labels, sizes, masters.
+//! Changes between a request and its answer: hosts, their names and labels, sizes, masters.
 
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ fn a_host_that_went_and_came_between_two_looks_is_a_host_again<M: Manager>() {
     bed.settle();
     bed.flex(0, 0);
     bed.settle();
-    // what ran elsewhere ends; the former host is not known as down any more
+    // Containers elsewhere have ended, and the former host no longer counts as down.
     let apart = ComponentSpec { ..component(1, 2).with_policy(PlacementPolicy::AntiAffinity) };
     bed.change(|components| components.push(apart));
     bed.settle();
@@ -70,7 +70,7 @@ fn one_by_one_a_host_that_went_and_came_between_two_looks_is_a_host_again() {
     assert_eq!(bed.status(0).live, 2, "{:?}", bed.service.status(bed.now_ms).outstanding);
 }
 
-/// A manager that knows hosts by their full names.
+/// A manager that reports hosts by their fully qualified names.
 #[derive(Debug, Default)]
 struct FullNames {
     asked: u32,
@@ -82,7 +82,7 @@ impl ClusterClient for FullNames {
     }
     fn request(&mut self, request: ContainerRequest) -> Result<(), ClientError> {
         self.asked += 1;
-        assert!(self.asked < 10_000, "it asks for ever at one moment");
+        assert!(self.asked < 10_000, "the service sends requests in an endless loop");
         match request.hosts.first() {
             Some(host) => Err(ClientError::UnknownHost { host: format!("{host}.example.com") }),
             None => Ok(()),
@@ -214,7 +214,7 @@ fn hosts_used_too_long_ago_are_forgotten_while_it_runs<M: Manager>() {
         assert_eq!(bed.only(0).host, now);
     }
     let known = bed.service.state().image(bed.now_ms).entries.len();
-    assert!(known <= 9, "{known} hosts are kept, most of them gone for longer than a week");
+    assert!(known <= 9, "{known} hosts are kept, but most were last used more than a week ago");
 }
 
 on_both!(a_move_elsewhere_does_not_ask_for_hosts_that_nobody_reported);

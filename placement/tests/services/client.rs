@@ -1,4 +1,4 @@
-//! The engine and the fake keep the same promises to placement.
+//! Guarantees that the engine's client and the fake's client share.
 
 use std::sync::Arc;
 
@@ -43,7 +43,7 @@ fn a_request_is_answered_once_and_where_it_should_be<M: Manager>() {
     let free: Vec<_> = manager.nodes().into_iter().map(|node| (node.host, node.free)).collect();
     assert!(free.contains(&(Arc::from("beta"), Resources::new(&[40]))), "{free:?}");
 
-    // What does not fit on the host waits for it, although another host has room, and can be taken back.
+    // A request that does not fit on its host waits for it, although another host has room, and can be cancelled.
     assert_eq!(manager.request(request(2, 60).only_on(["beta"])), Ok(()));
     manager.settle();
     assert_eq!(manager.poll(), []);
@@ -141,7 +141,7 @@ fn engine_cluster(events_max: usize) -> EngineCluster {
     manager
 }
 
-/// A client that polls too rarely finds out what it missed.
+/// A client that polls too rarely catches up on lost callbacks.
 #[test]
 fn a_lagging_client_catches_up() {
     let mut manager = engine_cluster(2);
@@ -159,8 +159,7 @@ fn a_lagging_client_catches_up() {
     assert_eq!(served, [1, 2, 3, 4].map(RequestId));
 }
 
-/// What was cancelled while callbacks were lost is not mistaken for what was placed, and what is still to come is not
-/// given up.
+/// After lost callbacks, a cancelled request is not mistaken for a placed one, and a pending request is kept.
 #[test]
 fn a_lagging_client_tells_cancelled_from_placed() {
     let mut manager = engine_cluster(1);
@@ -171,14 +170,14 @@ fn a_lagging_client_tells_cancelled_from_placed() {
     manager.settle();
     assert_eq!(manager.request(request(4, 10)), Ok(()));
     let (mut served, mut withdrawn) = (Vec::new(), Vec::new());
-    // What arrived before the stream was full comes first, what was missed with the next poll.
+    // Callbacks from before the overflow come first, the lost ones with the next poll.
     for callback in [manager.poll(), manager.poll()].concat() {
         match callback {
             Callback::Allocated(allocations) => {
                 served.extend(allocations.into_iter().filter_map(|a| a.request));
             }
             Callback::Withdrawn(request) => withdrawn.push(request),
-            other => panic!("{other:?} was not to be told"),
+            other => panic!("{other:?} is unexpected"),
         }
     }
     served.sort();
@@ -187,7 +186,7 @@ fn a_lagging_client_tells_cancelled_from_placed() {
     assert_eq!(only_allocation(&manager.poll()).request, Some(RequestId(4)));
 }
 
-/// The fake does what it is told to get wrong, once each.
+/// Each injected fault of the fake happens once.
 #[test]
 fn the_fake_misbehaves_as_it_is_told() {
     let mut fake: FakeCluster = cluster();
@@ -212,7 +211,8 @@ fn the_fake_misbehaves_as_it_is_told() {
     assert!(matches!(&*fake.poll(), [Callback::StartFailed { .. }]));
 }
 
-/// A host that a request named while it was away is told of again, though it is as it was; and not a third time.
+/// A host that a request named while it was away is reported again, although it has not changed. It is not reported a
+/// third time.
 #[test]
 fn a_host_that_was_away_between_two_looks_is_told_of() {
     let mut cluster = EngineCluster::new();
@@ -239,7 +239,7 @@ fn a_host_that_was_away_between_two_looks_is_told_of() {
 }
 
 on_both!(a_stop_is_over_when_the_container_has_ended);
-/// The container keeps its host until its end is confirmed, so two that keep apart never run there together.
+/// A container keeps its host until its end is confirmed, so two that keep apart never run there together.
 fn a_stop_is_over_when_the_container_has_ended<M: Manager>() {
     let mut manager = cluster::<M>().stop_by_hand();
     let apart = |id| ContainerRequest { apart: Some("web".into()), ..request(id, 10).only_on(["alpha"]) };
@@ -258,13 +258,13 @@ fn a_stop_is_over_when_the_container_has_ended<M: Manager>() {
     manager.settle();
     let callbacks = manager.poll();
     let [Callback::Completed(ended), Callback::Allocated(came)] = &callbacks[..] else {
-        panic!("an end and the next: {callbacks:?}")
+        panic!("expected an end and an allocation: {callbacks:?}")
     };
     assert_eq!(*ended, [(first, ContainerExit::of(ContainerExit::KILLED_BY_APPMASTER))]);
     assert_eq!((came[0].request, &*came[0].host), (Some(RequestId(2)), "alpha"));
 }
 
-/// A container of this size on alpha, in which something runs.
+/// A started container of this size on alpha.
 fn running_on_alpha<M: Manager>(manager: &mut M, size: i64) -> ContainerRef {
     assert_eq!(manager.request(request(1, size).only_on(["alpha"])), Ok(()));
     manager.settle();
@@ -276,7 +276,7 @@ fn running_on_alpha<M: Manager>(manager: &mut M, size: i64) -> ContainerRef {
 }
 
 on_both!(what_is_swapped_comes_when_the_container_has_ended);
-/// Nobody else gets the room between.
+/// No other request gets the room in between.
 fn what_is_swapped_comes_when_the_container_has_ended<M: Manager>() {
     let mut manager = cluster::<M>().stop_by_hand();
     let first = running_on_alpha(&mut manager, 100);
@@ -288,7 +288,7 @@ fn what_is_swapped_comes_when_the_container_has_ended<M: Manager>() {
     manager.settle();
     let callbacks = manager.poll();
     let [Callback::Completed(ended), Callback::Allocated(came)] = &callbacks[..] else {
-        panic!("an end and the other one: {callbacks:?}")
+        panic!("expected an end and the new container: {callbacks:?}")
     };
     assert_eq!((ended[0].0, came[0].request), (first, Some(RequestId(2))));
 }

@@ -1,4 +1,4 @@
-//! Hosts of the history that have not registered yet when the service starts.
+//! Hosts of the history that have not yet registered when the service starts.
 
 use apportion_placement::{
     ComponentSpec, HistoryEntry, HistoryFile, OutstandingCause, OutstandingStatus, PlacementPolicy,
@@ -6,7 +6,7 @@ use apportion_placement::{
 
 use crate::support::{Bed, Cluster, Manager, component, host, on_both};
 
-/// Instances ran on these hosts.
+/// A history with instances on these hosts.
 fn history(hosts: &[&str]) -> HistoryFile {
     let entry =
         |host: &&str| HistoryEntry { host: (*host).into(), role: 0, is_active: true, last_used_ms: 1 };
@@ -18,7 +18,7 @@ fn waiting<M: Manager>(bed: &Bed<M>) -> Vec<OutstandingStatus> {
 }
 
 on_both!(a_host_that_has_not_registered_is_waited_for);
-/// As long as the policy says: then any other host will do.
+/// The request waits for the policy's time, then takes any other host.
 fn a_host_that_has_not_registered_is_waited_for<M: Manager>() {
     let cluster = Cluster::<M>::of(1, 8);
     let mut bed = cluster.start(vec![component(0, 2)], Some(&history(&["early", "late"])));
@@ -41,7 +41,7 @@ fn a_host_that_has_not_registered_is_waited_for<M: Manager>() {
 }
 
 on_both!(it_is_waited_for_once);
-/// The next instance that is wanted goes elsewhere at once, until the host registers.
+/// The next desired instance goes elsewhere at once, as long as the host has not registered.
 fn it_is_waited_for_once<M: Manager>() {
     let mut bed = Cluster::<M>::of(2, 1).start(vec![component(0, 1)], Some(&history(&["late"])));
     bed.at(30_002);

@@ -1,4 +1,4 @@
-//! A service that its manager dismisses comes to an end by itself.
+//! A service ends by itself when its manager dismisses it.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ impl Bed {
         Ok(bed)
     }
 
-    /// Says how much was asked and heard at the last of many ticks.
+    /// Returns the number of requests and callbacks in the last of many ticks.
     fn settle(&mut self) -> u64 {
         let mut before = 0;
         for _ in 0..10 {
@@ -46,7 +46,7 @@ impl Bed {
 
     #[track_caller]
     fn check_over(&mut self, why: &Dismissal) {
-        assert_eq!(self.settle(), 0, "it asks for nothing any more");
+        assert_eq!(self.settle(), 0, "it sends no more requests");
         assert_eq!(self.service.client().dismissal(), Some(why));
         assert!(self.service.state().is_over());
         assert_eq!(self.service.state().container_count(), 0);
@@ -90,7 +90,7 @@ fn its_application_is_refused() -> Made<()> {
     Ok(())
 }
 
-/// It is noticed with the next thing that is asked of it.
+/// The service notices it with its next call to the manager.
 #[test]
 fn its_manager_is_not_there_any_more() -> Made<()> {
     for kills in [false, true] {

@@ -1,4 +1,4 @@
-//! What goes wrong, and whom it is held against.
+//! Failures, and the components and hosts that they count against.
 
 use apportion_placement::{ComponentSpec, ContainerExit, PlacementPolicy};
 
@@ -28,7 +28,8 @@ fn a_short_life_is_a_failed_start_and_a_long_one_is_not<M: Manager>() {
 }
 
 on_both!(each_end_counts_where_it_belongs);
-/// S26, of components: the table of spec 1.11. A short life counts as a failed start if it failed (D24).
+/// S26, for components: the table of spec 1.11. A short life counts as a failed start only if the container failed
+/// (D24).
 fn each_end_counts_where_it_belongs<M: Manager>() {
     let table = [
         (1, [1, 1, 0, 0, 0, 0]),
@@ -57,8 +58,8 @@ fn each_end_counts_where_it_belongs<M: Manager>() {
 }
 
 on_both!(a_start_that_fails_counts_once);
-/// S28 and D21: the failure is not counted again when the container has ended; the host is let off the list until the
-/// window ends or the component runs elsewhere (D10).
+/// S28 and D21: the failure is not counted again at the container's end. The host stays off the list until the window
+/// ends or the component runs elsewhere (D10).
 fn a_start_that_fails_counts_once<M: Manager>() {
     let mut bed = Cluster::<M>::of(1, 1).starting_by_hand().start(vec![component(0, 1)], None);
     bed.settle();
@@ -77,7 +78,7 @@ fn a_start_that_fails_counts_once<M: Manager>() {
 }
 
 on_both!(too_many_failures_end_the_service);
-/// Spec 1.11 and F15: one more than the threshold does.
+/// Spec 1.11 and F15: one failure above the threshold ends the service.
 fn too_many_failures_end_the_service<M: Manager>() {
     let limited = ComponentSpec {
         container_failure_threshold: Some(2),
@@ -98,7 +99,7 @@ fn too_many_failures_end_the_service<M: Manager>() {
         failure.message.contains("3 failures") && failure.message.contains("exit status 7"),
         "{failure:?}"
     );
-    assert_eq!(bed.service.state().container_count(), 0, "all was given back");
+    assert_eq!(bed.service.state().container_count(), 0, "all containers were released");
     assert_eq!(bed.tick(), []);
 }
 
@@ -115,7 +116,7 @@ fn failures_of_nodes_and_preemption_never_end_the_service<M: Manager>() {
 }
 
 on_both!(a_host_where_too_much_fails_is_shunned_until_the_window_ends);
-/// S5, S27 and the windows of spec 1.12; six hours are six hours (D20).
+/// S5, S27 and the windows of spec 1.12; the window is exactly six hours (D20).
 fn a_host_where_too_much_fails_is_shunned_until_the_window_ends<M: Manager>() {
     let fragile = ComponentSpec {
         node_failure_threshold: Some(2),
@@ -166,7 +167,7 @@ fn strict_components_neither_shun_hosts_nor_are_kept_away<M: Manager>() {
 }
 
 on_both!(without_a_threshold_no_host_is_unreliable);
-/// D9: a negative threshold is none at all.
+/// D9: a negative threshold means no threshold.
 fn without_a_threshold_no_host_is_unreliable<M: Manager>() {
     let patient =
         ComponentSpec { node_failure_threshold: None, container_failure_threshold: None, ..component(0, 1) };
@@ -235,7 +236,7 @@ fn too_few_that_run_for_too_long_end_the_service<M: Manager>() {
 }
 
 on_both!(a_container_that_is_released_before_it_starts_leaves_nothing_behind);
-/// S28 and D22: its host is not busy for ever.
+/// S28 and D22: the host does not stay busy.
 fn a_container_that_is_released_before_it_starts_leaves_nothing_behind<M: Manager>() {
     let mut bed = Cluster::<M>::of(1, 1).starting_by_hand().start(vec![component(0, 1)], None);
     bed.settle();
@@ -247,7 +248,7 @@ fn a_container_that_is_released_before_it_starts_leaves_nothing_behind<M: Manage
     assert_eq!((status.actual, status.starting, status.live, status.releasing), (0, 0, 0, 0));
     bed.flex(0, 1);
     bed.settle();
-    assert_eq!(bed.status(0).starting, 1, "the host takes it again");
+    assert_eq!(bed.status(0).starting, 1, "the container starts on the same host again");
 }
 
 on_both!(a_failed_start_does_not_touch_a_sibling_on_the_host);
@@ -268,7 +269,7 @@ fn a_failed_start_does_not_touch_a_sibling_on_the_host<M: Manager>() {
 }
 
 on_both!(what_ends_young_but_did_not_fail_is_held_against_nobody);
-/// D24: the reason counts, not the age.
+/// D24: the cause of the end counts, not the age.
 fn what_ends_young_but_did_not_fail_is_held_against_nobody<M: Manager>() {
     for exit in [ContainerExit::PREEMPTED, ContainerExit::ABORTED, 0] {
         let mut bed = Cluster::<M>::of(3, 1).start(vec![component(0, 1)], None);

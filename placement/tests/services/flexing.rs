@@ -1,4 +1,4 @@
-//! More instances, fewer instances.
+//! Flexing a component up and down.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ fn requests_are_taken_back_before_containers<M: Manager>() {
 }
 
 on_both!(flexing_down_twice_releases_what_is_too_much_and_no_more);
-/// S19. Fewer than none cannot be said here: the definition is where it is refused.
+/// S19. A negative number cannot be expressed here: the definition refuses it.
 fn flexing_down_twice_releases_what_is_too_much_and_no_more<M: Manager>() {
     let mut bed = Cluster::<M>::of(6, 6).start(vec![component(0, 6)], None);
     bed.settle();
@@ -53,7 +53,7 @@ fn a_component_is_released_as_a_whole<M: Manager>() {
 }
 
 on_both!(crowded_hosts_are_left_first);
-/// D11: hosts with several instances first, and of equals the newest.
+/// D11: hosts with several instances first, then the newest instance.
 fn crowded_hosts_are_left_first<M: Manager>() {
     let mut bed = Cluster::<M>::of(3, 3).start(vec![component(0, 7)], None);
     bed.settle();

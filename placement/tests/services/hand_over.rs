@@ -1,4 +1,4 @@
-//! A component whose container takes the place of one that stands by for it, as whoever embeds a service asks for it.
+//! A component whose container takes its standby's place, as an embedder of a service requests it.
 
 use apportion::Resources;
 use apportion_placement::{
@@ -13,7 +13,7 @@ const EXPIRES_AFTER_MS: u64 = 10_000;
 const ACTIVE: ComponentId = ComponentId(1);
 const STANDBY: ComponentId = ComponentId(2);
 
-/// Component 2 stands by for component 1; nobody stands by for component 3.
+/// Component 2 is the standby of component 1; component 3 has no standby.
 fn components() -> Vec<ComponentSpec> {
     let grouped = |id| component(id, 1).apart_from("group", FaultDomain::Host);
     vec![ComponentSpec { takes_over: vec![STANDBY], ..grouped(1) }, grouped(2), component(3, 1)]
@@ -25,7 +25,7 @@ fn bed<M: Manager>(hosts: usize, slots: i64) -> Bed<M> {
     bed
 }
 
-/// The standby goes elsewhere, and component 1 to its place.
+/// The standby moves elsewhere, and component 1 takes its place.
 fn handing_over(id: u64, heir: u64) -> ContainerAction {
     let heir = HandOver { id: ActionId(heir), component: ACTIVE, or_elsewhere: false };
     ContainerAction {
@@ -35,13 +35,13 @@ fn handing_over(id: u64, heir: u64) -> ContainerAction {
     }
 }
 
-/// Component 1 goes to the place of the standby, which ends.
+/// Component 1 takes the place of the standby, which ends.
 fn taking_place<M: Manager>(bed: &Bed<M>, id: u64) -> ContainerAction {
     let kind = ActionKind::TakePlaceOf(bed.only(STANDBY.0).container);
     ContainerAction { expires_after_ms: EXPIRES_AFTER_MS, ..ContainerAction::new(ActionId(id), ACTIVE, kind) }
 }
 
-/// Last words, by number.
+/// The last words of actions, by number.
 fn last_words<M: Manager>(bed: &mut Bed<M>) -> Vec<(u64, ActionStatus, String)> {
     let said = bed.service.take_answers().into_iter().filter(|answer| answer.status.is_terminal());
     said.map(|answer| (answer.action.0, answer.status, answer.message)).collect()
@@ -101,7 +101,7 @@ fn a_place_is_taken_in_another_size<M: Manager>() {
 }
 
 on_both!(what_another_action_goes_on_with_takes_no_place);
-/// The standby goes elsewhere all the same.
+/// The standby still moves elsewhere.
 fn what_another_action_goes_on_with_takes_no_place<M: Manager>() {
     let mut bed = bed::<M>(4, 1);
     let (active, standby, full) = (bed.only(1), bed.only(2), bed.only(3).host);
@@ -120,7 +120,7 @@ fn what_another_action_goes_on_with_takes_no_place<M: Manager>() {
     assert_eq!((bed.only(1), bed.only(2).host == standby.host), (active, false));
 }
 
-/// Three containers on five hosts, where nothing comes by itself.
+/// Three containers on five hosts, where the test grants each request.
 fn by_hand() -> Bed<FakeCluster> {
     let mut bed = Cluster::on(FakeCluster::new().granting_by_hand(), 5, 1).start(components(), None);
     for number in 0..3 {
@@ -132,14 +132,14 @@ fn by_hand() -> Bed<FakeCluster> {
     bed
 }
 
-/// How many hosts component 1 is asked for on.
+/// The number of hosts in each request of component 1.
 fn asked(bed: &Bed<FakeCluster>) -> Vec<usize> {
     let waits = bed.service.status(bed.now_ms).outstanding.into_iter();
     let name = &bed.only(1).component;
     waits.filter(|waits| waits.component == *name).map(|waits| waits.hosts.len()).collect()
 }
 
-/// One that may go elsewhere waits for half of its time.
+/// A container that may go elsewhere waits for half of its time limit.
 #[test]
 fn one_that_gets_no_place_goes_elsewhere_in_time_if_it_may() {
     let mut bed = by_hand();
@@ -153,7 +153,7 @@ fn one_that_gets_no_place_goes_elsewhere_in_time_if_it_may() {
     assert_eq!((bed.only(1), last_words(&mut bed).len()), (active, 0));
 }
 
-/// It is said whose place it waits for. When that takes too long it looks elsewhere, if it may.
+/// The status says whose place the container waits for. After the time limit it goes elsewhere, if it may.
 #[test]
 fn one_whose_standby_is_not_heard_to_end_goes_elsewhere_if_it_may() {
     for or_elsewhere in [true, false] {
@@ -166,7 +166,7 @@ fn one_whose_standby_is_not_heard_to_end_goes_elsewhere_if_it_may() {
         assert!(matches!(its[..], [its] if its.cause == OutstandingCause::AboutToBeServed), "{waits:?}");
         assert!(its[0].explanation.contains("takes the place of a container"), "{}", its[0].explanation);
         bed.at(EXPIRES_AFTER_MS * 2);
-        assert_eq!(asked(&bed), [1], "nobody knows that it has ended");
+        assert_eq!(asked(&bed), [1], "the end of the standby was not reported");
         bed.at(60_002);
         bed.settle();
         let words = last_words(&mut bed);

@@ -1,4 +1,4 @@
-//! What is remembered over stops and restarts.
+//! The history over stops and restarts.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ fn entry(host: &str, role: u32, is_active: bool, last_used_ms: u64) -> HistoryEn
     HistoryEntry { host: host.into(), role, is_active, last_used_ms }
 }
 
-/// Slider's fixture: who was where, and when.
+/// Slider's fixture: hosts, components and times of use.
 fn recents() -> HistoryFile {
     let entries = vec![
         entry("a2", 0, false, 2),
@@ -32,7 +32,7 @@ fn hosts_of_recents<M: Manager>() -> Cluster<M> {
 }
 
 on_both!(the_host_used_last_is_asked_for_first);
-/// S3. Of equals the first by name (D25).
+/// S3: with equal times, the first host by name (D25).
 fn the_host_used_last_is_asked_for_first<M: Manager>() {
     let mut bed = hosts_of_recents::<M>().start(roles([0, 0, 0]), Some(&recents()));
     let asked: Vec<Vec<String>> = [(0, 1), (0, 2), (0, 3), (1, 1), (2, 1)]
@@ -45,7 +45,7 @@ fn the_host_used_last_is_asked_for_first<M: Manager>() {
 }
 
 on_both!(what_was_active_at_the_save_was_used_until_then);
-/// F17, and what is older than the limit is forgotten (D4).
+/// F17. Entries older than the limit are forgotten (D4).
 fn what_was_active_at_the_save_was_used_until_then<M: Manager>() {
     let entries = vec![
         entry("a1", 0, true, 0),
@@ -64,7 +64,7 @@ fn what_was_active_at_the_save_was_used_until_then<M: Manager>() {
 }
 
 on_both!(components_are_known_by_name_when_their_numbers_change);
-/// D5: a renumbered component keeps its hosts, and nobody inherits those of another.
+/// D5: a renumbered component keeps its hosts and does not get those of another component.
 fn components_are_known_by_name_when_their_numbers_change<M: Manager>() {
     let mapping = [("role1".to_owned(), 7), ("gone".to_owned(), 2)].into();
     let entries = vec![entry("a1", 7, true, 0), entry("a2", 2, true, 0)];
@@ -77,7 +77,7 @@ fn components_are_known_by_name_when_their_numbers_change<M: Manager>() {
 }
 
 on_both!(a_service_that_stops_and_starts_is_where_it_was);
-/// The point of it all; with numbers of components that have gaps (D6).
+/// The purpose of the history, with gaps between component numbers (D6).
 fn a_service_that_stops_and_starts_is_where_it_was<M: Manager>() {
     let components = vec![
         ComponentSpec { policy: PlacementPolicy::AntiAffinity, ..component(3, 2) },
@@ -95,7 +95,7 @@ fn a_service_that_stops_and_starts_is_where_it_was<M: Manager>() {
 }
 
 on_both!(only_hosts_that_were_used_are_kept);
-/// D19: that a host might have been asked for is not worth remembering.
+/// D19: a host that was only requested is not worth an entry.
 fn only_hosts_that_were_used_are_kept<M: Manager>() {
     let apart = component(0, 1).with_policy(PlacementPolicy::AntiAffinity);
     let mut bed = Cluster::<M>::of(3, 3).one_by_one().start(vec![apart], None);
@@ -106,7 +106,7 @@ fn only_hosts_that_were_used_are_kept<M: Manager>() {
 }
 
 on_both!(containers_run_on_while_the_master_is_away);
-/// S37. Their hosts are busy, and used until now (D7).
+/// S37: the hosts of running containers are busy, and count as used until now (D7).
 fn containers_run_on_while_the_master_is_away<M: Manager>() {
     let mut bed = Cluster::<M>::of(4, 8).start(roles([1, 2, 3]), None);
     bed.settle();
@@ -128,7 +128,7 @@ fn containers_run_on_while_the_master_is_away<M: Manager>() {
 }
 
 on_both!(instances_that_keep_apart_do_so_beyond_a_restart_of_the_master);
-/// S37, the anti-affine half: what is missing is asked for, one by one.
+/// S37, the anti-affine half: missing instances are requested one by one.
 fn instances_that_keep_apart_do_so_beyond_a_restart_of_the_master<M: Manager>() {
     let apart = component(2, 1).with_policy(PlacementPolicy::AntiAffinity);
     let mut bed = Cluster::<M>::of(4, 8).one_by_one().start(vec![apart], None);
@@ -143,7 +143,7 @@ fn instances_that_keep_apart_do_so_beyond_a_restart_of_the_master<M: Manager>() 
 }
 
 on_both!(requests_of_a_master_that_is_gone_answer_nothing_twice);
-/// What was asked for before the restart is withdrawn, and asked for again.
+/// Requests from before the restart are withdrawn and sent again.
 fn requests_of_a_master_that_is_gone_answer_nothing_twice<M: Manager>() {
     let mut bed = Cluster::<M>::of(1, 1).start(vec![component(0, 3)], None);
     bed.settle();
@@ -168,7 +168,7 @@ fn containers_of_components_that_are_no_more_are_given_back<M: Manager>() {
     assert_eq!(bed.state_of(gone), None);
 }
 
-/// Through files: saved whenever something changed and nothing else is being saved, and read when it starts again.
+/// With files: each change is saved as soon as no other save runs, and the files are read at the next start.
 #[test]
 fn a_service_comes_back_through_its_files() -> Result<(), Box<dyn Error>> {
     let folder = tempfile::tempdir()?;

@@ -1,4 +1,4 @@
-//! A client of an engine without a service: what it confirms, commands and tells by itself.
+//! A client of an engine without a service: its own confirmations, commands and callbacks.
 
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ impl Site {
         Ok(EngineClient::submit(self.engine.handle(), application(), events_max)?)
     }
 
-    /// The container that the client asks for and starts.
+    /// Requests a container and starts it.
     fn run_one(&self, client: &mut EngineClient, id: u64) -> Outcome<ContainerRef> {
         client.request(ContainerRequest::new(RequestId(id), Resources::new(&[1]), 1))?;
         self.engine.run_until_quiet();
@@ -57,7 +57,7 @@ impl Site {
         });
         let container = allocated.ok_or("it is served")?.container;
         client.start(container, &Launch::of("worker"))?;
-        // The launch.
+        // Takes the launch command.
         assert!(client.take_commands().len() <= 1);
         client.poll();
         Ok(container)
@@ -185,7 +185,7 @@ fn containers_end_with_their_application_whether_or_not_the_engine_stops_them() 
     Ok(())
 }
 
-/// The service did not ask for it, and nothing says that it is the service's.
+/// The service did not request it, and nothing marks it as the service's.
 #[test]
 fn a_container_that_was_asked_for_elsewhere_is_not_taken_on_after_an_overflow() -> Outcome {
     for events_max in [1_000, 1] {

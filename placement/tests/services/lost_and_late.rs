@@ -1,4 +1,4 @@
-//! What does not come, comes late, or comes for somebody else.
+//! Callbacks that are lost, late, or for another action.
 
 use apportion_placement::{
     ActionId, ActionKind, ActionStatus, Callback, ClusterClient, ComponentId, ComponentSpec, ContainerAction,
@@ -26,7 +26,7 @@ fn last_word<M: Manager>(bed: &mut Bed<M>) -> Option<ActionStatus> {
     bed.service.take_answers().last().map(|answer| answer.status).filter(|status| status.is_terminal())
 }
 
-/// Everything goes on for so many turns, without waiting for it to settle. Says how often something was asked for.
+/// Makes this many turns without waiting for quiet. Returns how often the service sent requests.
 fn turns<M: Manager>(bed: &mut Bed<M>, turns: usize) -> usize {
     let mut asked = 0;
     for _ in 0..turns {
@@ -37,7 +37,7 @@ fn turns<M: Manager>(bed: &mut Bed<M>, turns: usize) -> usize {
 }
 
 on_both!(instances_that_have_to_be_apart_from_now_on_are);
-/// Those that run carry no tag that the manager could keep others apart from.
+/// The running containers carry no tag by which the manager could keep others apart.
 fn instances_that_have_to_be_apart_from_now_on_are<M: Manager>() {
     let mut bed = Cluster::<M>::of(3, 8).start(vec![component(1, 1)], None);
     bed.settle();
@@ -76,7 +76,7 @@ fn a_renamed_component_keeps_apart_from_its_former_self<M: Manager>() {
 }
 
 on_both!(failures_after_the_end_of_a_window_are_of_the_next_one);
-/// F15: also if nobody looked since.
+/// F15: also if the service was not called since the window ended.
 fn failures_after_the_end_of_a_window_are_of_the_next_one<M: Manager>() {
     let spec = ComponentSpec { container_failure_threshold: Some(1), ..component(1, 5) };
     let mut bed = Cluster::<M>::of(5, 1)
@@ -86,7 +86,7 @@ fn failures_after_the_end_of_a_window_are_of_the_next_one<M: Manager>() {
     let ended: Vec<_> =
         bed.containers(1).into_iter().map(|found| (found.container, ContainerExit::of(3))).collect();
     bed.service.handle(ServiceEvent::Callback(Callback::Completed(ended)), 1_500);
-    assert!(bed.service.state().failure().is_some(), "five failures, one is borne");
+    assert!(bed.service.state().failure().is_some(), "five failures exceed the threshold of one");
 }
 
 on_both!(a_window_that_ended_long_ago_is_followed_by_one_that_has_not);
@@ -131,7 +131,7 @@ fn an_end_that_was_not_heard_of_is_found_out() {
     bed.settle();
     assert_eq!(bed.status(1).releasing, 1);
     let next_ms = bed.service.state().next_deadline_ms();
-    assert!(next_ms.is_some_and(|next_ms| next_ms <= 60_001), "whoever sleeps is woken: {next_ms:?}");
+    assert!(next_ms.is_some_and(|next_ms| next_ms <= 60_001), "the next deadline wakes the caller: {next_ms:?}");
     bed.at(60_001);
     bed.settle();
     assert_eq!((bed.status(1).live, bed.status(1).releasing), (2, 0));
@@ -167,7 +167,7 @@ fn an_action_whose_replacement_never_says_that_it_runs_ends<M: Manager>() {
 }
 
 on_both!(somebody_elses_start_is_no_answer);
-/// One instance is being started again after a crash while another one is restarted.
+/// One instance is being restarted after a crash while another is restarted by an action.
 fn somebody_elses_start_is_no_answer<M: Manager>() {
     let mut bed = Cluster::<M>::of(2, 1).starting_by_hand().start(vec![component(1, 2)], None);
     bed.settle();
@@ -258,7 +258,7 @@ fn an_instance_that_came_meanwhile_is_kept_apart_from() {
 }
 
 on_both!(a_component_that_is_well_again_has_its_whole_window);
-/// Spec 1.12: too few for a while, enough again, and too few for a while do not add up.
+/// Spec 1.12: two short periods with too few instances do not add up.
 fn a_component_that_is_well_again_has_its_whole_window<M: Manager>() {
     let health = HealthThreshold { percent: 100, window_ms: 100_000, initial_delay_ms: 0 };
     let spec = ComponentSpec { health: Some(health), ..component(1, 1) };
@@ -303,7 +303,7 @@ fn requests_for_any_host_are_taken_back_before_those_for_a_former_one() {
     bed.flex(0, 1);
     bed.settle();
     let left: Vec<_> = bed.manager().waiting().map(|request| request.hosts.len()).collect();
-    assert_eq!(left, [1], "the one for its former host");
+    assert_eq!(left, [1], "the request for its former host");
 }
 
 #[test]
@@ -315,7 +315,7 @@ fn another_policy_asks_anew() {
     assert!(requests(&calls)[0].apart.is_some());
 }
 
-/// A request that the manager never took is not taken back there.
+/// A request that the manager refused is not cancelled there.
 #[test]
 fn what_was_never_taken_is_not_cancelled() {
     let mut bed = Cluster::on(FakeCluster::new().granting_by_hand(), 2, 4).start(roles([0, 0, 0]), None);
@@ -327,7 +327,7 @@ fn what_was_never_taken_is_not_cancelled() {
 }
 
 on_both!(two_that_are_together_after_a_restart_of_the_master_do_not_stay_so);
-/// F11: the master before kept them apart less.
+/// F11: the previous master did not keep them apart.
 fn two_that_are_together_after_a_restart_of_the_master_do_not_stay_so<M: Manager>() {
     let mut bed = Cluster::<M>::of(1, 2).start(vec![component(1, 2)], None);
     bed.settle();

@@ -1,7 +1,7 @@
 //! Services on clusters: the scenarios of Slider's own tests (spec, section 5), on the engine and on the fake alike.
 //!
-//! A test named after a scenario says so in its first line. Where the table of differences changes the outcome, the
-//! test names the row.
+//! A test named after a scenario has its number in the first line. If the table of differences changes the outcome,
+//! the test names the row.
 
 mod actions;
 mod agents;

@@ -1,6 +1,5 @@
-//! Containers that come: which request each of them answers. Managers that do not say are matched by host, then by
-//! priority and size (D1); what is decided does not depend on which manager it is, so these talk to the decisions
-//! alone.
+//! Matching containers to requests. If the manager does not name the request, the match is by host, then by priority
+//! and size (D1). The decisions do not depend on the manager, so these tests call the decision code directly.
 
 use apportion::Resources;
 use apportion_placement::{
@@ -30,7 +29,7 @@ fn requests(operations: Vec<Operation>) -> Vec<ContainerRequest> {
     operations.into_iter().filter_map(request).collect()
 }
 
-/// A container that does not say what it is for.
+/// A container that does not name its request.
 fn came(container: u64, priority: u32, host: &str) -> Allocation {
     let size = Resources::new(&[1]);
     Allocation { request: None, priority, container: ContainerRef(container), size, host: host.into() }
@@ -42,8 +41,8 @@ fn allocate(state: &mut ApplicationState, allocations: Vec<Allocation>) -> Vec<O
     operations
 }
 
-/// S13: a container with another priority answers no request. It is taken all the same, for the component is short of
-/// one, and the request is taken back (D3, D16).
+/// S13: a container with another priority answers no request. It is kept all the same, since the component lacks one,
+/// and the request is cancelled (D3, D16).
 #[test]
 fn without_its_priority_a_container_answers_nothing() {
     let (mut service, asked) = state([1, 0, 0], &[]);
@@ -59,7 +58,7 @@ fn without_its_priority_a_container_answers_nothing() {
     assert_eq!(operations, [Operation::Cancel(asked[0].id), started]);
 }
 
-/// S14: of a batch the component with the lower number comes first.
+/// S14: within a batch, the component with the lower number comes first.
 #[test]
 fn a_batch_is_dealt_with_in_the_order_of_components() {
     let (mut service, asked) = state([1, 1, 0], &[]);
@@ -74,7 +73,7 @@ fn a_batch_is_dealt_with_in_the_order_of_components() {
     assert_eq!(started, [0, 1]);
 }
 
-/// Of a batch, what came to the host that was asked for comes before what did not, so that it is not the one too many.
+/// Within a batch, a container on a requested host comes before others, so that it is not the surplus one.
 #[test]
 fn what_is_where_it_should_be_comes_first() {
     let (mut service, asked) = state([1, 0, 0], &[("a", 0, 5)]);
@@ -84,7 +83,7 @@ fn what_is_where_it_should_be_comes_first() {
     assert_eq!(service.outcome(ContainerRef(1)), None, "given back");
 }
 
-/// Any container of the component on the host answers the request for it (seed, "Reworked outstanding request
+/// Any container of the component on the host answers the request for that host (seed, "Reworked outstanding request
 /// tracker").
 #[test]
 fn a_container_on_the_host_answers_the_request_for_it() {
@@ -94,7 +93,7 @@ fn a_container_on_the_host_answers_the_request_for_it() {
     assert_eq!(service.outcome(ContainerRef(1)), Some(AllocationOutcome::Placed));
 }
 
-/// S4: a host where something of the component is, starts or is asked for, is not asked for (D33).
+/// S4: a host where the component runs, starts or has a request is not requested again (D33).
 #[test]
 fn busy_hosts_are_not_asked_for() {
     let (mut service, asked) = state([3, 0, 0], &[("a2", 0, 2), ("a3", 0, 3)]);
@@ -108,7 +107,7 @@ fn busy_hosts_are_not_asked_for() {
     assert!(requests(grown)[0].hosts.is_empty());
 }
 
-/// The host of a request that was served elsewhere is asked for again (D15).
+/// After a request was served on another host, its own host is requested again (D15).
 #[test]
 fn a_host_that_did_not_serve_is_asked_for_again() {
     let (mut service, asked) = state([1, 0, 0], &[("a", 0, 5)]);
@@ -124,7 +123,7 @@ fn a_host_that_did_not_serve_is_asked_for_again() {
     assert_eq!(more[0].hosts, ["a".into()]);
 }
 
-/// The same container twice, and one that nobody wants any more.
+/// A repeated container, and a container that is no longer needed.
 #[test]
 fn duplicates_change_nothing_and_surplus_goes_back() {
     let (mut service, asked) = state([1, 0, 0], &[]);
@@ -138,7 +137,7 @@ fn duplicates_change_nothing_and_surplus_goes_back() {
     assert_eq!(allocate(&mut service, vec![stranger]), [Operation::Release(ContainerRef(3))]);
 }
 
-/// S10: a request that the manager has not got is not widened; its time begins when it has.
+/// S10: a request that the manager has not accepted is not widened; its time limit begins when it is accepted.
 #[test]
 fn a_request_that_was_not_taken_is_made_again_before_it_is_widened() {
     let (mut service, asked) = state([1, 0, 0], &[("a", 0, 5)]);
@@ -161,12 +160,12 @@ fn tell(state: &mut ApplicationState, callback: Callback, now_ms: u64) -> Vec<Op
     operations
 }
 
-/// An answer to this request on this host.
+/// An allocation for this request on this host.
 fn answer(container: u64, asked: &ContainerRequest, host: &str) -> Allocation {
     Allocation { request: Some(asked.id), ..came(container, asked.priority, host) }
 }
 
-/// D10: a host where a start failed is asked for again when the component runs elsewhere, and not before.
+/// D10: a host with a failed start is requested again once the component runs, and not before.
 #[test]
 fn a_host_where_a_start_failed_is_asked_for_again_when_the_component_runs() {
     let (mut service, asked) = state([1, 0, 0], &[("a", 0, 5)]);
@@ -180,13 +179,13 @@ fn a_host_where_a_start_failed_is_asked_for_again_when_the_component_runs() {
     assert_eq!(
         status.map(|c| (c.failed, c.start_failed)),
         Some((1, 1)),
-        "counted once, whatever its end says (D21)"
+        "counted once, with any exit status (D21)"
     );
     allocate(&mut service, vec![answer(2, &asked[0], "b")]);
     let early = requests(service.handle(ServiceEvent::Flex(roles([2, 0, 0])), 22));
     assert_eq!(early.len(), 1);
 
-    // A flex forgives; so the failure is made once more.
+    // A flex forgives failures, so the failure is repeated here.
     let (mut service, asked) = state([2, 0, 0], &[("a", 0, 5)]);
     allocate(&mut service, vec![answer(1, &asked[0], "a"), answer(2, &asked[1], "b")]);
     let failed = Callback::StartFailed { container: ContainerRef(1), diagnostics: "no".into() };
@@ -194,10 +193,10 @@ fn a_host_where_a_start_failed_is_asked_for_again_when_the_component_runs() {
     tell(&mut service, Callback::Started(ContainerRef(2)), 21);
     let exit = vec![(ContainerRef(1), ContainerExit::of(1))];
     let asked = requests(tell(&mut service, Callback::Completed(exit), 22));
-    assert_eq!(asked[0].hosts, ["a".into()], "the component runs elsewhere since");
+    assert_eq!(asked[0].hosts, ["a".into()], "the component has been running elsewhere since");
 }
 
-/// D11: of two on one host the newer goes, though one elsewhere is newer still.
+/// D11: of two containers on one host the newer is released, even if one elsewhere is newer still.
 #[test]
 fn a_crowded_host_is_left_before_a_newer_container_elsewhere() {
     let (mut service, asked) = state([3, 0, 0], &[]);
@@ -212,7 +211,7 @@ fn a_crowded_host_is_left_before_a_newer_container_elsewhere() {
     assert_eq!(released, [Operation::Release(ContainerRef(3))], "then the newest");
 }
 
-/// D13: a host whose label is another one by now is not asked for.
+/// D13: a host whose label has changed is not requested.
 #[test]
 fn a_host_that_was_given_another_label_is_not_asked_for() {
     for (label, expected) in [("gpu", 1), ("", 0), ("cpu", 0)] {

@@ -1,4 +1,4 @@
-//! The support question: it hangs with outstanding requests. Which of the causes, and what would help.
+//! The support question "my service hangs with outstanding requests": the status names the cause and the remedy.
 
 use apportion::Resources;
 use apportion_placement::{
@@ -85,7 +85,7 @@ fn the_host_it_was_on_is_full<M: Manager>() {
     assert!(waits[0].remedy.contains(&host(0)), "{:?}", waits[0]);
 }
 
-/// The queue has no room for it though the nodes have; the fake knows no queues.
+/// The queue is full although the nodes have room. The fake has no queues.
 #[test]
 fn the_queue_is_at_its_limit() {
     use crate::support::EngineCluster;
@@ -122,7 +122,7 @@ fn one_by_one_what_is_not_asked_for_is_explained() {
 }
 
 on_both!(a_host_that_the_service_shuns_is_named);
-/// Too much failed there: the remedy is not to bring a node.
+/// Too many failures happened there. Another node would not be the remedy.
 fn a_host_that_the_service_shuns_is_named<M: Manager>() {
     let fragile = ComponentSpec {
         node_failure_threshold: Some(0),
@@ -141,7 +141,7 @@ fn a_host_that_the_service_shuns_is_named<M: Manager>() {
 }
 
 on_both!(a_host_that_is_kept_free_is_named);
-/// Beside hosts without room it is named too, whatever the cause is.
+/// It is also named beside hosts without room, for every cause.
 fn a_host_that_is_kept_free_is_named<M: Manager>() {
     for policy in [PlacementPolicy::Normal, PlacementPolicy::Strict, PlacementPolicy::AntiAffinity] {
         let mut bed = Cluster::<M>::of(1, 8).start(vec![component(0, 1).with_policy(policy)], None);

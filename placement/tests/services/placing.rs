@@ -1,11 +1,11 @@
-//! Where requests go, and what comes back.
+//! The hosts of requests, and the placements that follow.
 
 use apportion_placement::{AllocationOutcome, ComponentSpec, FakeCluster, FaultDomain, PlacementPolicy};
 
 use crate::support::{Cluster, Manager, cancels, component, host, named, on_both, releases, requests, roles};
 
 on_both!(it_comes_back_to_where_it_was);
-/// S1. No cancel follows the container: it says which request it answers (D1).
+/// S1. No cancel follows the container, since it names its request (D1).
 fn it_comes_back_to_where_it_was<M: Manager>() {
     let mut bed = Cluster::<M>::of(8, 8).start(vec![], None);
     let calls = bed.change(|components| components.extend(roles([1, 0, 0])));
@@ -46,8 +46,8 @@ fn strict_and_normal_ask_for_their_hosts_the_second_time<M: Manager>() {
 }
 
 on_both!(a_request_is_widened_to_the_rack_and_then_to_the_cluster);
-/// S9 and S11 where racks are known: between host and cluster comes the rack. The deadline is the component's own, to
-/// the millisecond (D12).
+/// S9 and S11 with known racks: between host and cluster comes the rack. The deadline is the component's own, to the
+/// millisecond (D12).
 fn a_request_is_widened_to_the_rack_and_then_to_the_cluster<M: Manager>() {
     let cluster = Cluster::<M>::of(0, 0).with_node("a", "rack-1", "", 1).with_node("b", "rack-2", "", 1);
     let mut bed = cluster.start(roles([1, 0, 0]), None);
@@ -82,7 +82,7 @@ fn a_request_is_widened_to_the_rack_and_then_to_the_cluster<M: Manager>() {
     let other = bed.containers(9).into_iter().find(|container| container.host != was);
     bed.end(other.unwrap_or_else(|| panic!("one elsewhere")).container, 0);
     bed.flex(9, 1);
-    // The manager has a delay of its own before it looks beyond the hint.
+    // The manager has its own delay before it looks beyond the preferred hosts.
     bed.at(100_000);
     bed.settle();
     assert_eq!(bed.only(0).outcome, AllocationOutcome::Escalated);
@@ -104,10 +104,10 @@ fn without_racks_a_request_is_widened_to_the_cluster_at_once<M: Manager>() {
     let calls = bed.at(1_002);
     let [request] = *requests(&calls) else { panic!("one request: {calls:?}") };
     assert_eq!((cancels(&calls), calls.len(), request.relax_locality), (1, 2, true));
-    assert_eq!(bed.at(100_000), [], "it cannot be wider");
+    assert_eq!(bed.at(100_000), [], "it cannot be widened further");
 }
 
-/// One that keeps apart is widened to hosts that are apart, and waits while there is none.
+/// A request that keeps apart is widened to hosts that are apart, and waits while there are none.
 #[test]
 fn a_request_that_cannot_be_wider_yet_does_not_count_as_widened() {
     let near = |id| {
@@ -150,7 +150,7 @@ fn a_strict_request_is_never_widened<M: Manager>() {
 }
 
 on_both!(labels_are_respected_however_wide_a_request_is);
-/// S11. The label goes along with hosts too, and a host with another label is not asked for (D13).
+/// S11. A request with hosts carries the label too, and a host with another label is not requested (D13).
 fn labels_are_respected_however_wide_a_request_is<M: Manager>() {
     let gpu = component(1, 1).with_label("gpu");
     let cluster = Cluster::<M>::of(3, 4).with_node("g1", "", "gpu", 1);
@@ -201,7 +201,7 @@ fn a_second_start_changes_nothing<M: Manager>() {
 }
 
 on_both!(a_host_that_the_manager_does_not_know_is_not_asked_for_again);
-/// A strict component waits for its host and is served when it comes back; a normal one goes elsewhere at once.
+/// A strict component waits for its host and is served when it registers again; a normal one goes elsewhere at once.
 fn a_host_that_the_manager_does_not_know_is_not_asked_for_again<M: Manager>() {
     let mut bed = Cluster::<M>::of(1, 8).with_node("lost", "", "", 9).start(roles([0, 0, 0]), None);
     bed.settle();

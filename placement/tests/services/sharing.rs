@@ -99,7 +99,7 @@ fn a_tenant_that_ends_leaves_room() -> Outcome {
     Ok(())
 }
 
-/// A callback that comes late concerns the master that is no more.
+/// A late callback belongs to the previous master.
 #[test]
 fn what_comes_late_does_not_reach_the_next_master() -> Outcome {
     let (cluster, mut one, _other) = two_tenants(3);
@@ -112,7 +112,7 @@ fn what_comes_late_does_not_reach_the_next_master() -> Outcome {
     Ok(())
 }
 
-/// Also of one of which it never heard.
+/// It also takes over a container of which it had not heard.
 #[test]
 fn a_tenant_takes_over_what_is_its_own() -> Outcome {
     let (cluster, mut one, mut other) = two_tenants(3);

@@ -1,4 +1,4 @@
-//! A container that makes way for another one on its host, in one step where the manager can.
+//! A container that makes way for another on its host, atomically if the manager can.
 
 use apportion::Resources;
 use apportion_placement::{
@@ -9,7 +9,7 @@ use apportion_placement::{
 
 use crate::support::{Bed, Call, Cluster, EngineCluster, Manager, component, host, on_both};
 
-/// Instance 1 is stopped and started again; it may be another size then.
+/// Stops instance 1 and starts it again, optionally with another size.
 fn stop_and_restart(size: Option<i64>) -> ContainerAction {
     ContainerAction {
         expires_after_ms: 10_000,
@@ -30,7 +30,7 @@ fn on_host(id: u64, host: &str) -> ContainerRequest {
     ContainerRequest::new(RequestId(id), Resources::new(&[1]), 3).only_on([host])
 }
 
-/// Whoever has waited longer, and is served first, does not get the room between.
+/// A request that has waited longer, and is served first, does not get the room in between.
 #[test]
 fn what_is_stopped_to_start_anew_keeps_its_room() {
     for policy in [PlacementPolicy::Normal, PlacementPolicy::Anywhere, PlacementPolicy::AntiAffinity] {
@@ -45,14 +45,14 @@ fn what_is_stopped_to_start_anew_keeps_its_room() {
         assert_eq!((last_word(&mut bed), again.state), (Some(ActionStatus::Succeeded), InstanceState::Live));
         assert_ne!(again.container, first.container, "{policy:?}");
 
-        // Given back without another one in its place, its room goes to whoever waits.
+        // The container is released without a swap, so its room goes to the waiting request.
         assert_eq!(bed.service.kill_container(again.container, bed.now_ms), Ok(()));
         bed.settle();
         assert_eq!(bed.status(1).live, 0, "{policy:?}");
     }
 }
 
-/// A queue that is full has room for the difference only.
+/// In a full queue a swap needs room only for the difference.
 #[test]
 fn the_queue_is_charged_the_difference() {
     let mut bed = Cluster::<EngineCluster>::of(1, 9).start(vec![component(1, 1)], None);
@@ -65,8 +65,8 @@ fn the_queue_is_charged_the_difference() {
 }
 
 on_both!(what_has_no_room_as_another_size_comes_back_as_it_was);
-/// The manager finds that it cannot do both: the container is given back and the request waits, until the action's time
-/// is over.
+/// The manager finds that it cannot swap: the container is released and the request waits, until the action's time
+/// limit.
 fn what_has_no_room_as_another_size_comes_back_as_it_was<M: Manager>() {
     let mut bed = Cluster::<M>::of(1, 2).start(vec![component(1, 1), component(2, 1)], None);
     bed.settle();
@@ -79,7 +79,7 @@ fn what_has_no_room_as_another_size_comes_back_as_it_was<M: Manager>() {
     assert_eq!(bed.service.state().action_count(), 0);
 }
 
-/// It was refused after the next master had taken over what runs.
+/// The swap was refused after the next master had taken over the running containers.
 #[test]
 fn a_swap_of_the_last_master_ends_nothing() {
     let specs = vec![component(1, 1), component(2, 1)];
@@ -93,7 +93,7 @@ fn a_swap_of_the_last_master_ends_nothing() {
 }
 
 on_both!(what_has_no_room_as_another_size_goes_elsewhere_in_time);
-/// Whatever its policy is, short of the strict one: its host is asked for as long as that of one that comes back.
+/// With every policy except the strict one, its host is requested for as long as that of a returning container.
 fn what_has_no_room_as_another_size_goes_elsewhere_in_time<M: Manager>() {
     for policy in [PlacementPolicy::Normal, PlacementPolicy::Anywhere, PlacementPolicy::AntiAffinity] {
         for one_by_one in [false, true] {
@@ -114,7 +114,7 @@ fn what_has_no_room_as_another_size_goes_elsewhere_in_time<M: Manager>() {
             }
             bed.at(30_002);
             bed.settle();
-            // The manager has a delay of its own before it looks beyond the hint.
+            // The manager has its own delay before it looks beyond the preferred hosts.
             bed.at(60_000);
             bed.settle();
             let found = bed.only(1);
@@ -128,7 +128,7 @@ fn what_has_no_room_as_another_size_goes_elsewhere_in_time<M: Manager>() {
 }
 
 on_both!(one_that_is_asked_for_by_itself_comes_back_to_its_request);
-/// Nothing is asked for besides, though another host would do as well.
+/// The service sends no further request, although another host would also do.
 fn one_that_is_asked_for_by_itself_comes_back_to_its_request<M: Manager>() {
     let apart = component(1, 1).with_policy(PlacementPolicy::AntiAffinity);
     let mut bed = Cluster::<M>::of(3, 1).one_by_one().start(vec![apart], None);
@@ -143,7 +143,7 @@ fn one_that_is_asked_for_by_itself_comes_back_to_its_request<M: Manager>() {
 }
 
 on_both!(one_that_comes_back_while_another_is_asked_for_is_taken);
-/// One at a time is asked for, so its request is taken back when its container has ended.
+/// The service requests one container at a time, so its request is cancelled when the container has ended.
 fn one_that_comes_back_while_another_is_asked_for_is_taken<M: Manager>() {
     let apart = component(1, 2).with_policy(PlacementPolicy::AntiAffinity);
     let mut bed = Cluster::<M>::of(2, 1).one_by_one().start(vec![component(9, 1), apart], None);
@@ -157,7 +157,7 @@ fn one_that_comes_back_while_another_is_asked_for_is_taken<M: Manager>() {
     assert_eq!(bed.service.state().action_count(), 0);
 }
 
-/// Why nothing comes of the request yet.
+/// The status says why the request is not served yet.
 #[test]
 fn it_is_said_whose_place_is_taken() {
     let mut bed = Cluster::on(FakeCluster::new().granting_by_hand(), 1, 1).start(vec![component(1, 1)], None);
@@ -187,7 +187,7 @@ fn a_host_that_takes_nothing_more_is_not_asked_for_again<M: Manager>() {
     assert_eq!((last_word(&mut bed), bed.only(1).host == was), (Some(ActionStatus::Succeeded), false));
 }
 
-/// It goes on running, and nothing waits in its place.
+/// The container runs on, and no request waits for its place.
 #[test]
 fn what_does_not_stop_makes_no_way() {
     let mut bed = Cluster::on(FakeCluster::new(), 1, 1).start(vec![component(1, 1)], None);
@@ -200,7 +200,7 @@ fn what_does_not_stop_makes_no_way() {
     assert_eq!((bed.status(1).requested, bed.manager().waiting().count()), (0, 0));
 }
 
-/// A manager that cannot do both in one step is asked for one after the other.
+/// A manager that cannot swap gets the two calls one after the other.
 #[test]
 fn a_manager_that_cannot_swap_does_one_after_the_other() {
     let mut bed = Cluster::on(FakeCluster::new().like_yarn(), 1, 1).start(vec![component(1, 1)], None);
@@ -213,7 +213,7 @@ fn a_manager_that_cannot_swap_does_one_after_the_other() {
     assert_eq!((last_word(&mut bed), bed.only(1).host), (Some(ActionStatus::Succeeded), host(0)));
 }
 
-/// Each of its two halves may be refused, and then neither was done.
+/// Either half of a swap may be refused; then neither is done.
 #[test]
 fn what_cannot_be_swapped_stays() {
     let mut cluster = FakeCluster::new();

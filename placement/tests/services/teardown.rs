@@ -1,4 +1,4 @@
-//! What a save keeps while containers are being released, and after the service was told to stop (seed, "Teardown").
+//! Saves while containers are being released, and after the service was told to stop (seed, "Teardown").
 
 use apportion_placement::{Callback, ContainerExit, ContainerRef, HistoryFile, ServiceEvent};
 
@@ -17,7 +17,7 @@ fn deliver_end<M: Manager>(bed: &mut Bed<M>, container: ContainerRef) {
     bed.service.handle(ServiceEvent::Callback(ended), bed.now_ms);
 }
 
-/// The hosts that the next start asks for.
+/// The hosts that the next start requests.
 fn asked_back<M: Manager>(file: &HistoryFile) -> Vec<String> {
     let cluster =
         (0..4).fold(Cluster::<M>::of(0, 0), |cluster, number| cluster.with_node(&host(number), "", "", 1));
@@ -58,7 +58,7 @@ fn a_container_that_never_ran_is_not_kept_while_it_is_released<M: Manager>() {
 }
 
 on_both!(a_teardown_is_not_saved);
-/// D32: what was worth saving before the stop is saved as it was then. What ends afterwards changes nothing.
+/// D32: the last save holds the state before the stop. Containers that end afterwards change nothing.
 fn a_teardown_is_not_saved<M: Manager>() {
     for is_saved_before in [true, false] {
         let mut bed = four::<M>();
@@ -72,7 +72,7 @@ fn a_teardown_is_not_saved<M: Manager>() {
         deliver_end(&mut bed, containers[0]);
         let after = bed.service.take_history(3_000);
         match &after {
-            None => assert!(is_saved_before, "what had changed before the stop is lost"),
+            None => assert!(is_saved_before, "changes from before the stop are lost"),
             Some(file) => {
                 assert!(!is_saved_before, "nothing had changed before the stop");
                 assert_eq!((file.saved_ms, active(file)), (2_000, 4));

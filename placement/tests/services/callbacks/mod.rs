@@ -1,6 +1,6 @@
-//! F7 and F9 to F18 of the formal model: whatever the manager tells, in whatever order, how often, or not at all,
-//! nothing is counted wrong, and once it behaves again every component gets what it should have, and every placement
-//! action its last word.
+//! F7 and F9 to F18 of the formal model. Callbacks may come in any order, repeatedly, or not at all: the counts stay
+//! right. Once the manager behaves, every component has its desired instances, and every placement action has its
+//! last word.
 
 mod world;
 
@@ -15,31 +15,31 @@ use world::World;
 
 const COMPONENTS: u32 = 8;
 const HOSTS: usize = 6;
-/// A component, and the one that stands by for it.
+/// A component and its standby.
 const ACTIVE: u32 = 5;
 const STANDBY: u32 = 6;
 
-/// Something that happens. Numbers choose among what there is at the time.
+/// An event. Its numbers choose among the objects that exist at the time.
 #[derive(Clone, Debug)]
 enum Step {
-    /// A request is served; on a host that it names if `rightly`.
+    /// The manager serves a request; on one of its hosts if `rightly`.
     Grant {
         which: usize,
         host: usize,
         rightly: bool,
         echoes: bool,
     },
-    /// A container comes that nobody asked for.
+    /// The manager allocates a container without a request.
     GrantUnasked {
         component: u32,
         host: usize,
     },
-    /// A node comes back with a container.
+    /// A node registers again with a container.
     Recover {
         component: u32,
         host: usize,
     },
-    /// A container starts, or not.
+    /// A container starts, or fails to start.
     Start {
         which: usize,
         fails: bool,
@@ -49,11 +49,11 @@ enum Step {
         which: usize,
         exit: i32,
     },
-    /// The end of a container is not told.
+    /// A container ends without a callback.
     EndUnheard {
         which: usize,
     },
-    /// A callback is told again.
+    /// The manager repeats a callback.
     Repeat {
         which: usize,
     },
@@ -62,7 +62,7 @@ enum Step {
     },
     Refuse {
         which: usize,
-        /// Because the manager does not know the host.
+        /// The reason is that the manager does not know the host.
         is_unknown: bool,
     },
     Flex {
@@ -83,16 +83,16 @@ enum Step {
     Lose {
         which: usize,
     },
-    /// A placement action; `kind` says which.
+    /// A placement action; `kind` selects it.
     Act {
         which: usize,
         host: usize,
         kind: u8,
         expires_after_ms: u64,
-        /// It comes back with this size, if above 0.
+        /// The new size of the container, if above 0.
         size: i64,
     },
-    /// A host is kept free, or none.
+    /// Keeps one host free, or none.
     Exclude {
         host: usize,
     },
@@ -103,7 +103,7 @@ enum Step {
         which: usize,
     },
     RestartMaster {
-        /// Otherwise the nodes register after it has taken over the containers.
+        /// If false, the nodes register only after the new master has taken over the containers.
         knows_racks: bool,
     },
 }
@@ -177,7 +177,7 @@ fn whatever_is_told(anti_affinity: AntiAffinity, steps: &[Step]) {
         assert_eq!(
             (status.live, status.requested),
             (wanted, 0),
-            "{} has what it should have (F9)",
+            "{} has its desired instances (F9)",
             spec.name
         );
     }
@@ -186,8 +186,8 @@ fn whatever_is_told(anti_affinity: AntiAffinity, steps: &[Step]) {
     assert!(open.is_empty(), "every action has its last word: {open:?}");
 }
 
-/// An instance that the manager did not know to be kept apart makes the component list hosts. When it has ended another
-/// request is made, for any host, and gets the only one that was listed.
+/// An instance runs beside another because the manager did not keep them apart, so the component's request lists
+/// hosts. When the instance has ended, the next request is for any host and gets the only host that had been listed.
 #[test]
 fn a_list_of_hosts_is_not_kept_for_longer_than_it_is_needed() {
     let grant = |which, host| Step::Grant { which, host, rightly: false, echoes: false };
@@ -202,7 +202,7 @@ fn a_list_of_hosts_is_not_kept_for_longer_than_it_is_needed() {
     whatever_is_told(AntiAffinity::AllAtOnce, &steps);
 }
 
-/// The second host and the third share a rack, so the standby that is recovered there is given back.
+/// The second host and the third share a rack, so the recovered standby is given back.
 fn with_a_standby_given_back(then: &[Step]) -> World {
     let mut world = World::new(AntiAffinity::AllAtOnce);
     let recovered =
@@ -227,7 +227,7 @@ fn a_container_that_is_being_stopped_may_be_near_one_that_stays() {
     }
 }
 
-/// The active container is killed, and the standby could not be stopped: only the standby is left to stay.
+/// The active container is killed, and the standby cannot be stopped: the standby alone remains.
 #[test]
 fn a_container_that_is_being_stopped_takes_no_other_one_with_it() {
     let then =
@@ -237,8 +237,8 @@ fn a_container_that_is_being_stopped_takes_no_other_one_with_it() {
     assert_eq!(states(&world), expected.map(|(host, state)| (host.to_owned(), state)));
 }
 
-/// The standby could not be stopped, so the next master finds two containers that run, and learns the racks of their
-/// hosts before or after it takes them over.
+/// The standby cannot be stopped, so the next master finds two running containers. It learns the racks of their hosts
+/// before or after it takes them over.
 #[test]
 fn containers_stay_on_one_rack_if_the_rack_is_learnt_later() {
     for (knows_racks, standby) in [(false, InstanceState::Live), (true, InstanceState::Releasing)] {

@@ -1,4 +1,4 @@
-//! A service, and a cluster manager that does what it is told to get wrong.
+//! A service, and a cluster manager with injected errors.
 
 mod actions;
 
@@ -15,23 +15,23 @@ use apportion_placement::{
 
 use super::{COMPONENTS, HOSTS, Step, components};
 
-/// A service, and what a manager knows of it.
+/// A service, and the state of its manager.
 pub(super) struct World {
     pub(super) service: ApplicationState,
     pub(super) components: Vec<ComponentSpec>,
     settings: ServiceSettings,
     now_ms: u64,
     requests: BTreeMap<RequestId, ContainerRequest>,
-    /// Requests that were served without saying so; which of several equal ones it was does not matter.
+    /// Requests that were served without naming them. Equal requests are interchangeable.
     served: BTreeMap<RequestId, ContainerRequest>,
     running: BTreeMap<ContainerRef, RunningContainer>,
-    /// Containers that were given back, and when last.
+    /// Containers that were given back, with the time of the last release.
     released: BTreeMap<ContainerRef, u64>,
     asked: BTreeSet<RequestId>,
     last_container: u64,
     told: Vec<Callback>,
     started: BTreeSet<ContainerRef>,
-    /// Placement actions of this master, and whether their last word was said.
+    /// Placement actions of this master, and whether each has had its last word.
     pub(super) actions: BTreeMap<ActionId, bool>,
     last_action: u64,
 }
@@ -43,12 +43,12 @@ fn host(number: usize) -> Arc<str> {
 fn report(number: usize, is_usable: bool, is_labelled: bool) -> NodeReport {
     let capacity = Resources::new(&[100]);
     let label = if is_labelled { "gpu" } else { "" }.into();
-    // The first host has a rack to itself: it may register when others of its rack are in use.
+    // The first host has a rack to itself, since it may register when other hosts of its rack are in use.
     let rack = format!("rack{}", number.div_ceil(2)).into();
     NodeReport { host: host(number), rack, label, capacity, free: capacity, is_usable }
 }
 
-/// Whether a manager that does not say which request a container answers counts these together, as YARN does.
+/// Whether a manager whose containers do not name their request treats these requests as one, as YARN does.
 fn are_one(one: &ContainerRequest, other: &ContainerRequest) -> bool {
     one.priority == other.priority
         && one.relax_locality == other.relax_locality
@@ -86,7 +86,7 @@ impl World {
         self.handle(ServiceEvent::Callback(callback));
     }
 
-    /// Hands an event in and carries out what comes of it, checking that all of it makes sense.
+    /// Handles an event, carries out the resulting operations, and checks that all are valid.
     fn handle(&mut self, event: ServiceEvent) {
         let before = self.service.clone();
         let allocates =
@@ -105,8 +105,8 @@ impl World {
         }
     }
 
-    /// A save at this moment has every host where an instance runs, releasing or not (D28). A service that is over has
-    /// what was to be saved before (D32).
+    /// A save now contains every host with a running instance, releasing or not (D28). The history of a service that
+    /// is over stays as it was before (D32).
     fn check_save(&self, before: &ApplicationState) {
         let file = self.service.image(self.now_ms);
         if before.is_over() {
@@ -126,7 +126,7 @@ impl World {
         let active: BTreeSet<(String, String)> =
             active.map(|entry| (entry.host.to_string(), format!("role{}", entry.role))).collect();
         if self.service.is_over() {
-            // The event that ended the service may have been the end of a container.
+            // If the event ended the service, it may also have been the end of a container.
             assert!(active.is_subset(&running), "{active:?} of {running:?}");
         } else {
             assert_eq!(active, running);
@@ -143,10 +143,10 @@ impl World {
                 self.request(request);
             }
             Operation::Answer { action, status, .. } => {
-                // Of one that takes a place nothing was said before, if it could not.
+                // An heir that could not take a place gets only a last word.
                 let is_heir = !action.0.is_multiple_of(2);
                 let was_over = self.actions.insert(action, status.is_terminal()).or(is_heir.then_some(false));
-                assert_eq!(was_over, Some(false), "nothing is said of an action after its last word");
+                assert_eq!(was_over, Some(false), "an action gets no answer after its last word");
             }
             Operation::Start { container, component } => {
                 self.started.insert(container);
@@ -160,7 +160,7 @@ impl World {
     }
 
     fn request(&mut self, request: ContainerRequest) {
-        assert!(self.asked.insert(request.id), "a number is used once");
+        assert!(self.asked.insert(request.id), "a request number is used once");
         assert!(request.relax_locality || !request.hosts.is_empty(), "it can be served somewhere");
         self.requests.insert(request.id, request);
     }
@@ -215,7 +215,7 @@ impl World {
         found
     }
 
-    /// A node comes back with a container that runs.
+    /// A node registers again with a running container.
     fn recover(&mut self, priority: u32, host: Arc<str>) {
         let found = self.runs(priority, host);
         self.started.insert(found.container);
@@ -239,7 +239,7 @@ impl World {
         if is_placed && echoes {
             assert!(
                 request.hosts.contains(&at) && !request.relax_locality,
-                "placed is where it was asked for (F13)"
+                "`Placed` means a requested host (F13)"
             );
         }
     }
@@ -269,7 +269,7 @@ impl World {
                 self.handle(ServiceEvent::NotTaken { request: request.id, error });
             }
             Step::Flex { component, desired } => {
-                // Instances that keep apart have three hosts without a label.
+                // Instances that keep apart can use three hosts without a label.
                 let most = match component {
                     3 => 3,
                     0..5 => desired,
@@ -309,7 +309,7 @@ impl World {
             }
             Step::StopFails { which } => {
                 let Some(found) = self.nth_container(which) else { return };
-                // It may be given back again.
+                // The service may release it again.
                 self.released.remove(&found.container);
                 self.tell(Callback::StopFailed(found.container));
             }
@@ -342,7 +342,8 @@ impl World {
         }
     }
 
-    /// The next master knows the history, the containers that run, and the nodes or, if they register late, no nodes.
+    /// The next master knows the history, the running containers and the nodes. If the nodes register late, it knows
+    /// no nodes.
     fn restart_master(&mut self, knows_racks: bool) {
         let file = self.service.image(self.now_ms);
         self.service = ApplicationState::new(self.components.clone(), self.settings.clone(), self.now_ms);
@@ -370,7 +371,7 @@ impl World {
         self.tell(Callback::NodesUpdated(reports));
     }
 
-    /// From now on the manager does all that it should, and tells it.
+    /// From now on the manager does its work and reports all of it.
     pub(super) fn behave(&mut self) {
         let reports = (0..HOSTS).map(|number| report(number, true, number % 2 == 0)).collect();
         self.tell(Callback::NodesUpdated(reports));

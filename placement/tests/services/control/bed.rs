@@ -1,4 +1,4 @@
-//! A job on a cluster.
+//! A test bed: a job on a cluster.
 
 use std::num::NonZeroU32;
 
@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use crate::support::Manager;
 
-/// What a request may take.
+/// The time limit of a request.
 pub(super) const EXPIRES_AFTER_MS: u64 = 10_000;
 
 pub(super) struct JobBed<M> {
@@ -19,7 +19,7 @@ pub(super) struct JobBed<M> {
     pub(super) now_ms: u64,
     last_request: u128,
     answers: Vec<(Uuid, ActionStatus, String)>,
-    /// The most containers that were down at once while it was watched.
+    /// The most containers that were down at the same time while the bed was watched.
     pub(super) down_max: u64,
 }
 
@@ -27,13 +27,13 @@ pub(super) fn processor(name: &str) -> ProcessorId {
     name.parse().unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// A job of so many stateless processors of one slot.
+/// A job of this many stateless processors of one slot.
 pub(super) fn job_of(processors: usize) -> JobSpec {
     let spec = |number: usize| ProcessorSpec::new(processor(&number.to_string()), Resources::new(&[1]));
     JobSpec::new("job", (0..processors).map(spec).collect())
 }
 
-/// The same with so many standbys of each, and state.
+/// The same with state and with this many standbys of each processor.
 pub(super) fn with_standbys(mut spec: JobSpec, standbys: u32) -> JobSpec {
     for processor in &mut spec.processors {
         processor.is_stateful = true;
@@ -48,7 +48,7 @@ pub(super) fn pace(at_once: u32, budget: u32) -> Pace {
 }
 
 impl<M: Manager> JobBed<M> {
-    /// The job starts on this manager, and settles.
+    /// Starts the job on this manager and runs it until nothing changes.
     pub(super) fn start(spec: JobSpec, manager: M) -> Self {
         let job = Job::start(spec, ServiceSettings::default(), manager, None, 1);
         let job = job.unwrap_or_else(|error| panic!("{error}"));
@@ -74,7 +74,7 @@ impl<M: Manager> JobBed<M> {
         self.down_max = self.down_max.max(self.job.status().below_configured);
     }
 
-    /// Job and cluster go on until nothing moves any more.
+    /// Runs job and cluster until nothing changes.
     pub(super) fn settle(&mut self) {
         for _ in 0..1_000 {
             self.manager().settle();
@@ -87,7 +87,7 @@ impl<M: Manager> JobBed<M> {
         panic!("it does not settle: {:?}", self.job.status());
     }
 
-    /// The same, with standbys that read all state at once.
+    /// The same, with standbys that have read all state at once.
     pub(super) fn settle_warm(&mut self) {
         for _ in 0..8 {
             self.settle();
@@ -129,12 +129,12 @@ impl<M: Manager> JobBed<M> {
         self.place(name, Destination::Host(host.into()))
     }
 
-    /// All that was said of a request.
+    /// All statuses of a request, in order.
     pub(super) fn said(&self, request: Uuid) -> Vec<ActionStatus> {
         self.answers.iter().filter(|(of, ..)| *of == request).map(|(_, status, _)| *status).collect()
     }
 
-    /// Its last word, which is its only last word.
+    /// The request's last word. Asserts that nothing follows it.
     pub(super) fn outcome(&self, request: Uuid) -> Option<ActionStatus> {
         let said = self.said(request);
         let last = said.iter().position(|status| status.is_terminal())?;
@@ -161,13 +161,13 @@ impl<M: Manager> JobBed<M> {
         assert_eq!(self.manager().end(container, ContainerExit::of(exit)), Ok(()));
     }
 
-    /// Its coordinator is started again.
+    /// Restarts the job's coordinator.
     pub(super) fn restart(self) -> Self {
         let spec = self.job.spec().clone();
         self.restart_as(spec)
     }
 
-    /// The same, with the job as its owner has changed it.
+    /// The same, with a job that its owner has changed.
     pub(super) fn restart_as(self, spec: JobSpec) -> Self {
         let Self { job, now_ms, last_request, down_max, .. } = self;
         let job = Job::restart(spec, ServiceSettings::default(), job.into_client(), None, now_ms);

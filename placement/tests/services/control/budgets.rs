@@ -1,4 +1,4 @@
-//! Disruption budgets: how many containers are down at once because somebody asked for something.
+//! Disruption budgets: the number of containers that requests may take down at the same time.
 
 use apportion_placement::control::{Destination, JobAction, JobRequest, JobSpec, RollingRestart};
 use apportion_placement::{ComponentChange, FakeCluster, InstanceState};
@@ -10,7 +10,8 @@ use crate::support::{Manager, host, on_both};
 use apportion_placement::ActionStatus::Succeeded;
 
 on_both!(moves_that_need_a_standby_first_are_within_the_budget);
-/// Two processors with state, and nobody stands by for them: two at once are begun with, one goes.
+/// Two processors with state and without standbys. The drain begins two moves at once, but only one processor may be
+/// down.
 fn moves_that_need_a_standby_first_are_within_the_budget<M: Manager>() {
     let mut spec = job_of(2);
     for processor in &mut spec.processors {
@@ -39,7 +40,7 @@ fn moves_that_need_a_standby_first_are_within_the_budget<M: Manager>() {
         let is_down = |name: &&str| bed.status(name).state != Some(InstanceState::Live);
         let down = ["0", "1"].iter().filter(|name| is_down(name)).count();
         assert!(down <= 1, "{down} were down at once: {}", bed.message(request));
-        // Standbys start and read at once; processors take their time.
+        // Standbys start and read their state at once; processors start slowly.
         start(&mut bed, |component| component.contains('-'));
         bed.settle_warm();
     }
@@ -51,7 +52,7 @@ fn moves_that_need_a_standby_first_are_within_the_budget<M: Manager>() {
 }
 
 on_both!(a_move_that_only_waits_takes_nothing_of_the_budget);
-/// X2, one level up.
+/// X2, at the level of the job.
 fn a_move_that_only_waits_takes_nothing_of_the_budget<M: Manager>() {
     let mut bed = JobBed::start(job_of(3), cluster::<M>(3, 1));
     let (full, other) = (bed.host_of("1"), bed.host_of("2"));
@@ -79,11 +80,11 @@ fn a_processor_that_was_given_up_takes_nothing_of_the_budget<M: Manager>() {
     let restarted = bed.ask(JobAction::RollingRestart(rolling(1, 1)));
     bed.settle();
     assert_eq!(bed.outcome(restarted), Some(Succeeded), "{}", bed.message(restarted));
-    assert_eq!(bed.job.status().below_configured, 0, "it is mended by the way");
+    assert_eq!(bed.job.status().below_configured, 0, "the restart also brings it back");
 }
 
 on_both!(a_drain_waits_while_a_rolling_restart_takes_the_budget);
-/// For longer than any of its own containers may take.
+/// The drain waits for longer than the time limit of a single container.
 fn a_drain_waits_while_a_rolling_restart_takes_the_budget<M: Manager>() {
     let mut bed = JobBed::start(job_of(3), cluster::<M>(3, 4).start_by_hand());
     let starting = |bed: &JobBed<M>| {
@@ -103,7 +104,7 @@ fn a_drain_waits_while_a_rolling_restart_takes_the_budget<M: Manager>() {
         bed.settle();
         starting(&bed)
     } {
-        // Each takes nearly as long as it may.
+        // Each restart takes nearly its whole time limit.
         bed.at(bed.now_ms + EXPIRES_AFTER_MS - 10);
         assert_eq!(bed.manager().report_started(container), Ok(()));
     }
@@ -181,7 +182,7 @@ fn take(bed: &mut JobBed<FakeCluster>, step: &Step) {
     }
 }
 
-/// Processors that do not run, whatever standbys do.
+/// The number of processors that do not run, without standbys.
 fn down(bed: &JobBed<FakeCluster>) -> usize {
     let processors = bed.job.status().processors.into_iter();
     processors
@@ -192,7 +193,7 @@ fn down(bed: &JobBed<FakeCluster>) -> usize {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Of what is done for requests about many containers, with or without state.
+    /// For requests about many containers, with or without state.
     #[test]
     fn budgets_hold_whatever_is_asked(steps in prop::collection::vec(step(), 0..60), standbys in 0..2_u32) {
         let mut spec = with_standbys(job_of(4), standbys);

@@ -1,5 +1,5 @@
-//! I1 to I6 of `samza.md` 1.13, and that a crash loses nothing: random requests, callbacks, failures, and ends of the
-//! coordinator's process between any two writes of the store.
+//! I1 to I6 of `samza.md` 1.13, and that a crash loses nothing: random requests, callbacks and failures, with crashes
+//! of the coordinator between any two writes of the store.
 
 use std::collections::BTreeMap;
 
@@ -18,19 +18,19 @@ use crate::support::host;
 
 const HOSTS: usize = 5;
 const PROCESSORS: usize = 3;
-/// More than are ever open.
+/// More requests than are ever open.
 const MANY: usize = 10_000;
 
 #[derive(Clone, Debug)]
 enum Step {
-    /// A request; `kind` says which.
+    /// A request; `kind` selects it.
     Ask {
         kind: u8,
         processor: usize,
         host: usize,
         expiry_ms: Option<u64>,
     },
-    /// The control plane turns.
+    /// One turn of the control plane.
     Turn,
     Pass {
         by_ms: u64,
@@ -52,7 +52,7 @@ enum Step {
     CaughtUp {
         processor: usize,
     },
-    /// The process ends at one of its next writes, before it or after it.
+    /// The process ends at one of its next writes, before or after the write is made.
     CrashAt {
         writes: u32,
         is_made: bool,
@@ -62,7 +62,8 @@ enum Step {
         writes: u32,
         is_made: bool,
     },
-    /// The coordinator is started again now; the next one is told of the job what the store says, or as it began.
+    /// The coordinator is restarted now. The next one gets the job as the store has it, or as it was first
+    /// configured.
     Restart {
         is_restored: bool,
     },
@@ -121,7 +122,7 @@ struct World {
 }
 
 impl World {
-    /// So many requests at once may be open.
+    /// At most this many requests may be open at the same time.
     fn new(domain: FaultDomain, accepted_max: usize) -> Self {
         let mut manager = FakeCluster::new();
         for number in 0..HOSTS {
@@ -134,12 +135,13 @@ impl World {
     }
 
     fn bed(&mut self) -> &mut PlaneBed<FakeCluster> {
-        self.bed.as_mut().unwrap_or_else(|| panic!("between two coordinators"))
+        self.bed.as_mut().unwrap_or_else(|| panic!("no coordinator runs"))
     }
 
     fn restart(&mut self, is_restored: bool) {
         let Some(bed) = self.bed.take() else { return };
-        // What is forgotten of the job is undone: standbys without a processor are given back.
+        // Changes of the job that the next coordinator does not get are undone: standbys without a processor are
+        // released.
         let spec = if is_restored { bed.restored(&self.spec) } else { self.spec.clone() };
         self.begin_again(bed, spec);
     }
@@ -239,7 +241,7 @@ impl World {
         }
     }
 
-    /// What requests have left of the job is in the store with their last words.
+    /// The store records changes of the job together with the last words of their requests.
     fn check_records(&mut self) {
         let configured = self.spec.clone();
         let bed = self.bed();
@@ -248,7 +250,7 @@ impl World {
         }
     }
 
-    /// What always holds.
+    /// Checks the invariants.
     fn check(&mut self) {
         let submitted = self.submitted.clone();
         let mut ended = std::mem::take(&mut self.ended);
@@ -257,7 +259,7 @@ impl World {
             let answer = bed.answer(uuid);
             let waits = bed.store.request(uuid).is_ok_and(|request| request.is_some());
             assert!(waits || answer.is_some(), "a crash loses nothing: {uuid}");
-            assert!(!(waits && answer.is_some()), "it was taken out when it was answered: {uuid}");
+            assert!(!(waits && answer.is_some()), "an answered request leaves the store: {uuid}");
             if let Some(before) = ended.get(&uuid) {
                 assert_eq!(answer.as_ref(), Some(before), "the last word stays (I5)");
             } else if let Some(answer) = answer.filter(|answer| answer.status_code.is_terminal()) {
@@ -282,16 +284,16 @@ impl World {
         self.ended = ended;
     }
 
-    /// From now on nothing goes wrong any more, and the same coordinator goes on: nobody but it says last words.
+    /// Ends all faults. The same coordinator goes on, so only it gives last words.
     fn heal(&mut self) {
         let bed = self.bed();
         bed.store.reopen();
-        // What is being drained is so in the end.
+        // Lets running drains end.
         for _ in 0..5 {
             let now_ms = bed.now_ms + 61_000;
             bed.at(now_ms);
         }
-        // Where most hosts were drained there may be no place for a standby.
+        // With most hosts drained, a standby may have no place.
         let kept: Vec<String> = bed.job.lock().spec().hosts_kept_free.iter().cloned().collect();
         for at in kept {
             bed.ask_for("READMIT_HOST", "", &at, &json!({}));
@@ -303,7 +305,7 @@ impl World {
             for number in 0..HOSTS {
                 add(manager, number);
             }
-            // A standby that was started while another one had no place leaves it none.
+            // A standby may hold the only place of another standby, so new hosts and racks are added.
             for number in HOSTS..2 * HOSTS {
                 manager.add_node_in(&host(number), &format!("rack{number}"), "", capacity());
             }
@@ -316,7 +318,7 @@ impl World {
             let next_ms = bed.plane.turn(now_ms);
             assert!(
                 next_ms.is_ok_and(|next_ms| next_ms.is_none_or(|next_ms| next_ms > now_ms)),
-                "a hot loop"
+                "the control plane must not ask to be called at once again"
             );
             self.check();
             self.check_records();
@@ -338,7 +340,7 @@ fn whatever_happens(domain: FaultDomain, accepted_max: usize, steps: &[Step]) {
     assert!(world.ended.values().all(|answer| answer.status_code != StatusCode::InProgress));
 }
 
-/// A standby is forgotten by a coordinator and cannot be stopped; the next one that is started is another one.
+/// One coordinator forgets a standby and cannot stop it. The next standby gets another number.
 #[test]
 fn what_runs_still_is_not_started_a_second_time() {
     let ask = |kind| Step::Ask { kind, processor: 0, host: 0, expiry_ms: None };
@@ -369,7 +371,7 @@ proptest! {
         whatever_happens(FaultDomain::Rack, MANY, &steps);
     }
 
-    /// Requests wait in the store, and those that need no room overtake them.
+    /// Requests wait in the store, and requests that need no room overtake them.
     #[test]
     fn also_where_two_may_be_open(steps in prop::collection::vec(step(), 0..60)) {
         whatever_happens(FaultDomain::Host, 2, &steps);

@@ -1,4 +1,4 @@
-//! Jobs that go on without a processor, and how it comes back (`samza.md` 1.11).
+//! Jobs that continue without a processor, and its return (`samza.md` 1.11).
 
 use apportion_placement::ActionStatus;
 use apportion_placement::control::{Destination, JobSpec};

@@ -1,4 +1,4 @@
-//! Drains, and what else goes on with their hosts meanwhile.
+//! Drains, and concurrent actions on the drained hosts.
 
 use apportion_placement::FaultDomain;
 use apportion_placement::control::{Destination, JobAction, JobSpec};
@@ -13,7 +13,7 @@ fn drain<M: Manager>(bed: &mut JobBed<M>, at: &str) -> Uuid {
     bed.ask(JobAction::DrainHost { host: at.into(), pace: pace(1, 1) })
 }
 
-/// Everything that takes too long has done so.
+/// Lets every time limit pass.
 fn wait<M: Manager>(bed: &mut JobBed<M>) {
     for _ in 0..6 {
         bed.settle();
@@ -22,13 +22,13 @@ fn wait<M: Manager>(bed: &mut JobBed<M>) {
     bed.settle();
 }
 
-/// Two hosts without room to spare: what is drained there has nowhere to go.
+/// Two full hosts: a drain finds no other place.
 fn full<M: Manager>() -> JobBed<M> {
     JobBed::start(job_of(4), cluster::<M>(2, 2))
 }
 
 on_both!(a_drain_that_came_to_nothing_keeps_no_host_free);
-/// It failed, or was taken back: a container that crashes comes back to its host.
+/// The drain failed or was cancelled, so a container that crashes returns to its host.
 fn a_drain_that_came_to_nothing_keeps_no_host_free<M: Manager>() {
     for is_taken_back in [false, true] {
         let mut bed = full::<M>();
@@ -74,7 +74,7 @@ fn a_host_is_not_readmitted_while_it_is_drained<M: Manager>() {
 }
 
 on_both!(what_is_on_its_way_to_a_host_does_not_stay_there);
-/// A drain begins while a place there is looked for, was found, or is about to be used.
+/// A drain begins while a move to the host looks for a place, has found it, or is about to use it.
 fn what_is_on_its_way_to_a_host_does_not_stay_there<M: Manager>() {
     let mut said = [0, 0];
     for turns in 0..6 {
@@ -95,7 +95,7 @@ fn what_is_on_its_way_to_a_host_does_not_stay_there<M: Manager>() {
     }
     assert!(
         said[0] > 0 && said[1] > 0,
-        "some moves came to nothing, some were followed by another: {said:?}"
+        "some moves must fail, and some must succeed and be followed by another: {said:?}"
     );
 }
 
@@ -116,7 +116,7 @@ fn a_move_that_waits_for_a_host_does_not_get_it_when_it_is_drained<M: Manager>()
 }
 
 on_both!(a_standby_that_cannot_make_way_keeps_nobody_on_the_host);
-/// Its rack is the only other one; the processor has another host on its own.
+/// The standby's rack is the only other one. The processor may use another host of its own rack.
 fn a_standby_that_cannot_make_way_keeps_nobody_on_the_host<M: Manager>() {
     let mut manager = M::new();
     manager.add_node(&host(0), "rack0", "", 4);

@@ -1,4 +1,4 @@
-//! A processor that loses its place takes that of its standby (`samza.md` 1.9).
+//! A processor that loses its place takes over its standby's (`samza.md` 1.9).
 
 use apportion_placement::control::{Destination, JobSpec};
 use apportion_placement::{
@@ -9,7 +9,7 @@ use super::bed::{EXPIRES_AFTER_MS, JobBed, job_of, processor, with_standbys};
 use super::one::cluster;
 use crate::support::{EngineCluster, Manager, host, on_both};
 
-/// One processor with so many standbys, each with a host to itself.
+/// One processor with this many standbys, each on a host of its own.
 fn stateful<M: Manager>(standbys: u32, hosts: usize) -> JobBed<M> {
     let spec = JobSpec { request_timeout_ms: EXPIRES_AFTER_MS, ..with_standbys(job_of(1), standbys) };
     let mut bed = JobBed::start(spec, cluster::<M>(hosts, 1));
@@ -23,7 +23,7 @@ fn end<M: Manager>(bed: &mut JobBed<M>, exit: i32) {
 }
 
 on_both!(a_processor_that_loses_its_place_takes_its_standbys);
-/// Exits −100, −101 and −102; the standby goes elsewhere.
+/// Exits −100, −101 and −102; the standby moves elsewhere.
 fn a_processor_that_loses_its_place_takes_its_standbys<M: Manager>() {
     for exit in [ContainerExit::ABORTED, ContainerExit::DISKS_FAILED, ContainerExit::PREEMPTED] {
         let mut bed = stateful::<M>(1, 3);
@@ -40,7 +40,7 @@ fn a_processor_that_loses_its_place_takes_its_standbys<M: Manager>() {
 }
 
 on_both!(a_standby_that_has_read_all_state_comes_first);
-/// Also if another one has run for longer.
+/// Also if the other standby has run for longer.
 fn a_standby_that_has_read_all_state_comes_first<M: Manager>() {
     for ready in ["0-0", "0-1"] {
         let mut bed = stateful::<M>(2, 4);
@@ -48,7 +48,7 @@ fn a_standby_that_has_read_all_state_comes_first<M: Manager>() {
         let standby = bed.host_of(ready);
         end(&mut bed, ContainerExit::ABORTED);
         assert_eq!(bed.host_of("0"), standby, "{ready}");
-        assert!(!bed.status(ready).is_caught_up, "another container of it has not");
+        assert!(!bed.status(ready).is_caught_up, "its new container has not read the state");
     }
 }
 
@@ -63,7 +63,7 @@ fn also_when_its_node_is_lost<M: Manager>() {
 }
 
 on_both!(a_failure_brings_it_back_to_its_host_first);
-/// Any other exit: its own host is asked for, and the standby's when that takes too long.
+/// Any other exit: the processor requests its own host, and takes its standby's after the time limit.
 fn a_failure_brings_it_back_to_its_host_first<M: Manager>() {
     let mut spec = JobSpec { request_timeout_ms: 1_000, ..job_of(2) };
     spec.processors[0].standbys = [0].into();
@@ -72,7 +72,7 @@ fn a_failure_brings_it_back_to_its_host_first<M: Manager>() {
     let (was, standby) = (bed.host_of("0"), bed.host_of("0-0"));
     end(&mut bed, 1);
     assert_eq!((bed.host_of("0"), bed.host_of("0-0")), (was.clone(), standby.clone()));
-    // Somebody else waits for its host, and gets it.
+    // Another processor waits for its host, and gets it.
     bed.at(600_000);
     bed.move_to("1", &was);
     bed.settle();
@@ -107,7 +107,7 @@ fn the_next_standby_follows_when_it_does_not_start_there<M: Manager>() {
     assert!(standbys.contains(&second) && second != first, "{second} after {first}");
 }
 
-/// The host of the standby that made way is not waited for for ever.
+/// After the time limit the processor requests other hosts beside that of the former standby.
 #[test]
 fn a_place_that_is_lost_after_all_is_looked_for_elsewhere() {
     let spec = JobSpec { request_timeout_ms: EXPIRES_AFTER_MS, ..with_standbys(job_of(1), 1) };
@@ -131,7 +131,7 @@ fn a_place_that_is_lost_after_all_is_looked_for_elsewhere() {
     assert!(hosts(&bed).len() > 1, "{:?}", hosts(&bed));
 }
 
-/// Nobody who waits for longer gets the standby's room between.
+/// A request that has waited longer does not get the standby's room in between.
 #[test]
 fn the_place_of_a_standby_goes_to_nobody_else() {
     let mut bed = stateful::<EngineCluster>(1, 2);
@@ -141,7 +141,7 @@ fn the_place_of_a_standby_goes_to_nobody_else() {
     assert_eq!((bed.host_of("0"), bed.host_of("0-0")), (standby, String::new()));
 }
 
-/// It is said why nothing runs meanwhile.
+/// Meanwhile the status says why the processor does not run.
 #[test]
 fn a_standby_that_does_not_stop_holds_nobody_up() {
     let mut bed = stateful::<FakeCluster>(1, 3);
@@ -158,11 +158,11 @@ fn a_standby_that_does_not_stop_holds_nobody_up() {
     assert_eq!((bed.host_of("0"), bed.job.status().below_configured), (was, 1));
     bed.at(60_000);
     bed.settle();
-    assert_eq!(bed.job.status().below_configured, 0, "the standby's end is asked for again");
+    assert_eq!(bed.job.status().below_configured, 0, "the standby is stopped again");
 }
 
 on_both!(a_move_that_waits_for_a_place_keeps_no_standby_from_making_way);
-/// Z8 once more; the move has its last word.
+/// Z8 for a waiting move, which has its last word.
 fn a_move_that_waits_for_a_place_keeps_no_standby_from_making_way<M: Manager>() {
     let mut spec = job_of(2);
     spec.processors[0].standbys = [0].into();
@@ -181,7 +181,7 @@ fn a_move_that_waits_for_a_place_keeps_no_standby_from_making_way<M: Manager>() 
 }
 
 on_both!(whoever_starts_the_coordinator_again_finds_it_out);
-/// The processor is lost while nobody looks.
+/// The node is lost while no coordinator runs.
 fn whoever_starts_the_coordinator_again_finds_it_out<M: Manager>() {
     let mut bed = stateful::<M>(1, 3);
     let (was, standby) = (bed.host_of("0"), bed.host_of("0-0"));

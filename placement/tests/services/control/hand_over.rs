@@ -1,4 +1,4 @@
-//! A processor that comes to the place of its standby, which it gets in one step with the standby's stop.
+//! A processor that takes its standby's place, atomically with the standby's stop.
 
 use apportion_placement::control::{Destination, JobAction};
 use apportion_placement::{ActionStatus, Callback, ContainerExit, FakeCluster, Fault, InstanceState};
@@ -9,7 +9,8 @@ use super::one::cluster;
 use crate::support::{EngineCluster, Manager, host, on_both};
 use ActionStatus::{Cancelled, Failed, Succeeded};
 
-/// One processor with a standby that has read all state, on hosts of one slot; it is to come to the standby's place.
+/// One processor with a standby that has read all state, on hosts of one slot. It is asked to take the standby's
+/// place.
 fn begun<M: Manager>(manager: M) -> (JobBed<M>, Uuid) {
     let mut bed = JobBed::start(with_standbys(job_of(1), 1), manager);
     bed.job.report_caught_up(&processor("0-0"), bed.now_ms);
@@ -17,7 +18,8 @@ fn begun<M: Manager>(manager: M) -> (JobBed<M>, Uuid) {
     (bed, request)
 }
 
-/// The same when a place for the standby is found, so that it stops; nothing that is started runs by itself.
+/// The same at the time when the standby stops, since it has found another place. Launched containers run only on
+/// command.
 fn held() -> (JobBed<FakeCluster>, Uuid) {
     let mut bed = JobBed::start(with_standbys(job_of(1), 1), cluster::<FakeCluster>(3, 1).starting_by_hand());
     run_all(&mut bed);
@@ -29,7 +31,7 @@ fn held() -> (JobBed<FakeCluster>, Uuid) {
     (bed, request)
 }
 
-/// What was started runs.
+/// Reports all launched containers as running.
 fn run_all(bed: &mut JobBed<FakeCluster>) {
     let launched: Vec<_> = bed.manager().launched().map(|(container, ..)| container).collect();
     for container in launched {
@@ -38,7 +40,7 @@ fn run_all(bed: &mut JobBed<FakeCluster>) {
     bed.settle();
 }
 
-/// Somebody who has waited for longer takes what is free, but not the standby's place.
+/// A request that has waited longer takes free room, but not the standby's place.
 #[test]
 fn nobody_else_gets_the_place_between() {
     let (mut bed, request) = begun(cluster::<EngineCluster>(3, 1));
@@ -51,7 +53,7 @@ fn nobody_else_gets_the_place_between() {
     assert_eq!(bed.job.status().below_configured, 0);
 }
 
-/// A standby that was only there to read the state makes way likewise.
+/// A temporary standby, which only reads the state, makes way in the same way.
 #[test]
 fn nor_that_of_a_standby_for_a_while() {
     let mut spec = job_of(1);
@@ -78,7 +80,7 @@ fn it_is_said_which_of_them_is_meant<M: Manager>() {
     assert_eq!(bed.message(request), format!("it runs on {}", bed.host_of("0")));
 }
 
-/// The standby cannot be started elsewhere: nothing has happened to the processor, and the standby comes back.
+/// The standby cannot start elsewhere: the processor is not touched, and the standby comes back.
 #[test]
 fn it_stays_if_its_standby_does_not_come_elsewhere() {
     let (mut bed, request) = begun(cluster::<FakeCluster>(3, 1));
@@ -119,10 +121,10 @@ fn it_stays_if_a_standby_for_a_while_does_not_stop() {
     assert_eq!(bed.status("0").container, active);
     bed.at(60_000);
     bed.settle();
-    assert_eq!(bed.job.service().state().container_count(), 1, "its end is asked for again");
+    assert_eq!(bed.job.service().state().container_count(), 1, "it is stopped again");
 }
 
-/// The place that is held is where a processor that ends by itself meanwhile starts at once.
+/// A processor that ends meanwhile starts at once at the reserved place.
 #[test]
 fn what_ends_meanwhile_starts_at_the_place_that_is_held() {
     let (mut bed, request) = held();
@@ -134,13 +136,13 @@ fn what_ends_meanwhile_starts_at_the_place_that_is_held() {
     assert_eq!(bed.job.service().state().container_count(), 2);
 }
 
-/// The standby goes elsewhere all the same: it has stopped.
+/// The standby still moves elsewhere, since it has stopped.
 #[test]
 fn what_is_taken_back_meanwhile_gives_its_place_back() {
     let (mut bed, request) = held();
     let active = bed.status("0").container;
     bed.ask(JobAction::Cancel { request });
-    assert_eq!(bed.outcome(request), None, "its standby is on its way");
+    assert_eq!(bed.outcome(request), None, "its standby is moving");
     assert_eq!(bed.job.service().state().container_count(), 3, "the place that was held is being given back");
     run_all(&mut bed);
     assert_eq!(bed.outcome(request), Some(Cancelled));
@@ -148,7 +150,7 @@ fn what_is_taken_back_meanwhile_gives_its_place_back() {
     assert_eq!((bed.job.status().below_configured, bed.job.service().state().container_count()), (0, 2));
 }
 
-/// The standby has stopped, and somebody else is faster than a manager that does one after the other.
+/// The standby has stopped, and another request is faster than a manager that cannot swap.
 #[test]
 fn it_stays_if_the_place_is_not_to_be_had_in_time() {
     let manager = cluster::<FakeCluster>(3, 1).granting_by_hand();
@@ -160,15 +162,15 @@ fn it_stays_if_the_place_is_not_to_be_had_in_time() {
     grant_all_but(&mut bed, "0");
     assert_eq!(bed.outcome(request), None);
     bed.at(EXPIRES_AFTER_MS + 1);
-    assert_eq!(bed.outcome(request), None, "so long may be waited from the end of its standby on");
+    assert_eq!(bed.outcome(request), None, "the time limit begins at the end of its standby");
     bed.at(EXPIRES_AFTER_MS + 2);
     assert_eq!(bed.outcome(request), Some(Failed), "{}", bed.message(request));
     assert_eq!(bed.message(request), "no place was found in time");
     assert_eq!((bed.status("0").container, bed.manager().waiting().count()), (active, 0));
 }
 
-/// The host that the standby has left takes nothing any more, so the processor goes elsewhere; not before its standby
-/// runs.
+/// The host that the standby has left takes no more containers, so the processor goes elsewhere. It does so only
+/// after its standby runs.
 #[test]
 fn what_goes_elsewhere_waits_for_its_standby_too() {
     let manager = cluster::<FakeCluster>(5, 1).granting_by_hand().starting_by_hand();
@@ -192,7 +194,7 @@ fn what_goes_elsewhere_waits_for_its_standby_too() {
     assert!(![active_at, standby_at].contains(&bed.host_of("0")));
 }
 
-/// It is asked for anew after it ended: nothing is done about its standby before it runs.
+/// The processor has ended and is requested again. Its standby is not touched before the processor runs.
 #[test]
 fn a_standby_makes_no_way_for_what_does_not_run() {
     let manager = cluster::<FakeCluster>(4, 1).granting_by_hand();
@@ -213,7 +215,7 @@ fn a_standby_makes_no_way_for_what_does_not_run() {
     assert_eq!(bed.outcome(request), Some(Succeeded), "{}", bed.message(request));
 }
 
-/// Its end is not heard: that is waited for as long as for anything else.
+/// The end of the standby is not reported. The request waits for it until its time limit.
 #[test]
 fn a_standby_that_stops_has_its_time() {
     let mut bed = JobBed::start(with_standbys(job_of(1), 1), cluster::<FakeCluster>(2, 1));
@@ -233,7 +235,7 @@ fn grant_all(bed: &mut JobBed<FakeCluster>) {
     grant_all_but(bed, "");
 }
 
-/// Grants what is asked for, on the first host that is named or any that is free, but nothing of this processor's.
+/// Grants all requests except this processor's, on the first named host or any free one.
 fn grant_all_but(bed: &mut JobBed<FakeCluster>, name: &str) {
     for _ in 0..9 {
         let waiting: Vec<_> = bed.job.service().status(bed.now_ms).outstanding;

@@ -46,7 +46,7 @@ fn a_host_is_drained_within_the_budget<M: Manager>() {
     let mut bed = bed.restart();
     bed.end("1", 1);
     bed.settle();
-    assert_eq!(on_host(&bed, &drained), 0, "nor with another coordinator");
+    assert_eq!(on_host(&bed, &drained), 0, "also after a restart of the coordinator");
     let readmit = bed.ask(JobAction::ReadmitHost { host: drained.as_str().into() });
     assert_eq!(bed.outcome(readmit), Some(Succeeded));
     let back = bed.move_to("0", &drained);
@@ -99,7 +99,7 @@ fn a_rolling_restart_brings_a_version_and_a_size<M: Manager>() {
     assert!(bed.job.spec().processors.iter().all(|known| known.version == "v2"));
     bed.end("3", 1);
     bed.settle();
-    assert_eq!(bed.status("3").version, "v2", "what comes back by itself is the new one");
+    assert_eq!(bed.status("3").version, "v2", "a processor that restarts by itself has the new version");
 }
 
 on_both!(canaries_come_first_and_the_rest_when_they_run_on);
@@ -125,7 +125,7 @@ fn canaries_come_first_and_the_rest_when_they_run_on<M: Manager>() {
     bed.at(bed.now_ms + 60_002);
     bed.settle();
     assert_eq!(bed.outcome(request), Some(Failed));
-    assert_eq!(of(&bed, "v3"), 2, "the others were not touched: {}", bed.message(request));
+    assert_eq!(of(&bed, "v3"), 2, "the other processors were not restarted: {}", bed.message(request));
     assert!(bed.message(request).contains("did not run on"), "{}", bed.message(request));
 }
 

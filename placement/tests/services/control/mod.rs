@@ -1,4 +1,4 @@
-//! Jobs and what can be asked of them, on the engine and on the fake alike (`samza.md` section 3).
+//! Jobs and requests to them, on the engine and on the fake (`samza.md` section 3).
 
 mod bed;
 mod budgets;

@@ -8,7 +8,7 @@ use super::bed::{EXPIRES_AFTER_MS, JobBed, job_of, processor};
 use crate::support::{Manager, host, on_both};
 use ActionStatus::{Accepted, BadRequest, Cancelled, Failed, InProgress, Succeeded};
 
-/// A cluster of so many hosts with so many slots.
+/// A cluster of this many hosts, each with this many slots.
 pub(super) fn cluster<M: Manager>(hosts: usize, slots: i64) -> M {
     let mut manager = M::new();
     for number in 0..hosts {
@@ -17,7 +17,7 @@ pub(super) fn cluster<M: Manager>(hosts: usize, slots: i64) -> M {
     manager
 }
 
-/// Processors 0 and 1 on hosts 0 and 1, and a host to spare.
+/// Processors 0 and 1 on hosts 0 and 1, and a spare host.
 fn job<M: Manager>() -> JobBed<M> {
     let mut bed = JobBed::start(job_of(2), cluster::<M>(2, 1));
     bed.manager().add_node(&host(2), "", "", 2);
@@ -37,7 +37,7 @@ fn a_processor_moves_to_a_host<M: Manager>() {
 }
 
 on_both!(what_is_not_there_is_said_at_once);
-/// X1 and Z10: an unknown processor, an unknown host and a host of a standby are answered, and nothing waits for them.
+/// X1 and Z10: requests with an unknown processor, an unknown host or a standby's host are answered at once.
 fn what_is_not_there_is_said_at_once<M: Manager>() {
     let mut bed = job::<M>();
     let requests = [
@@ -68,7 +68,7 @@ fn requests_for_one_processor_wait_for_each_other<M: Manager>() {
     bed.settle();
     assert_eq!((bed.outcome(first), bed.outcome(second)), (Some(Succeeded), Some(Succeeded)));
     assert_eq!(bed.host_of("0"), host(2));
-    assert_eq!(bed.outcome(third), None, "its host has no room for two: it waits, and holds nobody up");
+    assert_eq!(bed.outcome(third), None, "its host has no room for two: it waits, and blocks no other request");
     bed.at(EXPIRES_AFTER_MS + 2);
     assert_eq!(bed.outcome(third), Some(Failed), "Z17");
 }
@@ -85,7 +85,7 @@ fn a_restart_that_finds_no_room_beside_itself_can_stop_first<M: Manager>() {
 }
 
 on_both!(a_waiting_action_blocks_nobodys_recovery);
-/// X2: while a move waits for ten minutes, another container that is lost comes back.
+/// X2: while a move waits for ten minutes, a lost container of another processor is replaced.
 fn a_waiting_action_blocks_nobodys_recovery<M: Manager>() {
     let mut bed = job::<M>();
     let full = bed.host_of("1");
@@ -101,7 +101,7 @@ fn a_waiting_action_blocks_nobodys_recovery<M: Manager>() {
     assert_eq!(bed.outcome(request), None, "it waits still");
 }
 
-/// X6: of the end of a container that is stopped nothing is heard, while another one ends and comes back.
+/// X6: the end of a stopped container is not reported, while another container ends and is replaced.
 #[test]
 fn a_slow_stop_delays_nobody() {
     let mut bed = job::<FakeCluster>();
@@ -123,7 +123,7 @@ fn a_slow_stop_delays_nobody() {
 }
 
 on_both!(a_move_that_waits_does_not_keep_its_container_down);
-/// X3 and Z9: it is started again at once, and not when the move's time is over.
+/// X3 and Z9: the container is restarted at once, not at the end of the move's time limit.
 fn a_move_that_waits_does_not_keep_its_container_down<M: Manager>() {
     let mut bed = job::<M>();
     let (at, full) = (bed.host_of("0"), bed.host_of("1"));
@@ -138,7 +138,7 @@ fn a_move_that_waits_does_not_keep_its_container_down<M: Manager>() {
 }
 
 on_both!(a_job_that_ends_says_its_last_words);
-/// Of moves that wait, of requests about many containers and of those that wait for their turn.
+/// Covers waiting moves, requests about many containers, and requests that wait for their turn.
 fn a_job_that_ends_says_its_last_words<M: Manager>() {
     let mut bed = job::<M>();
     let full = bed.host_of("1");
@@ -167,7 +167,7 @@ fn a_processor_has_one_name() {
 }
 
 on_both!(planned_stops_are_no_failures);
-/// X4 and Z7: not one failure is borne, and moves and restarts cost none.
+/// X4 and Z7: no failure is tolerated here, and moves and restarts count as none.
 fn planned_stops_are_no_failures<M: Manager>() {
     let mut bed = JobBed::start(JobSpec { failures_max: Some(0), ..job_of(2) }, cluster::<M>(3, 4));
     for _ in 0..3 {
@@ -201,7 +201,7 @@ fn a_request_is_taken_back_in_time<M: Manager>() {
     assert_eq!(bed.outcome(again), Some(BadRequest), "it is over");
     let moved = bed.place("0", Destination::AnyHost);
     bed.settle();
-    assert_eq!(bed.outcome(moved), Some(Succeeded), "nothing is left in its way");
+    assert_eq!(bed.outcome(moved), Some(Succeeded), "nothing blocks it any longer");
 }
 
 on_both!(a_request_is_tried_again_if_asked_to);
@@ -226,7 +226,7 @@ fn a_request_is_tried_again_if_asked_to<M: Manager>() {
 }
 
 on_both!(pauses_between_tries_become_longer);
-/// Whoever asks for too much is not asked again and again within a moment; while it pauses a request can be taken back.
+/// The pauses prevent a hot loop of retries. A request can be cancelled during a pause.
 fn pauses_between_tries_become_longer<M: Manager>() {
     let mut bed = job::<M>();
     let destination = || Destination::Host(host(1).into());
@@ -272,7 +272,7 @@ fn a_request_for_a_container_that_is_being_started_waits<M: Manager>() {
 }
 
 on_both!(without_host_affinity_any_host_is_asked_for);
-/// P6: with host affinity off the job starts on any hosts, and a move still goes where it is told.
+/// P6: without host affinity the job starts on any hosts, and a move still goes to the given host.
 fn without_host_affinity_any_host_is_asked_for<M: Manager>() {
     let spec = JobSpec { has_host_affinity: false, ..job_of(2) };
     let mut bed = JobBed::start(spec, cluster::<M>(2, 1));

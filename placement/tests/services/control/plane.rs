@@ -1,4 +1,4 @@
-//! The control plane: what becomes of messages in its store (`samza.md` 1.12 and section 2).
+//! The control plane: the handling of messages in its store (`samza.md` 1.12 and section 2).
 
 use std::fmt::Debug;
 
@@ -32,7 +32,7 @@ fn a_request_is_carried_out_and_answered<M: Manager + Debug + Send + 'static>() 
 }
 
 on_both!(that_it_was_accepted_is_seen);
-/// Z14: what waits for another one has been accepted, in the transaction that took it out of the store.
+/// Z14: a request that waits for another is marked as accepted, in the transaction that removes it from the store.
 fn that_it_was_accepted_is_seen<M: Manager + Debug + Send + 'static>() {
     let mut bed = bed::<M>();
     let first = bed.ask("0", "ANY_HOST");
@@ -45,7 +45,7 @@ fn that_it_was_accepted_is_seen<M: Manager + Debug + Send + 'static>() {
 }
 
 on_both!(a_duplicate_keeps_the_first_outcome);
-/// P6, with Z12: the same uuid for another processor is not carried out, and the first outcome stays.
+/// P6, with Z12: a second request with the same UUID is not carried out, and the first outcome stays.
 fn a_duplicate_keeps_the_first_outcome<M: Manager + Debug + Send + 'static>() {
     let mut bed = bed::<M>();
     let request = bed.message("0", "ANY_HOST");
@@ -62,7 +62,7 @@ fn a_duplicate_keeps_the_first_outcome<M: Manager + Debug + Send + 'static>() {
 }
 
 on_both!(what_makes_no_sense_is_answered);
-/// Bad messages: each is answered or swept, and nothing waits or turns for ever.
+/// Bad messages: each is answered or swept, and none waits for ever or causes a hot loop.
 fn what_makes_no_sense_is_answered<M: Manager + Debug + Send + 'static>() {
     let mut bed = bed::<M>();
     let foreign = PlacementRequest { deployment_id: "elsewhere".to_owned(), ..bed.message("0", "ANY_HOST") };
@@ -142,7 +142,7 @@ fn what_cannot_be_read_is_answered_where_it_says_whom<M: Manager + Debug + Send 
     }
     let client = PlacementClient::new(bed.store.clone());
     let listed = client.by_processor("run-1", "0").map(|listing| listing.responses.len());
-    assert_eq!(listed, Ok(4), "so many name both");
+    assert_eq!(listed, Ok(4), "four requests name both");
     let listed = client.list("run-1").map(|listing| listing.responses.len());
     assert_eq!(listed, Ok(6), "one more names the deployment, and there is the good one");
     assert_eq!(bed.status(good), Some(Succeeded), "and the others go on");
@@ -281,7 +281,7 @@ fn principals_may_ask_for_what_they_may() {
 }
 
 on_both!(an_orphan_gets_its_last_word_from_the_next_deployment);
-/// Z13: requests that were accepted, those that still wait, and those that come later for a deployment that is over.
+/// Z13: accepted requests, waiting requests, and later requests for a deployment that is over.
 fn an_orphan_gets_its_last_word_from_the_next_deployment<M: Manager + Debug + Send + 'static>() {
     let mut bed = PlaneBed::<M>::start(job_of(2), cluster::<M>(2, 1));
     let full = bed.host_of("1");
@@ -305,7 +305,7 @@ fn an_orphan_gets_its_last_word_from_the_next_deployment<M: Manager + Debug + Se
 }
 
 on_both!(nothing_is_kept_for_ever);
-/// Bounded growth: outcomes go with age, and a request that is repeated after that is too old.
+/// Bounded growth: outcomes expire, and a request that is repeated after that is too old.
 fn nothing_is_kept_for_ever<M: Manager + Debug + Send + 'static>() {
     let mut bed = bed::<M>();
     let first = bed.message("0", "LAST_SEEN");
@@ -336,7 +336,7 @@ fn a_job_that_is_taken_out_leaves_nothing_open() {
     assert_eq!(bed.status(late), Some(Failed));
 }
 
-/// Two control planes share a store: each leaves the other's requests alone.
+/// Two control planes share a store: each ignores the other's requests.
 #[test]
 fn requests_of_somebody_elses_job_stay() {
     let mut bed = bed::<apportion_placement::FakeCluster>();
@@ -355,7 +355,7 @@ fn requests_of_somebody_elses_job_stay() {
     assert!(bed.store.request(theirs).is_ok_and(|request| request.is_some()));
 }
 
-/// Whatever cannot be saved for a while is saved later.
+/// An answer that cannot be saved for a while is saved later.
 #[test]
 fn answers_survive_a_store_that_fails_for_a_while() {
     let mut bed = bed::<apportion_placement::FakeCluster>();

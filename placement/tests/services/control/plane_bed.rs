@@ -16,11 +16,11 @@ use uuid::Uuid;
 
 use crate::support::Manager;
 
-/// A store whose process ends at one of its writes: before or after it, whoever writes never knows.
+/// A store whose process ends at one of its writes, before or after the write is made. The writer cannot know which.
 #[derive(Debug)]
 pub(super) struct MortalStore {
     store: MemoryControlStore,
-    /// Writes until then, and whether the last one is made.
+    /// The number of writes until the end, and whether the last one is made.
     ends: Mutex<Option<(u32, bool)>>,
     is_dead: Mutex<bool>,
 }
@@ -38,7 +38,7 @@ impl MortalStore {
         *self.is_dead.lock()
     }
 
-    /// Another process opens it.
+    /// Another process opens the store.
     pub(super) fn reopen(&self) {
         *self.is_dead.lock() = false;
         *self.ends.lock() = None;
@@ -120,7 +120,7 @@ impl ControlStore for MortalStore {
     }
 }
 
-/// A job that its control plane and the test share.
+/// A job that the control plane and the test share.
 pub(super) type SharedJob<M> = Arc<Mutex<Job<M>>>;
 
 pub(super) struct PlaneBed<M> {
@@ -166,7 +166,7 @@ impl<M: Manager + Debug + Send + 'static> PlaneBed<M> {
         assert_eq!(self.job.lock().service().state().audit(), []);
     }
 
-    /// Everything goes on until nothing moves any more.
+    /// Runs everything until nothing changes.
     pub(super) fn settle(&mut self) {
         for _ in 0..2_000 {
             let before = {
@@ -205,7 +205,7 @@ impl<M: Manager + Debug + Send + 'static> PlaneBed<M> {
 
     pub(super) fn submit(&self, request: PlacementRequest) -> Uuid {
         let uuid = request.uuid;
-        // Whoever asks is another process.
+        // The request comes from another process, so it is written to the inner store.
         assert_eq!(self.store.store.apply(&[Change::PutRequest(request)]), Ok(()));
         uuid
     }
@@ -247,14 +247,14 @@ impl<M: Manager + Debug + Send + 'static> PlaneBed<M> {
         self.job.lock().processor_status(&name).and_then(|status| status.host).unwrap_or_default()
     }
 
-    /// The job as its next coordinator finds it, though it was configured so.
+    /// The job as the next coordinator finds it, given its configuration.
     pub(super) fn restored(&self, configured: &JobSpec) -> JobSpec {
         let records =
             self.store.store.job_records(&configured.name).unwrap_or_else(|error| panic!("{error}"));
         configured.clone().with_records(&records)
     }
 
-    /// The process of the coordinator ends; the next one is told that the job is so.
+    /// Ends the coordinator's process; the next one gets this job.
     pub(super) fn crash(self, spec: JobSpec) -> Self {
         let Self { store, plane, job, now_ms, settings, deployments, last_request } = self;
         drop(plane);

@@ -1,4 +1,4 @@
-//! What is known of a job after its coordinator was started again, whenever that ended.
+//! The state of a job after a restart of its coordinator, at any moment of a request.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ fn standbys(spec: &JobSpec) -> usize {
     spec.processors[0].standbys.len()
 }
 
-/// The process ends at one of the writes after a request, and the next coordinator is told what the store says.
+/// The process ends at one of the writes after a request, and the next coordinator gets the job from the store.
 fn after_an_end<M: Manager + Debug + Send + 'static>(
     writes: u32,
     is_made: bool,
@@ -35,7 +35,7 @@ fn after_an_end<M: Manager + Debug + Send + 'static>(
 }
 
 on_both!(what_succeeded_is_so_after_the_end_of_the_process);
-/// Last words and what they tell of are written together.
+/// A last word and the change of the job are written together.
 fn what_succeeded_is_so_after_the_end_of_the_process<M: Manager + Debug + Send + 'static>() {
     let mut seen = (0, 0);
     for (writes, is_made) in (0..6).flat_map(|writes| [(writes, false), (writes, true)]) {
@@ -83,13 +83,13 @@ fn a_job_that_is_deployed_otherwise_is_as_its_owner_says<M: Manager + Debug + Se
     mine.processors[0].standbys.clear();
     let mut bed = bed.crash(mine.clone());
     bed.settle();
-    assert_eq!(bed.restored(&job_of(2)), mine, "what is not otherwise is kept");
+    assert_eq!(bed.restored(&job_of(2)), mine, "the job is as its owner configured it");
     let mut bed = bed.crash(job_of(1));
     bed.settle();
     assert_eq!(bed.restored(&job_of(2)), job_of(2));
 }
 
-/// What records are not about is the owner's to change.
+/// The owner may change settings that the records do not cover.
 #[test]
 fn a_job_that_is_restored_and_changed_keeps_what_requests_left() {
     let mut bed = PlaneBed::start(job_of(2), cluster::<FakeCluster>(4, 4));
@@ -112,7 +112,7 @@ fn a_job_that_is_not_taken_in_comes_back() {
     assert!(bed.plane.is_deployed("run-2") && !bed.plane.is_deployed("run-1"));
 }
 
-/// The store fails when a request is taken out of it, and it is not known whether it was; the process goes on.
+/// The store fails while a request is removed from it, and the result is unknown; the process goes on.
 #[test]
 fn a_request_that_was_taken_out_in_doubt_is_carried_out_once() {
     for is_made in [false, true] {
@@ -146,7 +146,7 @@ fn nothing_is_known_for_ever_of_a_job_that_ended() {
     assert!(known.is_some(), "the job goes on, under whoever has it");
 }
 
-/// Everything goes on one step, and standbys have read all state.
+/// Runs everything for one step; standbys have read all state.
 fn step<M: Manager + Debug + Send + 'static>(bed: &mut PlaneBed<M>) {
     bed.now_ms += 1;
     let now_ms = bed.now_ms;
@@ -163,7 +163,7 @@ fn step<M: Manager + Debug + Send + 'static>(bed: &mut PlaneBed<M>) {
 }
 
 on_both!(another_coordinator_may_begin_at_any_step_of_anything);
-/// Whatever was being done, and however far it was: there is one last word, and each processor has one container.
+/// A restart at any step of any action: the request has one last word, and each processor has one container.
 fn another_coordinator_may_begin_at_any_step_of_anything<M: Manager + Debug + Send + 'static>() {
     let configured = || {
         let mut spec = job_of(3);

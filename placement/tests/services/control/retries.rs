@@ -1,4 +1,4 @@
-//! How often a processor may fail, and when it starts again (`samza.md` 1.10).
+//! The limit on failures of a processor, and the time of its restart (`samza.md` 1.10).
 
 use apportion_placement::control::JobSpec;
 
@@ -17,7 +17,7 @@ fn is_over<M: Manager>(bed: &JobBed<M>) -> bool {
     bed.job.status().failure.is_some()
 }
 
-/// Processor 0 fails so much later.
+/// Processor 0 fails after this pause.
 fn fail_after<M: Manager>(bed: &mut JobBed<M>, pause_ms: u64) {
     bed.at(bed.now_ms + pause_ms);
     bed.settle();
@@ -26,7 +26,7 @@ fn fail_after<M: Manager>(bed: &mut JobBed<M>, pause_ms: u64) {
 }
 
 on_both!(failures_that_are_far_apart_do_not_add_up);
-/// The window is 300 s since the last retry. It does not matter when the job started.
+/// The window is 300 s since the last retry. The start of the job does not matter.
 fn failures_that_are_far_apart_do_not_add_up<M: Manager>() {
     let mut bed = start::<M>(2, 0);
     for _ in 0..12 {
@@ -36,7 +36,7 @@ fn failures_that_are_far_apart_do_not_add_up<M: Manager>() {
 }
 
 on_both!(failures_that_follow_each_other_add_up);
-/// However long all of them together take: over seven hours here, longer than any fixed window.
+/// The total time does not matter: over seven hours here, longer than any fixed window.
 fn failures_that_follow_each_other_add_up<M: Manager>() {
     let mut bed = start::<M>(90, 0);
     for failures in 1..=91 {
@@ -46,7 +46,7 @@ fn failures_that_follow_each_other_add_up<M: Manager>() {
 }
 
 on_both!(the_last_retry_is_delayed);
-/// By six minutes and a second, and the window begins after it.
+/// The delay is six minutes and a second, and the window begins after it.
 fn the_last_retry_is_delayed<M: Manager>() {
     let mut bed = start::<M>(2, JobSpec::LAST_RETRY_DELAY_MS);
     fail_after(&mut bed, 100 * SECOND_MS);
@@ -87,7 +87,7 @@ fn a_worker_that_exits_at_once_with_0_is_not_started_in_a_loop<M: Manager>() {
 }
 
 on_both!(a_processor_that_fails_in_a_loop_keeps_no_other_from_its_host);
-/// No host is shunned unless the job says so.
+/// By default no host is avoided.
 fn a_processor_that_fails_in_a_loop_keeps_no_other_from_its_host<M: Manager>() {
     let spec = JobSpec { failures_max: None, ..job_of(2) };
     let mut bed = JobBed::start(spec, cluster::<M>(2, 2));
@@ -105,7 +105,7 @@ fn a_processor_that_fails_in_a_loop_keeps_no_other_from_its_host<M: Manager>() {
 }
 
 on_both!(a_host_is_shunned_by_the_processor_that_fails_there);
-/// And by no other one: with a threshold, failures count by processor and host.
+/// With a threshold, failures count by processor and host, so no other processor avoids the host.
 fn a_host_is_shunned_by_the_processor_that_fails_there<M: Manager>() {
     let spec = JobSpec { failures_max: None, node_failure_threshold: Some(2), ..job_of(2) };
     let mut bed = JobBed::start(spec, cluster::<M>(2, 2));

@@ -33,7 +33,7 @@ fn wait<M: Manager>(bed: &mut JobBed<M>) {
 }
 
 on_both!(standbys_that_go_meanwhile_are_not_missed);
-/// One of a move that goes on, and one that is stopped while canaries run.
+/// First the temporary standby of a running move, then a standby that is stopped while canaries run.
 fn standbys_that_go_meanwhile_are_not_missed<M: Manager>() {
     let mut spec = job_of(3);
     spec.processors[0].is_stateful = true;
@@ -58,7 +58,7 @@ fn standbys_that_go_meanwhile_are_not_missed<M: Manager>() {
 }
 
 on_both!(what_runs_still_as_before_is_known_to_the_next_coordinator);
-/// The last one ended while canaries ran.
+/// The coordinator ends while canaries run.
 fn what_runs_still_as_before_is_known_to_the_next_coordinator<M: Manager>() {
     let mut bed = JobBed::start(job_of(2), cluster::<M>(2, 4));
     let slow = RollingRestart { canaries: 1, canary_wait_ms: 60_000, ..rolling(1, version("v2")) };
@@ -73,7 +73,7 @@ fn what_runs_still_as_before_is_known_to_the_next_coordinator<M: Manager>() {
 }
 
 on_both!(a_rolling_restart_waits_for_the_one_before);
-/// The last version that was asked for is the one that all have in the end.
+/// In the end all processors have the version that was requested last.
 fn a_rolling_restart_waits_for_the_one_before<M: Manager>() {
     let mut bed = JobBed::start(job_of(6), cluster::<M>(3, 24));
     let requests = ["v2", "v3"].map(|name| bed.ask(JobAction::RollingRestart(rolling(2, version(name)))));
@@ -100,7 +100,7 @@ fn a_size_that_cannot_be_is_refused_before_anything_stops<M: Manager>() {
     refused(&[5, 1], "could hold");
     refused(&[2], "`0` would have nothing of a resource");
 
-    // Nobody knows of any host yet.
+    // No host is known yet, so no size can be refused.
     let mut bed = JobBed::start(job_of(1), cluster::<M>(0, 0));
     let change = ComponentChange { size: Some(Resources::new(&[5])), ..ComponentChange::default() };
     let request = bed.ask(JobAction::RollingRestart(rolling(1, change)));
@@ -116,7 +116,7 @@ fn that_it_has_begun_is_told_once<M: Manager>() {
 }
 
 on_both!(a_standby_is_of_the_version_of_its_processor);
-/// And so it is known to the next coordinator.
+/// The next coordinator knows the version and size too.
 fn a_standby_is_of_the_version_of_its_processor<M: Manager>() {
     let mut bed = JobBed::start(with_standbys(job_of(2), 1), cluster::<M>(4, 8));
     let change = ComponentChange { size: Some(Resources::new(&[2])), ..version("v2") };

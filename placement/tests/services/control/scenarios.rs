@@ -1,4 +1,4 @@
-//! Scenarios of `samza.md` section 3 that are about no action.
+//! Scenarios of `samza.md` section 3 without an action.
 
 use apportion_placement::{Callback, ContainerExit, ContainerRef, FakeCluster};
 
@@ -7,7 +7,7 @@ use super::one::cluster;
 use crate::support::{Manager, on_both};
 
 on_both!(without_a_history_any_host_will_do);
-/// P12: four processors of which nobody knows where they were.
+/// P12: four processors without known former hosts.
 fn without_a_history_any_host_will_do<M: Manager>() {
     let mut bed = JobBed::start(job_of(4), M::new());
     bed.settle();
@@ -17,7 +17,7 @@ fn without_a_history_any_host_will_do<M: Manager>() {
 }
 
 on_both!(a_request_for_any_host_has_no_deadline);
-/// It waits for as long as it takes, and is not made again.
+/// The request waits without limit, and is not sent again.
 fn a_request_for_any_host_has_no_deadline<M: Manager>() {
     let mut bed = JobBed::start(job_of(4), M::new());
     bed.at(3_600_000);
@@ -32,7 +32,7 @@ fn a_request_for_any_host_has_no_deadline<M: Manager>() {
     assert_eq!((bed.job.status().below_configured, asked(&bed)), (0, 4));
 }
 
-/// P19: the end of a container that nobody knows, and the end of one that was replaced, told once more.
+/// P19: the end of an unknown container, and a repeated end of one that was replaced.
 #[test]
 fn what_is_told_again_changes_nothing() {
     let mut bed = JobBed::start(job_of(2), cluster::<FakeCluster>(2, 2));
@@ -50,7 +50,8 @@ fn what_is_told_again_changes_nothing() {
 }
 
 on_both!(each_container_is_apart_from_all_others_of_its_processor);
-/// P20: for so many processors and standbys each container has the others of its processor for peers, and nobody else.
+/// P20: the peers of each container are exactly the other containers of its processor, for several numbers of
+/// processors and standbys.
 fn each_container_is_apart_from_all_others_of_its_processor<M: Manager>() {
     for (processors, standbys) in [(1, 3), (3, 1), (3, 2)] {
         let mut bed = JobBed::start(with_standbys(job_of(processors), standbys), cluster::<M>(4, 12));

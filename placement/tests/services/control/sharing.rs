@@ -1,4 +1,4 @@
-//! Control planes that share a store, jobs that leave them, and requests that nobody looks at.
+//! Control planes that share a store, jobs that are taken out, and requests that no control plane handles.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ fn start(hosts: usize, slots: i64) -> PlaneBed<FakeCluster> {
     PlaneBed::start(job_of(2), cluster(hosts, slots))
 }
 
-/// The next coordinator starts while the last one is not dead yet, and goes on to the end.
+/// The next coordinator starts while the last one still runs, and the last one goes on.
 #[test]
 fn a_control_plane_that_was_superseded_says_nothing_more() {
     let mut bed = start(3, 4);
@@ -36,7 +36,7 @@ fn a_control_plane_that_was_superseded_says_nothing_more() {
     assert_eq!(bed.status(moved), Some(Failed));
     bed.settle();
     assert_eq!(bed.answer(moved), first, "the last word stays");
-    assert_eq!(bed.store.job_records("job"), Ok(Vec::new()), "what it did is nothing to its successor");
+    assert_eq!(bed.store.job_records("job"), Ok(Vec::new()), "its changes do not reach its successor");
     bed.ask("0", "LAST_SEEN");
     bed.turn();
     assert!(!bed.plane.is_deployed("run-1"), "and it notices");
@@ -60,7 +60,7 @@ fn a_request_that_nobody_looks_at_is_answered_in_the_end() {
     assert!(bed.why(theirs).contains("does job `other` run?"), "{}", bed.why(theirs));
 }
 
-/// Two requests that wait for a day take up all the room there is.
+/// Two requests that wait for a day take up all the room.
 #[test]
 fn a_request_is_cancelled_though_there_is_no_room_for_more() {
     let settings = ControlSettings { accepted_max: 2, ..ControlSettings::default() };
@@ -80,10 +80,10 @@ fn a_request_is_cancelled_though_there_is_no_room_for_more() {
     bed.settle();
     assert_eq!(cancels.map(|cancel| bed.status(cancel)), [Some(Succeeded); 2]);
     bed.at(10_000);
-    assert!(bed.status(third).is_some_and(StatusCode::is_terminal), "what had no room has its turn");
+    assert!(bed.status(third).is_some_and(StatusCode::is_terminal), "the request without room has its turn");
 }
 
-/// Writers' clocks differ: what is written later may be older. So many wait already.
+/// Writers' clocks differ, so a later message may have an earlier time. This many requests wait already.
 fn a_cancel_is_found_behind(others: u64) {
     let settings = ControlSettings { accepted_max: 1, ..ControlSettings::default() };
     let mut bed =
@@ -113,11 +113,11 @@ fn a_cancel_is_found_behind(others: u64) {
 #[test]
 fn a_cancel_is_found_whatever_its_time() {
     a_cancel_is_found_behind(1);
-    // On the second page.
+    // The cancel is on the second page.
     a_cancel_is_found_behind(300);
 }
 
-/// There is no room for it yet, and it is not carried out later.
+/// The request has no room yet, and it is not carried out later.
 #[test]
 fn what_waits_in_the_store_is_taken_back() {
     let settings = ControlSettings { accepted_max: 1, ..ControlSettings::default() };
@@ -140,7 +140,7 @@ fn what_waits_in_the_store_is_taken_back() {
     assert_eq!((bed.status(waiting), bed.host_of("1")), (Some(StatusCode::Cancelled), at));
 }
 
-/// Whichever of the two has the lower uuid.
+/// In either order of the two UUIDs.
 #[test]
 fn what_is_taken_back_in_the_same_moment_is() {
     for is_cancel_lower in [false, true] {
@@ -159,7 +159,7 @@ fn what_is_taken_back_in_the_same_moment_is() {
     }
 }
 
-/// With other rules, for instance.
+/// For instance with other rules.
 #[test]
 fn a_job_that_is_taken_in_anew_goes_on_with_nothing() {
     let mut bed = start(3, 4);
@@ -174,7 +174,7 @@ fn a_job_that_is_taken_in_anew_goes_on_with_nothing() {
     assert_eq!(bed.job.lock().status().below_configured, 0);
 }
 
-/// The second of two moves begins when the time of the first is over.
+/// The second of two moves begins at the end of the first one's time limit.
 #[test]
 fn a_turn_says_when_what_it_began_is_over() {
     let mut bed = start(2, 1);
@@ -204,7 +204,7 @@ fn limits_that_make_no_sense_are_the_least_that_do() {
     assert!(next_ms.is_ok_and(|next_ms| next_ms.is_some_and(|next_ms| next_ms > bed.now_ms)));
 }
 
-/// Or it would be carried out a second time.
+/// Otherwise a repeated request would be carried out a second time.
 #[test]
 fn an_outcome_is_kept_while_its_request_may_be_repeated() {
     let settings = ControlSettings { retention_ms: 1, ..ControlSettings::default() };
@@ -238,7 +238,7 @@ fn requests_that_need_no_room_take_little() {
     assert_eq!(bed.store.counts().map(|counts| counts.requests), Ok(0));
 }
 
-/// Its time would be the last of all for as long as that is ahead.
+/// Otherwise it would be last in time order until its time comes.
 #[test]
 fn a_request_whose_time_is_far_ahead_is_answered() {
     let mut bed = start(3, 4);
@@ -297,7 +297,7 @@ fn at_most_so_many_requests_about_many_containers_wait() {
     assert!(bed.why(long).contains("version has 257 bytes; 256 are allowed"), "{}", bed.why(long));
 }
 
-/// Whoever has the job from now on is not surprised by what others asked for.
+/// The job's next owner does not inherit requests of others.
 #[test]
 fn what_a_job_was_asked_for_ends_when_it_is_taken_out() {
     let mut bed = start(2, 1);

@@ -1,4 +1,4 @@
-//! Standbys: kept apart, started and stopped, taken the place of.
+//! Standbys: kept apart, started, stopped, and replaced by their processor.
 
 use apportion::Resources;
 use apportion_placement::ActionStatus;
@@ -66,7 +66,7 @@ fn racks_are_fault_domains_if_the_job_says_so<M: Manager>() {
 }
 
 on_both!(an_active_takes_the_place_of_its_standby);
-/// Z3: one compound action, the standby first.
+/// Z3: one compound action, with the standby first.
 fn an_active_takes_the_place_of_its_standby<M: Manager>() {
     for domain in [FaultDomain::Host, FaultDomain::Rack] {
         let spec = JobSpec { standby_domain: domain, ..with_standbys(job_of(1), 1) };
@@ -109,7 +109,8 @@ fn standbys_start_and_stop<M: Manager>() {
 }
 
 on_both!(state_is_read_before_its_processor_goes);
-/// Stateful without a standby: one is started, and only when it has read all state does the processor go there.
+/// A stateful processor without a standby: a temporary one is started, and the processor moves there only when it has
+/// read all state.
 fn state_is_read_before_its_processor_goes<M: Manager>() {
     let mut spec = job_of(1);
     spec.processors[0].is_stateful = true;
@@ -133,7 +134,7 @@ fn state_is_read_before_its_processor_goes<M: Manager>() {
 }
 
 on_both!(a_group_has_one_action_at_a_time);
-/// I1: none on an active while one of its standbys has one, and the other way round.
+/// I1: no action on a processor while one of its standbys has one, and vice versa.
 fn a_group_has_one_action_at_a_time<M: Manager>() {
     let mut bed = JobBed::start(with_standbys(job_of(1), 1), cluster::<M>(4, 2));
     let requests = [
@@ -164,7 +165,7 @@ fn standbys_survive_another_coordinator<M: Manager>() {
 }
 
 on_both!(what_is_queued_is_worked_out_when_its_turn_comes);
-/// Two standbys that were asked for while something else went on are two, and each has its own number.
+/// Two standbys that were requested during another action are both started, with numbers of their own.
 fn what_is_queued_is_worked_out_when_its_turn_comes<M: Manager>() {
     let mut bed = JobBed::start(job_of(1), cluster::<M>(4, 2));
     let requests = [
@@ -174,7 +175,7 @@ fn what_is_queued_is_worked_out_when_its_turn_comes<M: Manager>() {
     ];
     let taken_back = bed.ask(JobAction::StartStandby { processor: processor("0") });
     bed.ask(JobAction::Cancel { request: taken_back });
-    assert_eq!(bed.job.requests_for(&processor("0")), 3, "what was taken back waits no more");
+    assert_eq!(bed.job.requests_for(&processor("0")), 3, "a cancelled request no longer waits");
     bed.settle();
     for request in requests {
         assert_eq!(bed.outcome(request), Some(Succeeded), "{}", bed.message(request));
@@ -184,7 +185,7 @@ fn what_is_queued_is_worked_out_when_its_turn_comes<M: Manager>() {
 }
 
 on_both!(hosts_of_a_processor_and_its_standby_are_drained_together);
-/// The standby's host will not do, for it is drained too.
+/// The processor cannot move to the standby's host, which is drained too.
 fn hosts_of_a_processor_and_its_standby_are_drained_together<M: Manager>() {
     let mut bed = JobBed::start(with_standbys(job_of(1), 1), cluster::<M>(2, 2));
     for number in 2..5 {

@@ -22,7 +22,7 @@ use super::plane_bed::{MortalStore, SharedJob};
 
 type Outcome = Result<(), Box<dyn Error>>;
 
-/// A clock that goes on with each look at it.
+/// A clock that advances with each reading.
 fn clock() -> impl Fn() -> u64 + Send + 'static {
     let now_ms = AtomicU64::new(1);
     move || now_ms.fetch_add(1, Ordering::Relaxed)
@@ -54,7 +54,7 @@ fn open(path: &Path) -> Result<Arc<dyn ControlStore>, Box<dyn Error>> {
     Ok(Arc::new(RedbControlStore::open(path)?))
 }
 
-/// A standby is started; then the process ends, and the next one has it.
+/// A standby is started; then the process ends, and the next process still has the standby.
 #[test]
 fn a_thread_carries_out_what_is_written_and_the_next_one_knows_it() -> Outcome {
     let folder = tempfile::tempdir()?;
@@ -85,7 +85,8 @@ fn a_thread_carries_out_what_is_written_and_the_next_one_knows_it() -> Outcome {
     Ok(())
 }
 
-/// While the store fails the thread says why; jobs go on, and so does it when the store works again.
+/// While the store fails, the thread reports the error and the jobs go on. When the store works again, the thread
+/// goes on too.
 #[test]
 fn a_thread_outlives_a_store_that_fails() -> Outcome {
     let store = Arc::new(MortalStore::new());
@@ -94,7 +95,7 @@ fn a_thread_outlives_a_store_that_fails() -> Outcome {
     let (thread, _job) =
         begin(Arc::clone(&shared), "run-1", |spec| start(spec).unwrap_or_else(|error| panic!("{error}")))?;
     let client = PlacementClient::new(shared);
-    // The first write is that of whoever asks, the second that of the control plane.
+    // The first write is the client's, the second the control plane's.
     store.ends_after(1, true);
     let uuid = client.request("run-1", "0", "LAST_SEEN", Some(60_000), 1)?;
     while thread.metrics().store_errors < 2 {
@@ -107,7 +108,7 @@ fn a_thread_outlives_a_store_that_fails() -> Outcome {
     Ok(())
 }
 
-/// Jobs come and go while it runs.
+/// Jobs are deployed and taken out while the thread runs.
 #[test]
 fn a_thread_takes_jobs_in_and_out() -> Outcome {
     let store: Arc<dyn ControlStore> = Arc::new(MemoryControlStore::new());
@@ -125,7 +126,7 @@ fn a_thread_takes_jobs_in_and_out() -> Outcome {
     Ok(())
 }
 
-/// One that panics.
+/// An authoriser that panics.
 #[derive(Debug)]
 struct Broken;
 

@@ -16,15 +16,15 @@ use uuid::Uuid;
 use super::bed::job_of;
 use crate::support::host;
 
-/// A build without optimisation does a tenth, in a tenth of the time.
+/// A build without optimisation has a tenth of the processors.
 const SCALE: usize = if cfg!(debug_assertions) { 1 } else { 10 };
 const PROCESSORS: usize = 1_000 * SCALE;
-/// More than the 20,000 beyond which Samza's forgot (X7).
+/// More than the 20,000 requests beyond which Samza forgot requests (X7).
 const REQUESTS: usize = if cfg!(debug_assertions) { 20_500 } else { 100_000 };
 const HOSTS: usize = 500;
 
 fn request(number: usize) -> PlacementRequest {
-    // A number without a factor in common with the processors' goes round all of them.
+    // The factor and the number of processors have no common factor, so all processors are used.
     let processor = number * 7_919 % PROCESSORS;
     let destination = match number % 3 {
         0 => "LAST_SEEN".to_owned(),
@@ -44,8 +44,8 @@ fn request(number: usize) -> PlacementRequest {
     }
 }
 
-/// 100,000 requests over 10,000 containers: all are carried out, and never more than allowed are in memory, in the
-/// control plane, in the job or in the service below.
+/// 100,000 requests over 10,000 containers. All are carried out, and the number in memory stays within its limit in
+/// the control plane, the job and the service.
 #[test]
 fn many_requests_need_no_more_memory_than_few() {
     let mut manager = FakeCluster::new();

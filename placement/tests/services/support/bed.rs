@@ -1,4 +1,4 @@
-//! A service on a cluster, everything it asks of the cluster written down.
+//! A service on a cluster, with a record of its calls to the manager.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use apportion_placement::{
 
 use super::Manager;
 
-/// What a service asked of its manager.
+/// A call of a service to its manager.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Call {
     Request(ContainerRequest),
@@ -21,7 +21,7 @@ pub(crate) enum Call {
     Blacklist { add: Vec<Arc<str>>, remove: Vec<Arc<str>> },
 }
 
-/// A manager that writes down what is asked of it.
+/// A manager that records the calls to it.
 #[derive(Debug)]
 pub(crate) struct Recorder<M> {
     pub manager: M,
@@ -92,18 +92,18 @@ pub(crate) struct Cluster<M> {
     one_by_one: bool,
 }
 
-/// The name of a host of [`Cluster::of`], in the manner of Slider's tests.
+/// The name of a host of [`Cluster::of`], in the style of Slider's tests.
 pub(crate) fn host(number: usize) -> String {
     format!("{number:08x}")
 }
 
 impl<M: Manager> Cluster<M> {
-    /// A cluster of so many hosts, each with room for so many containers.
+    /// A cluster with this many hosts, each with room for this many containers.
     pub(crate) fn of(hosts: usize, slots: i64) -> Self {
         Self::on(M::new(), hosts, slots)
     }
 
-    /// The same on this manager.
+    /// The same with this manager.
     pub(crate) fn on(mut manager: M, hosts: usize, slots: i64) -> Self {
         for number in 0..hosts {
             manager.add_node(&host(number), "", "", slots);
@@ -121,19 +121,19 @@ impl<M: Manager> Cluster<M> {
         self
     }
 
-    /// Instances that keep apart are asked for one after another.
+    /// Requests for instances that keep apart are sent one after another.
     pub(crate) fn one_by_one(mut self) -> Self {
         self.one_by_one = true;
         self.with_settings(|settings| settings.anti_affinity = AntiAffinity::OneByOne)
     }
 
-    /// What is started runs when the test says so.
+    /// A launched container runs only when the test reports it.
     pub(crate) fn starting_by_hand(mut self) -> Self {
         self.manager = self.manager.start_by_hand();
         self
     }
 
-    /// A service of these components starts at time 1, with or without a history.
+    /// Starts a service of these components at time 1, with or without a history.
     pub(crate) fn start(mut self, components: Vec<ComponentSpec>, history: Option<&HistoryFile>) -> Bed<M> {
         self.manager.set_time(1);
         let client = Recorder { manager: self.manager, calls: Vec::new(), one_by_one: self.one_by_one };
@@ -153,20 +153,20 @@ pub(crate) struct Bed<M> {
     settings: ServiceSettings,
 }
 
-/// A component of containers that take one slot.
+/// A component whose containers take one slot.
 pub(crate) fn component(id: u32, desired: u32) -> ComponentSpec {
     ComponentSpec::new(format!("role{id}"), id, desired, Resources::new(&[1]))
 }
 
 impl<M: Manager> Bed<M> {
-    /// What the service does now, without the cluster doing anything.
+    /// Runs the service once, without the cluster, and returns its calls.
     pub(crate) fn tick(&mut self) -> Vec<Call> {
         self.service.tick(self.now_ms);
         assert_eq!(self.service.state().audit(), [], "after a tick");
         std::mem::take(&mut self.service.client_mut().calls)
     }
 
-    /// Cluster and service go on until nothing moves any more. Says what the service did.
+    /// Runs cluster and service until nothing changes. Returns the service's calls.
     pub(crate) fn settle(&mut self) -> Vec<Call> {
         let mut calls = self.tick();
         for _ in 0..100 {
@@ -180,7 +180,7 @@ impl<M: Manager> Bed<M> {
         panic!("it does not settle");
     }
 
-    /// Nothing more is told.
+    /// Whether neither cluster nor service has anything left to do.
     fn is_quiet(&mut self) -> bool {
         self.service.client_mut().manager.settle();
         let before = format!("{:?}", self.service.state());
@@ -194,7 +194,7 @@ impl<M: Manager> Bed<M> {
         self.tick()
     }
 
-    /// So many instances of a component from now on. Says what the service does at once.
+    /// Sets the desired instances of a component. Returns the service's immediate calls.
     pub(crate) fn flex(&mut self, id: u32, desired: u32) -> Vec<Call> {
         for spec in self.components.iter_mut().filter(|spec| spec.id == ComponentId(id)) {
             spec.desired = desired;
@@ -204,17 +204,17 @@ impl<M: Manager> Bed<M> {
         std::mem::take(&mut self.service.client_mut().calls)
     }
 
-    /// The next master does not know the component.
+    /// Removes the component from the next master's configuration.
     pub(crate) fn forget(&mut self, id: u32) {
         self.components.retain(|spec| spec.id != ComponentId(id));
     }
 
-    /// The next master knows the components so.
+    /// Changes the next master's configuration.
     pub(crate) fn next_master(&mut self, change: impl FnOnce(&mut Vec<ComponentSpec>)) {
         change(&mut self.components);
     }
 
-    /// Changes components in another way.
+    /// Changes components and flexes the service.
     pub(crate) fn change(&mut self, change: impl FnOnce(&mut Vec<ComponentSpec>)) -> Vec<Call> {
         change(&mut self.components);
         self.service.flex(self.components.clone(), self.now_ms);
@@ -273,7 +273,7 @@ impl<M: Manager> Bed<M> {
         Self { service, now_ms, components, settings }
     }
 
-    /// The service's master is started again, and its containers ran on.
+    /// Restarts the service's master while its containers run on.
     pub(crate) fn restart_master(mut self) -> Self {
         let history = self.service.take_history(self.now_ms);
         let Self { service, now_ms, components, settings } = self;
@@ -313,7 +313,7 @@ pub(crate) fn named(request: &ContainerRequest) -> Vec<&str> {
     request.hosts.iter().map(|host| &**host).collect()
 }
 
-/// Components as Slider's tests have them: 0 normal, 1 strict, 2 anywhere.
+/// The components of Slider's tests: 0 normal, 1 strict, 2 anywhere.
 pub(crate) fn roles(desired: [u32; 3]) -> Vec<ComponentSpec> {
     let policies = [PlacementPolicy::Normal, PlacementPolicy::Strict, PlacementPolicy::Anywhere];
     let timeouts_ms = [1_000, 1_000, 2_000];

@@ -1,4 +1,4 @@
-//! Cluster managers that tests can make things happen to: an engine and the fake, alike.
+//! Cluster managers that tests control: an engine and the fake, with the same interface.
 
 use std::sync::Arc;
 
@@ -15,14 +15,14 @@ use apportion_placement::{
 pub(crate) trait Manager: ClusterClient + Sized {
     /// A cluster without nodes.
     fn new() -> Self;
-    /// Lets everything happen that is going to.
+    /// Runs the cluster until nothing more happens.
     fn settle(&mut self);
     fn set_time(&mut self, now_ms: u64);
     fn add_node(&mut self, host: &str, rack: &str, label: &str, slots: i64);
     fn lose_node(&mut self, host: &str);
     fn end(&mut self, container: ContainerRef, exit: ContainerExit) -> Result<(), ClientError>;
     fn start_by_hand(self) -> Self;
-    /// The same, and a container that is given back ends when [`end`](Self::end) says so.
+    /// The same, and a released container ends only when [`end`](Self::end) is called.
     fn stop_by_hand(self) -> Self;
     fn report_started(&mut self, container: ContainerRef) -> Result<(), ClientError>;
     fn report_start_failed(&mut self, container: ContainerRef) -> Result<(), ClientError>;
@@ -78,12 +78,12 @@ pub(crate) struct EngineCluster {
 }
 
 impl EngineCluster {
-    /// One that drops events when more than so many wait.
+    /// An engine cluster that drops events when more than this many wait.
     pub(crate) fn with_events(events_max: usize) -> Self {
         Self::assemble(events_max).unwrap_or_else(|error| panic!("no engine: {error}"))
     }
 
-    /// The service's queue may have so many slots.
+    /// Limits the service's queue to this many slots.
     pub(crate) fn limit_queue(&mut self, slots: i64) {
         let handle = self.engine.handle();
         let queue = handle.queue("root.default");
@@ -96,7 +96,7 @@ impl EngineCluster {
         assert!(updated.is_ok_and(|ticket| ticket.wait().is_some_and(|done| done.is_ok())), "a new limit");
     }
 
-    /// Another application wants so many containers of one slot, wherever there is room, and more urgently.
+    /// Starts another application of higher priority that wants this many containers of one slot on any node.
     pub(crate) fn contend(&mut self, containers: u32) {
         let handle = self.engine.handle();
         let events = handle.event_stream(0);
@@ -141,7 +141,7 @@ impl Manager for EngineCluster {
             if let NodeCommand::Kill { container, .. } = command
                 && !self.stops_by_hand
             {
-                // It may have ended meanwhile.
+                // The container may have ended meanwhile.
                 let _ = self.client.report_exit(container, ContainerExit::of(143));
             }
         }

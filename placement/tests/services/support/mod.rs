@@ -1,4 +1,4 @@
-//! What the scenarios stand on.
+//! Test beds for the scenarios.
 
 mod bed;
 mod manager;
@@ -6,7 +6,7 @@ mod manager;
 pub(crate) use bed::{Bed, Call, Cluster, cancels, component, host, named, releases, requests, roles};
 pub(crate) use manager::{EngineCluster, Manager};
 
-/// A test on the engine and on the fake alike.
+/// Defines a test for the engine and for the fake.
 macro_rules! on_both {
     ($(#[$attribute:meta])* $name:ident) => {
         mod $name {

@@ -1,4 +1,4 @@
-//! Placement actions of every kind, on containers that are there and on ones that are not.
+//! Placement actions of every kind, on existing and on unknown containers.
 
 use apportion_placement::{
     ActionId, ActionKind, ComponentChange, ComponentId, ContainerAction, HandOver, ServiceEvent,
