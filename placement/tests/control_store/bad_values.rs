@@ -23,7 +23,7 @@ fn raw(key: &str, bytes: impl Into<Vec<u8>>) -> Change {
     Change::PutRawRequest { key: key.to_owned(), bytes: bytes.into() }
 }
 
-/// One bad value of each kind, each with its number in the key.
+/// One value of each kind that is bad under any key but that of UUID 100.
 fn bad_bytes() -> Vec<Vec<u8>> {
     let with = |field: &str, value: Value| {
         let mut message = message(100);
