@@ -278,7 +278,7 @@ impl Churn {
     fn expect_all_placed(&self) -> anyhow::Result<()> {
         // A large container may wait for room on one node, and a container that names hosts for those.
         if self.asked.len() * 100 > self.running.len() * WAITING_MAX_PERCENT {
-            bail!("{} asks find no room beside {} containers", self.asked.len(), self.running.len());
+            bail!("{} asks find no room in addition to {} containers", self.asked.len(), self.running.len());
         }
         Ok(())
     }

@@ -17,7 +17,7 @@ pub(super) type ChartError = Box<dyn Error>;
 pub(super) const SIZE: (u32, u32) = (760, 340);
 
 const MARGIN: u32 = 12;
-/// What the labels below a chart take.
+/// Height of the labels below a chart.
 const X_LABELS: u32 = 46;
 const BAR_ROW: u32 = 30;
 
@@ -38,7 +38,7 @@ pub(super) fn svg(
     Ok(text)
 }
 
-/// The lines' names in their colours, as text beside the chart: inside it they would cover lines.
+/// The lines' names in their colours, as text next to the chart: inside it they would cover lines.
 pub(super) fn names_of<'a>(lines: impl Iterator<Item = &'a str>) -> String {
     let name = |(number, name): (usize, &str)| {
         format!("<span><i style='background:{}'></i>{}</span> ", colour(number), escape(name))
@@ -47,8 +47,8 @@ pub(super) fn names_of<'a>(lines: impl Iterator<Item = &'a str>) -> String {
     format!("<div class=names>{names}</div>")
 }
 
-/// For each name two values as bars from the left, the first grey and the second blue; only the second where no name
-/// has a first.
+/// For each name two values as bars from the left, the first grey and the second blue. If no name has a first value,
+/// only the second is drawn.
 pub(super) fn bar_chart(bars: &[(String, f64, f64)], x: Axis<'_>) -> Result<String, ChartError> {
     let highest = bars.iter().map(|(_, grey, blue)| grey.max(*blue)).fold(0.0, f64::max);
     let scale = Scale::above(highest, x.unit);
@@ -95,7 +95,7 @@ pub(super) fn bar_chart(bars: &[(String, f64, f64)], x: Axis<'_>) -> Result<Stri
     Ok(with_titles(&picture, "<rect ", &titles))
 }
 
-/// A value that stands by itself.
+/// The text of a single value.
 fn value_text(value: f64, unit: Unit) -> String {
     match unit {
         Unit::Percent => percent(value / 100.0),
@@ -104,8 +104,8 @@ fn value_text(value: f64, unit: Unit) -> String {
     }
 }
 
-/// Lets the reader point at a shape and see what it is: one title for each shape that begins like `tag`, in order; without a
-/// text for those that need none. The first rectangle is the background.
+/// Adds a tooltip to shapes: one title for each shape that begins like `tag`, in order; an empty title adds none.
+/// The first rectangle is the background.
 pub(super) fn with_titles(svg: &str, tag: &str, titles: &[String]) -> String {
     let mut parts = svg.split(tag);
     let mut text = parts.next().unwrap_or_default().to_owned();
@@ -123,7 +123,7 @@ pub(super) fn with_titles(svg: &str, tag: &str, titles: &[String]) -> String {
     text
 }
 
-/// A part as hundredths, with one decimal, or more where it would read as 0 or 100 without being that.
+/// A part as hundredths, with one decimal, or more decimals if it would wrongly read as 0 or 100.
 pub(super) fn percent(part: f64) -> String {
     let percent = part * 100.0;
     for digits in 1..=6 {

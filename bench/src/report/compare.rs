@@ -73,7 +73,7 @@ impl<'a> CompareJson<'a> {
     }
 }
 
-/// What differs as a table, or all figures; below it how that was judged.
+/// The differing figures, or all figures, as a table; below it the criteria.
 #[must_use]
 pub fn to_compare_text(comparison: &Comparison, all: bool) -> String {
     let is_shown = |row: &&Row| all || row.verdict == Verdict::Differs;
@@ -95,7 +95,7 @@ pub fn to_compare_text(comparison: &Comparison, all: bool) -> String {
     text
 }
 
-/// A page with what differs, all figures, and how they were judged.
+/// A page with the differing figures, all figures, and the criteria.
 #[must_use]
 pub fn to_compare_html(comparison: &Comparison) -> String {
     let [first, second] = comparison.files.each_ref().map(|name| escape(name));
@@ -156,7 +156,7 @@ fn short(path: &str) -> &str {
     Path::new(path).file_name().and_then(|name| name.to_str()).unwrap_or(path)
 }
 
-/// How many figures differ, how that was judged, and what else should be known.
+/// The number of differing figures, the criteria, and further notes.
 fn sentences(comparison: &Comparison) -> Vec<String> {
     let count = |verdict| count_text(comparison.count(verdict) as u64);
     let (differs, same) = (count(Verdict::Differs), count(Verdict::Same));

@@ -10,11 +10,11 @@ use crate::control::{BUSY_PERCENT, ControlShape, Experiment, ExperimentRecord, F
 use crate::interrupt::Interruption;
 
 const MS_PER_S: f64 = 1_000.0;
-/// Of an experiment that a signal kept from beginning.
+/// The text for an experiment that had not begun when a signal came.
 const NOT_BEGUN: &str = "not begun";
 
-/// Each experiment without faults and with them, in the order of [`Experiment::ALL`]; without those that a signal kept
-/// from being asked for anything.
+/// Each experiment without faults and with faults, in the order of [`Experiment::ALL`]. Experiments to which a signal
+/// left no time for a request are missing.
 #[derive(Clone, Debug)]
 pub struct ControlReport {
     shape: ControlShape,
@@ -63,13 +63,13 @@ struct FaultyJson {
 }
 
 impl ControlReport {
-    /// What came of these: without faults, and with them.
+    /// A report on these records: without faults, and with faults.
     #[must_use]
     pub fn new(shape: ControlShape, seed: u64, [plain, with_faults]: [Vec<ExperimentRecord>; 2]) -> Self {
         Self { shape, seed, plain, with_faults }
     }
 
-    /// All of them.
+    /// All records.
     pub fn records(&self) -> impl Iterator<Item = &ExperimentRecord> {
         self.plain.iter().chain(&self.with_faults)
     }
@@ -83,7 +83,7 @@ impl ControlReport {
         (!is_whole).then_some(Interruption::Virtual(furthest))
     }
 
-    /// All experiments without faults, and all with them; `None` for those that were not begun.
+    /// All experiments without faults, and all with faults; `None` for those that had not begun.
     fn all(&self) -> [[Option<&ExperimentRecord>; 3]; 2] {
         let find =
             |records: &'_ [ExperimentRecord], one| records.iter().position(|record| record.experiment == one);
@@ -91,15 +91,15 @@ impl ControlReport {
             .map(|records| Experiment::ALL.map(|one| find(records, one).map(|place| &records[place])))
     }
 
-    /// Whether nothing was done in any experiment before a signal stopped them.
+    /// Whether no experiment had achieved anything before a signal stopped it.
     #[must_use]
     pub fn is_nothing(&self) -> bool {
         let is_nothing = |record: &ExperimentRecord| record.steps.succeeded + record.steps.failed == 0;
         self.interruption().is_some() && self.records().all(is_nothing)
     }
 
-    /// What is not as it should be: the audit found something, or where no fault was injected a container was not moved or
-    /// restarted, or the budget was broken; or a request has not got its one last word.
+    /// The defects of the results: audit violations; without faults, containers that were not moved or restarted, or a
+    /// broken budget; requests without exactly one final answer.
     #[must_use]
     pub fn defects(&self) -> Vec<String> {
         let mut defects = Vec::new();
@@ -129,7 +129,7 @@ impl ControlReport {
         defects
     }
 
-    /// For programs.
+    /// The report as JSON.
     #[must_use]
     pub fn to_json(&self) -> ControlJson {
         ControlJson {
@@ -180,7 +180,7 @@ fn title(experiment: Experiment) -> String {
     experiment.name().replace('_', " ")
 }
 
-/// For terminals.
+/// The report as text for terminals.
 #[must_use]
 pub fn to_control_text(report: &ControlReport) -> String {
     let used = report.plain.iter().map(|record| record.used_part).sum::<f64>();
@@ -261,7 +261,7 @@ pub fn to_control_html(report: &ControlReport) -> Result<String, ChartError> {
         (count_text(done.into()), "containers moved or restarted"),
         (known(&report.plain, failed), "failed, where no fault was injected"),
         (budget.to_owned(), "disruption budget, without faults"),
-        (count_text(faults.into()), "faults injected besides"),
+        (count_text(faults.into()), "faults injected in the runs with faults"),
         (known(&report.with_faults, down), "containers down in the end, with faults"),
     ];
     let mut sections = String::new();
@@ -288,10 +288,11 @@ pub fn to_control_html(report: &ControlReport) -> Result<String, ChartError> {
     ))
 }
 
-/// An experiment with faults and without, where it was begun.
+/// An experiment with faults and without; `None` where it had not begun.
 type Runs<'a> = [Option<&'a ExperimentRecord>; 2];
 
-/// Each value lasts until the next one, and the last one to the end of the plot, some time after the last change.
+/// Lines in which each value lasts until the next one, and the last one to the end of the plot, shortly after the last
+/// change.
 fn lines(runs: Runs<'_>, points: fn(&ExperimentRecord) -> &[(u64, u32)]) -> Vec<Line> {
     let seconds = |at_ms: u64| at_ms as f64 / MS_PER_S;
     let named =
@@ -361,7 +362,7 @@ fn table(report: &ControlReport) -> String {
         }),
         ("audit violations", |record| count_text(record.audit_violations as u64)),
     ];
-    // The first row is of interrupted runs; the others say nothing of experiments that were not begun.
+    // The first row is about interrupted runs; the others leave out experiments that had not begun.
     let first = usize::from(report.interruption().is_none());
     let all = report.all();
     let row = |(number, (name, figure)): (usize, &(&str, Figure))| {

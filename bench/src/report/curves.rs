@@ -1,4 +1,4 @@
-//! A figure over the varied parameter, a curve for each policy, with its spread over the seeds.
+//! A figure over the varied parameter: one curve for each policy, with the spread over the seeds.
 
 use plotters::prelude::*;
 
@@ -10,16 +10,16 @@ use crate::sweep::Spread;
 /// One curve.
 pub(super) struct Curve {
     pub(super) name: String,
-    /// By ascending first.
+    /// Sorted by the first value.
     pub(super) points: Vec<(f64, Spread)>,
 }
 
-/// What is drawn over what.
+/// The axes of a curve plot.
 pub(super) struct CurveAxes<'a> {
     pub(super) x: &'a str,
     pub(super) y: &'a str,
     pub(super) y_unit: Unit,
-    /// A median as a reader sees it who points at it; the factor is that of the axis.
+    /// The text of a median in a tooltip; the factor is that of the axis.
     pub(super) y_text: &'a dyn Fn(f64) -> String,
 }
 
@@ -40,14 +40,14 @@ impl CurveAxes<'_> {
     }
 }
 
-/// From this factor between the first and the last on, the axis is logarithmic.
+/// If the last value is at least this multiple of the first, the axis is logarithmic.
 const WIDE: f64 = 10.0;
-/// Height of a policy's row, and of what is around the rows: margins, numbers and their name.
+/// Height of a policy's row, and of the frame around the rows: margins, numbers and axis name.
 const ROW: u32 = 34;
 const FRAME: u32 = 2 * 12 + 46;
 
-/// Medians as dots with lines between them, lowest and highest as whiskers. If nothing is varied but policies, they
-/// stand below each other.
+/// Medians as dots with lines between them, lowest and highest values as whiskers. If only policies vary, each gets a
+/// row.
 pub(super) fn curve_chart(curves: &[Curve], axes: &CurveAxes<'_>) -> Result<String, ChartError> {
     let all = || curves.iter().flat_map(|curve| &curve.points);
     let x_min = all().map(|point| point.0).fold(f64::MAX, f64::min);
@@ -96,7 +96,7 @@ fn draw(area: &Area<'_>, curves: &[Curve], axes: &CurveAxes<'_>, x: &Scale) -> R
     Ok(())
 }
 
-/// A row for each curve, which has one point.
+/// One row for each curve, which has one point.
 fn dot_chart(curves: &[Curve], axes: &CurveAxes<'_>) -> Result<String, ChartError> {
     let scale = axes.scale(curves);
     let label_width = curves.iter().map(|curve| curve.name.len() as u32 * 9 + 16).max().unwrap_or(60).max(60);

@@ -1,4 +1,4 @@
-//! How values are distributed: the part that is at most this, over a logarithmic axis.
+//! Distributions of values: the part of the values that is at most x, over a logarithmic axis.
 
 use hdrhistogram::Histogram;
 
@@ -7,23 +7,23 @@ use super::count_text;
 use super::html::{say, section};
 use super::plot::{Axis, Line, Plot, Unit};
 
-/// What a distribution is of.
+/// The texts and units of a distribution.
 pub(super) struct Distribution<'a> {
     pub(super) title: &'a str,
     pub(super) note: &'a str,
-    /// What the values are of.
+    /// The objects that have the values.
     pub(super) things: &'a str,
-    /// What the values are: the name and unit of the axis.
+    /// The name and unit of the axis.
     pub(super) x: &'a str,
-    /// What the values are divided by to be in that unit.
+    /// The divisor from values to that unit.
     pub(super) divisor: f64,
-    /// A value as a sentence says it.
+    /// The text of a value in a sentence.
     pub(super) text: fn(u64) -> String,
 }
 
-/// If a larger part of the values is 0, the axis begins there.
+/// If a larger part of the values is 0, the axis begins at that part.
 const HALF: f64 = 0.5;
-/// What most distributions are of.
+/// The objects of most distributions.
 pub(super) const CONTAINERS: &str = "containers";
 
 impl Distribution<'_> {
@@ -57,7 +57,7 @@ impl Distribution<'_> {
         Ok(section(self.title, &note, &plot.to_html()?))
     }
 
-    /// The line, and the part of values that are 0: those have no place on the axis, but every value is above them.
+    /// The line, and the part of values that are 0. Zeros have no place on the axis, but count below every other value.
     fn line(&self, values: &Histogram<u64>) -> (Line, f64) {
         let total = values.len() as f64;
         let zeros = values.count_at(0) as f64 / total;

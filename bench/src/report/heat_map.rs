@@ -6,7 +6,7 @@ use super::chart::{ChartError, percent, svg, with_titles};
 use super::palette::{TEXT, heat};
 use crate::sim::NodeUse;
 
-/// A larger field is drawn in groups of neighbours.
+/// A larger field is drawn as groups of neighbours.
 const SQUARES_MAX: usize = 4_000;
 const WIDTH: u32 = 760;
 
@@ -47,7 +47,7 @@ pub(super) fn heat_map(nodes: &[NodeUse]) -> Result<String, ChartError> {
     Ok(with_titles(&text, "<rect ", &titles))
 }
 
-/// What the darkest colour stands for: 1, 2 or 5 times a power of ten, so that nodes of little use can be told apart.
+/// The value of the darkest colour: 1, 2 or 5 times a power of ten, so that nodes with little use can be told apart.
 fn darkest(highest: f64) -> f64 {
     let power = 10_f64.powf(highest.max(1e-9).log10().floor());
     [1.0, 2.0, 5.0]

@@ -4,7 +4,7 @@ use super::chart::ChartError;
 use super::plot::{Plot, assets};
 use crate::interrupt::Interruption;
 
-/// A page that needs nothing else. The texts are HTML.
+/// A self-contained page. The texts are HTML.
 pub(super) fn document(title: &str, sub: &str, body: &str) -> String {
     let end = if body.contains("<figure class=plot>") { assets() } else { String::new() };
     format!(
@@ -14,7 +14,7 @@ pub(super) fn document(title: &str, sub: &str, body: &str) -> String {
     )
 }
 
-/// What the line below the title begins with if a signal stopped the run.
+/// The beginning of the line below the title if a signal stopped the run.
 pub(super) fn interrupted_first(interruption: Option<Interruption>) -> String {
     interruption
         .map_or_else(String::new, |interruption| format!("Interrupted at {}: ", interruption.moment()))
@@ -58,12 +58,12 @@ pub(super) fn plot_section(
     Ok(if plot.is_nothing() { say(title, nothing) } else { section(title, note, &plot.to_html()?) })
 }
 
-/// What takes no plot to say.
+/// A section with a sentence instead of a plot.
 pub(super) fn say(title: &str, sentence: &str) -> String {
     format!("<section><h2>{}</h2><p>{}</p></section>", escape(title), escape(sentence))
 }
 
-/// Text that means itself in HTML.
+/// Text with HTML's special characters escaped.
 pub(super) fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -13,14 +13,14 @@ use crate::pending::PendingKind;
 use crate::sim::{RunRecord, Utilisation};
 use crate::sweep::{Case, Estimate, Spread, SweepPoint};
 
-/// What the run was told to do.
+/// The settings of the run.
 #[derive(Clone, Debug)]
 pub struct RunParameters {
     /// The workload's format, or its name.
     pub format: String,
     /// Serial or parallel.
     pub mode: Mode,
-    /// The seed of everything that is drawn.
+    /// The seed of all random values.
     pub seed: u64,
     /// Submission times were divided by this.
     pub compress: f64,
@@ -85,7 +85,7 @@ struct Percentiles {
     p999: u64,
 }
 
-/// What tells the runs of a sweep apart, beside the seed.
+/// The settings that distinguish the runs of a sweep, except the seed.
 #[derive(Clone, Debug, Serialize)]
 struct CaseOut {
     size: f64,
@@ -98,7 +98,7 @@ struct CaseOut {
     confidence: Option<BTreeMap<&'static str, Estimate>>,
 }
 
-/// The same for all runs that differ by the seed alone.
+/// Figures over all runs that differ only in the seed.
 #[derive(Clone, Copy, Debug, Serialize)]
 struct OverSeeds {
     runs: usize,
@@ -206,7 +206,7 @@ impl JsonReport {
 }
 
 impl JsonReport {
-    /// The same, with what tells it from the other runs of a sweep.
+    /// The report with the settings that distinguish it from the other runs of a sweep.
     #[must_use]
     pub fn of_case(self, case: &Case) -> Self {
         let out = CaseOut {
@@ -221,7 +221,7 @@ impl JsonReport {
         Self { case: Some(out), series: None, ..self }
     }
 
-    /// The same, with medians and spread of the point that it belongs to.
+    /// The report with medians and spread of its point.
     #[must_use]
     pub fn of_point(self, point: &SweepPoint) -> Self {
         let over_seeds = OverSeeds {

@@ -1,4 +1,4 @@
-//! JSON for people as well: arrays of numbers stay on one line.
+//! JSON that is also readable: arrays of numbers stay on one line.
 
 use std::io::{self, Write};
 
@@ -17,9 +17,9 @@ pub fn to_json_text(value: &impl Serialize) -> serde_json::Result<String> {
 
 #[derive(Default)]
 struct Lines {
-    /// An element of an array is to come, the first of it or another: where it stands depends on what it is.
+    /// Whether the coming element of an array is its first. Its kind decides where it is written.
     element: Option<bool>,
-    /// Of each open array or object, whether its end stands on a line of its own.
+    /// For each open array or object, whether its end gets a separate line.
     is_block: Vec<bool>,
 }
 
@@ -32,12 +32,12 @@ impl Lines {
         self.is_block.iter().try_for_each(|_| writer.write_all(b"  "))
     }
 
-    /// Anything but a number comes.
+    /// Prepares for a value that is not a number.
     fn block<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
         self.element.take().map_or(Ok(()), |first| self.new_line(writer, first))
     }
 
-    /// A number comes.
+    /// Prepares for a number.
     fn inline<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
         if self.element.take() == Some(false) { writer.write_all(b", ") } else { Ok(()) }
     }
@@ -57,7 +57,7 @@ impl Lines {
     }
 }
 
-/// Numbers, written as serde writes them.
+/// Writes numbers as serde does.
 macro_rules! numbers {
     ($($method:ident($number:ty)),+) => {
         $(fn $method<W: ?Sized + Write>(&mut self, writer: &mut W, value: $number) -> io::Result<()> {

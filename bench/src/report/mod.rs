@@ -1,4 +1,4 @@
-//! Reports: a run as JSON for programs, a table for terminals, and one HTML file with plots for people.
+//! Reports: a run as JSON for programs, a table for terminals, and one HTML file with plots.
 
 mod chart;
 mod compare;
@@ -34,7 +34,7 @@ pub use throughput::{Measured, ThroughputParameters, ThroughputReport, to_throug
 
 use crate::interrupt::Interruption;
 
-/// The line that a report for terminals begins with if a signal stopped the run.
+/// The first line of a report for terminals if a signal stopped the run.
 pub(crate) fn interrupted_line(interruption: Option<Interruption>) -> String {
     interruption.map_or_else(String::new, |interruption| format!("{interruption}\n"))
 }
@@ -49,7 +49,7 @@ fn ratio_text(ratio: f64) -> String {
     if ratio < 100.0 { format!("{ratio:.2}") } else { count_text(ratio.round() as u64) }
 }
 
-/// A number of milliseconds as people say it.
+/// A number of milliseconds in readable units.
 #[must_use]
 pub fn duration_text(ms: u64) -> String {
     let seconds = ms as f64 / 1000.0;
@@ -68,7 +68,7 @@ pub fn counted(count: u64, noun: &str) -> String {
     format!("{} {noun}{}", count_text(count), if count == 1 { "" } else { "s" })
 }
 
-/// A whole number with thousands set apart.
+/// A whole number with thousands separated.
 #[must_use]
 pub fn count_text(count: u64) -> String {
     let digits = count.to_string();

@@ -1,4 +1,4 @@
-//! Colours: told apart by people who see colours differently, and on paper.
+//! Colours that remain distinct with colour blindness and on paper.
 
 use plotters::style::RGBColor;
 
@@ -13,13 +13,13 @@ pub(super) const SERIES: [RGBColor; 7] = [
     RGBColor(90, 90, 90),
 ];
 
-/// The colour of the line of this number, as HTML writes it.
+/// The colour of the line with this number, as in HTML.
 pub(super) fn colour(number: usize) -> String {
     let RGBColor(red, green, blue) = SERIES[number % SERIES.len()];
     format!("#{red:02x}{green:02x}{blue:02x}")
 }
 
-/// What is promised, beside what is.
+/// The colour of promised values, next to actual ones.
 pub(super) const GUARANTEE: RGBColor = RGBColor(190, 190, 190);
 pub(super) const TEXT: RGBColor = RGBColor(60, 60, 60);
 pub(super) const GRID: RGBColor = RGBColor(225, 225, 225);

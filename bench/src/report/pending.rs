@@ -8,11 +8,11 @@ use super::html::{escape, section};
 use super::{count_text, duration_text};
 use crate::pending::PendingKind;
 
-/// Columns of the table for terminals, and its rows.
+/// Columns and rows of the table for terminals.
 const WIDTH: u16 = 110;
 const ROWS_MAX: usize = 3;
 const NOTE: &str =
-    "Among asks of one size in one queue the one that waited longest; counts cover all nodes of the cluster.";
+    "For each size and queue the ask that waited longest; counts cover all nodes of the cluster.";
 
 /// One row of either table.
 struct Row {
@@ -20,9 +20,9 @@ struct Row {
     queue: String,
     waited: String,
     containers: String,
-    /// The reason first, what else there is to say after it.
+    /// The reason first, then further explanations.
     why: Vec<String>,
-    /// The key that decides.
+    /// The key that decides the limit.
     limit: Option<String>,
 }
 
@@ -47,7 +47,7 @@ fn sentences(why: &WhyPending) -> Vec<String> {
     [Some(why.to_string()), Some(why.funnel.to_string()), shortage].into_iter().flatten().collect()
 }
 
-/// A table for a terminal; nothing if nothing is pending.
+/// A table for a terminal; empty if no ask is pending.
 pub(super) fn to_pending_table(kinds: &[PendingKind]) -> Option<String> {
     if kinds.is_empty() {
         return None;
@@ -59,7 +59,7 @@ pub(super) fn to_pending_table(kinds: &[PendingKind]) -> Option<String> {
     let mut rows = rows(kinds);
     let left_out = rows.len().saturating_sub(ROWS_MAX);
     rows.truncate(ROWS_MAX);
-    // Below the table keys stay in one piece.
+    // The keys are listed below the table, so that they stay in one piece.
     let mut limits = String::new();
     for Row { ask, queue, waited, containers, why, limit } in rows {
         limits.extend(limit.map(|limit| format!("\n{limit}")));
@@ -69,7 +69,7 @@ pub(super) fn to_pending_table(kinds: &[PendingKind]) -> Option<String> {
     Some(format!("{table}{limits}{more}"))
 }
 
-/// A section of a page; nothing if nothing is pending.
+/// A section of a page; empty if no ask is pending.
 pub(super) fn to_pending_section(kinds: &[PendingKind]) -> Option<String> {
     if kinds.is_empty() {
         return None;

@@ -14,9 +14,9 @@ use super::{count_text, duration_text};
 use crate::report::RunParameters;
 use crate::sim::{Figure, QueueUse, RunRecord};
 
-/// Bars beyond this are left out; the JSON has them all.
+/// The most bars; the JSON has all values.
 const QUEUES_MAX: usize = 30;
-/// Lines beyond this cannot be told apart.
+/// The most lines that can be told apart.
 const LINES_MAX: usize = 7;
 
 /// A page with the most important figures, plots, and all figures.
@@ -81,7 +81,8 @@ fn page(parameters: &RunParameters, record: &RunRecord, sections: &str) -> Strin
     document(&title, &sub, &body)
 }
 
-/// Containers that wait at the end are those of the plot; what was never asked for is counted apart.
+/// The most important figures. Containers that wait at the end are those in the plot; containers never asked for count
+/// separately.
 fn cards(record: &RunRecord) -> Vec<(String, &'static str)> {
     let never_asked = record.not_asked_yet();
     let waiting = record.pending_total() + record.unplaceable_total() - never_asked;
@@ -99,7 +100,7 @@ fn cards(record: &RunRecord) -> Vec<(String, &'static str)> {
     cards
 }
 
-/// Virtual time in the unit that suits its length.
+/// A unit that suits this length of virtual time.
 struct TimeAxis {
     name: &'static str,
     unit_ms: f64,
@@ -224,6 +225,6 @@ fn node_section(record: &RunRecord) -> Result<String, ChartError> {
     if record.node_use.iter().all(|node| node.mean_share == 0.0) {
         return Ok(say("Nodes", "No node was in use for any time."));
     }
-    let note = "Each node's mean use, in order of registration. Point at a square to see whose it is.";
+    let note = "Each node's mean use, in order of registration. Point at a square to see its nodes.";
     Ok(section("Nodes", note, &heat_map(&record.node_use)?))
 }

@@ -1,4 +1,4 @@
-//! The result of a service's time on a cluster, with its history, without, and in strict mode.
+//! The results of a service's year on a cluster: with its history, without it, and in strict mode.
 
 use serde::Serialize;
 
@@ -10,9 +10,9 @@ use crate::interrupt::Interruption;
 use crate::services::{Restart, YearRecord, YearShape, quantile};
 
 const MS_PER_S: f64 = 1_000.0;
-/// Bars beyond this make a plot too long.
+/// The most bars of a plot.
 const BARS_MAX: usize = 26;
-/// Of a year that a signal kept from beginning.
+/// The text for a year that had not begun when a signal came.
 const NOT_BEGUN: &str = "not begun";
 const NAMES: [&str; 3] = ["with history", "without history", "strict"];
 
@@ -21,7 +21,7 @@ const NAMES: [&str; 3] = ["with history", "without history", "strict"];
 pub struct ServicesReport {
     shape: YearShape,
     seed: u64,
-    /// In this order.
+    /// With history, without history, strict.
     pub years: [YearRecord; 3],
 }
 
@@ -43,7 +43,7 @@ pub struct ServicesJson {
     runs: Vec<RunJson>,
 }
 
-/// Of all restarts that came to full strength; `null` if none did.
+/// Over all restarts that came to full strength; `null` if none did.
 #[derive(Clone, Copy, Debug, Serialize)]
 struct Times {
     p50: Option<f64>,
@@ -75,7 +75,7 @@ struct RestartJson {
 }
 
 impl ServicesReport {
-    /// What came of these.
+    /// A report on these years.
     #[must_use]
     pub fn new(shape: YearShape, seed: u64, years: [YearRecord; 3]) -> Self {
         Self { shape, seed, years }
@@ -90,7 +90,7 @@ impl ServicesReport {
         Some(if has_ended { Interruption::Virtual(all_ms) } else { furthest })
     }
 
-    /// For programs.
+    /// The report as JSON.
     #[must_use]
     pub fn to_json(&self) -> ServicesJson {
         let [with, without, strict] = &self.years;
@@ -140,7 +140,7 @@ fn run_json((placement, year): (&'static str, &YearRecord)) -> RunJson {
     }
 }
 
-/// For terminals.
+/// The report as text for terminals.
 #[must_use]
 pub fn to_services_text(report: &ServicesReport) -> String {
     let shape = &report.shape;
@@ -220,7 +220,7 @@ pub fn to_services_html(report: &ServicesReport) -> Result<String, ChartError> {
     ))
 }
 
-/// The part that came back with history and without: of each restart, of crashes, and of all as the cards have it.
+/// The fraction that came back with history and without: for each restart, for crashes, and in total as on the cards.
 fn returned(report: &ServicesReport) -> Result<String, ChartError> {
     const TITLE: &str = "Where they were";
     let [with, without, strict] = &report.years;
@@ -249,7 +249,7 @@ fn returned(report: &ServicesReport) -> Result<String, ChartError> {
     let left_out = bars.len().saturating_sub(BARS_MAX);
     bars.truncate(BARS_MAX);
     let mut note = format!(
-        "Of the region servers whose last host was up and had room, the part that came back to it. In strict mode: {}.",
+        "Fraction of region servers that returned to their last host, if it was up and had room. Strict mode: {}.",
         returned_text(strict)
     );
     if left_out > 0 {
@@ -264,7 +264,7 @@ fn strength(report: &ServicesReport) -> Result<String, ChartError> {
     let [.., strict] = &report.years;
     let [median, worst] = [0.5, 1.0].map(|part| strength_text(strict, part));
     let strict = if strict.has_begun() {
-        format!("Strict ones wait for hosts that are down: {median} in the median, {worst} at worst.")
+        format!("Strict mode waits for hosts that are down: {median} in the median, {worst} at worst.")
     } else {
         "The strict year was not begun.".to_owned()
     };
@@ -320,7 +320,7 @@ fn table(report: &ServicesReport) -> String {
         ("containers of other jobs", |year| count_text(year.jobs_ended)),
         ("audit violations", |year| count_text(year.audit_violations as u64)),
     ];
-    // The first row is of interrupted runs; the others say nothing of years that were not begun.
+    // The first row is about interrupted runs; the others leave out years that had not begun.
     let first = usize::from(report.interruption().is_none());
     let row = |(number, (name, figure)): (usize, &(&str, Figure))| {
         let cell = |year: &YearRecord| match number == 0 || year.has_begun() {

@@ -12,15 +12,15 @@ use super::sweep_policy::to_sweep_policy_section;
 use super::{count_text, counted, duration_ms_text};
 use crate::sweep::{Figures, Spread, SweepPoint};
 
-/// A figure with its name and how it is written.
+/// A figure with its name and format.
 #[derive(Clone, Copy)]
 struct Column {
     name: &'static str,
-    /// Of its plot.
+    /// The title of its plot.
     title: &'static str,
     figure: fn(&Figures) -> f64,
     text: fn(f64) -> String,
-    /// What an axis counts, and how much of it the figure's unit is.
+    /// The quantity on the axis, its unit, and the factor from the figure.
     axis: (&'static str, Unit, f64),
     note: &'static str,
 }
@@ -94,7 +94,7 @@ const COLUMNS: [Column; 8] = [
     },
 ];
 
-/// What differs between the points of a sweep.
+/// The settings that vary between the points of a sweep.
 pub(super) struct Varied {
     policy: bool,
     size: bool,
@@ -113,7 +113,7 @@ impl Varied {
         }
     }
 
-    /// The columns that say which point it is: always the nodes, and the load if nothing else differs.
+    /// The columns that identify a point: always the nodes, and the load if nothing else varies.
     pub(super) fn names(&self) -> Vec<&'static str> {
         let compress = self.compress || !(self.policy || self.size);
         let all = [(self.policy, "policy"), (true, "nodes"), (compress, "compress")];
@@ -131,7 +131,7 @@ impl Varied {
     }
 }
 
-/// One row for each policy, size and load: medians over the seeds, and from the lowest to the highest.
+/// The table: one row for each policy, size and load, with medians over the seeds, and lowest and highest values.
 #[must_use]
 pub fn to_sweep_table(points: &[SweepPoint]) -> String {
     let varied = Varied::of(points);
@@ -149,14 +149,14 @@ pub fn to_sweep_table(points: &[SweepPoint]) -> String {
     table.to_string()
 }
 
-/// The median, and how far seeds differ if they do.
+/// The median, and the spread over the seeds if they differ.
 fn texts(point: &SweepPoint, column: &Column) -> (String, Option<String>) {
     let Spread { median, min, max } = point.spread(column.figure);
     let [median, min, max] = [median, min, max].map(column.text);
     if min == max {
         return (median, None);
     }
-    // The unit once, if it is the same.
+    // The unit is written once if it is the same.
     let unit = |text: &str| text.split_once(' ').map(|(_, unit)| unit.to_owned());
     let number = min.split(' ').next().unwrap_or_default();
     let from = if unit(&min) == unit(&max) { number } else { &min };
@@ -187,7 +187,7 @@ pub fn to_sweep_html(format: &str, points: &[SweepPoint]) -> Result<String, Char
     Ok(document(&title, &summary(points), &body))
 }
 
-/// Whether the medians differ as they are written.
+/// Whether the medians differ in their written form.
 fn differs(points: &[SweepPoint], column: &Column) -> bool {
     points.windows(2).any(|pair| texts(&pair[0], column).0 != texts(&pair[1], column).0)
 }
@@ -197,7 +197,7 @@ fn summary(points: &[SweepPoint]) -> String {
     format!("{} in serial mode; {} to a point", counted(runs as u64, "simulation"), seeds_text(points))
 }
 
-/// How many seeds there are to a point: `5 seeds`, or `4 to 5 seeds` in a sweep that was interrupted.
+/// The number of seeds per point: `5 seeds`, or `4 to 5 seeds` in an interrupted sweep.
 pub(super) fn seeds_text(points: &[SweepPoint]) -> String {
     let seeds = || points.iter().map(|point| point.figures.len() as u64);
     let (least, most) = (seeds().min().unwrap_or(0), seeds().max().unwrap_or(0));

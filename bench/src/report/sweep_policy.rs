@@ -1,4 +1,4 @@
-//! A sweep's answers about jobs, queues and users: means over the seeds and how sure they are.
+//! A sweep's figures about jobs, queues and users: means over the seeds with confidence intervals.
 
 use std::collections::BTreeMap;
 
@@ -11,16 +11,16 @@ use super::sweep::{Varied, seeds_text};
 use super::{duration_ms_text, ratio_text};
 use crate::sweep::{Estimate, Figures, SweepPoint};
 
-/// What a simulation says of a figure; nothing where it has none.
+/// Reads a figure of a simulation; `None` if it has none.
 type Figure = fn(&Figures) -> Option<f64>;
 
-/// A figure with its key in `--json`, its name and how it is written.
+/// A figure with its key in `--json`, its name and format.
 struct Column {
     key: &'static str,
     name: &'static str,
     figure: Figure,
     text: fn(f64) -> String,
-    /// No simulation has values beyond these. Intervals end there.
+    /// The limits of possible values. Intervals end there.
     bounds: [f64; 2],
 }
 
@@ -50,9 +50,9 @@ const fn column(
 
 const LEGEND: &str =
     "finished: part of the jobs. completion: median of finished jobs. slowdown, wait: means.
-missing: what leaves lack of their guarantees, or of their demands where those are less; part of the cluster.";
+missing: shortfall of leaves against their guarantees, or their demands if those are less; part of the cluster.";
 
-/// Figures that no column shows or that are in another table, for `--json`.
+/// Figures without a column here, for `--json`.
 const OTHERS: [(&str, Figure); 10] = [
     ("completion_mean_ms", |f| f.outcomes.completion_mean_ms),
     ("bounded_slowdown_mean", |f| f.outcomes.bounded_slowdown_mean),
@@ -66,7 +66,7 @@ const OTHERS: [(&str, Figure); 10] = [
     ("wall_us_per_allocation", |f| Some(f.wall_us_per_allocation)),
 ];
 
-/// The columns that any point has a value for.
+/// The columns for which at least one point has a value.
 fn columns(points: &[SweepPoint]) -> Vec<&'static Column> {
     let has = |column: &&Column| points.iter().any(|point| point.estimate(column.figure).is_some());
     COLUMNS.iter().filter(has).collect()

@@ -9,7 +9,7 @@ use super::policy::{rows as policy_rows, to_policy_table};
 use super::{count_text, duration_text};
 use crate::sim::RunRecord;
 
-/// What a person asks first: what was placed, how fast, what waited, what was left over.
+/// The most important figures: placed containers, rates, waits, and leftovers.
 #[must_use]
 pub fn to_table(record: &RunRecord) -> String {
     let mut table = Table::new();

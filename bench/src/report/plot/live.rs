@@ -1,4 +1,4 @@
-//! The data of a plot for the chart library that reports carry along.
+//! The data of a plot for the chart library that is embedded in reports.
 
 use serde::Serialize;
 
@@ -10,7 +10,7 @@ const STYLE: &str = include_str!("live/uPlot.min.css");
 const LICENCE: &str = include_str!("live/LICENSE-uPlot");
 const CHARTS: &str = include_str!("live/charts.js");
 
-/// What the end of a page with plots needs: style and scripts.
+/// The end of a page with plots: style and scripts.
 pub(in super::super) fn assets() -> String {
     format!(
         "<style>{STYLE}</style><script>/* uPlot:\n{LICENCE}*/\n{LIBRARY}</script><script>{CHARTS}</script>"
@@ -22,7 +22,7 @@ struct Data<'a> {
     x: AxisData<'a>,
     y: AxisData<'a>,
     time: bool,
-    /// Where steps begin, and where the last one ends.
+    /// The starts of all steps, and the end of the last one.
     at: Vec<f64>,
     lines: Vec<LineData<'a>>,
 }
@@ -34,11 +34,11 @@ struct AxisData<'a> {
     whole: bool,
     log: bool,
     from: f64,
-    /// Whether values are seconds, which are written in the unit that suits what is in view.
+    /// Whether values are seconds, shown in a unit that suits the visible range.
     time: bool,
 }
 
-/// Values by step; `null` where the line has none. The range is left out where it has no extent.
+/// Values by step; `null` where the line has no step. A range without extent is left out.
 #[derive(Serialize)]
 struct LineData<'a> {
     name: &'a str,
@@ -51,7 +51,7 @@ struct LineData<'a> {
 }
 
 impl Plot<'_> {
-    /// The plot as JSON that can stand in a page.
+    /// The plot as JSON that is safe inside a page.
     pub(super) fn data(&self) -> String {
         let at = self.starts();
         let rows: Vec<Vec<Option<Step>>> = self.lines.iter().map(|line| values(line, &at)).collect();
@@ -75,11 +75,11 @@ impl Plot<'_> {
         let unit = self.x.seconds.unwrap_or(1.0);
         let at = kept.iter().map(|place| rounded(at[*place] * unit, 9)).collect();
         let data = Data { x: axis(&self.x), y: axis(&self.y), time: self.is_over_time, at, lines };
-        // In a script only the less-than sign could end it.
+        // Only a less-than sign could end a script.
         serde_json::to_string(&data).unwrap_or_default().replace('<', "\\u003c")
     }
 
-    /// Where a step of any line begins or a line ends.
+    /// Every start of a step and end of a line.
     fn starts(&self) -> Vec<f64> {
         let of = |line: &Line| line.steps.iter().map(|step| step.from).chain([line.end]).collect::<Vec<_>>();
         let mut starts: Vec<f64> = self.lines.iter().flat_map(of).collect();
@@ -100,14 +100,14 @@ fn axis<'a>(axis: &Axis<'a>) -> AxisData<'a> {
     }
 }
 
-/// The line's step at each of these; `None` before its first step and after its end.
+/// The line's step at each of these positions; `None` before its first step and after its end.
 fn values(line: &Line, at: &[f64]) -> Vec<Option<Step>> {
     let mut steps = line.steps.iter().peekable();
     let mut now: Option<Step> = None;
     let value = |x: &f64| {
         let mut range: Option<Step> = None;
         while let Some(step) = steps.next_if(|step| step.from <= *x) {
-            // Of several steps at one place the last one holds, and the others are moments of it.
+            // Of several steps at one position the last one holds; the others only extend its range.
             range = Some(range.map_or(*step, |range| Step {
                 min: range.min.min(step.min),
                 max: range.max.max(step.max),
@@ -120,13 +120,13 @@ fn values(line: &Line, at: &[f64]) -> Vec<Option<Step>> {
     at.iter().map(value).collect()
 }
 
-/// Whether the step at `place` or the one before it has a range, or the two differ.
+/// Whether the step at `place` differs from the one before it.
 fn is_change(rows: &[Vec<Option<Step>>], place: usize) -> bool {
     let level = |step: &Option<Step>| step.map(|step| (step.min, step.mean, step.max));
     rows.iter().any(|row| level(&row[place]) != level(&row[place - 1]))
 }
 
-/// The value with so many significant digits.
+/// The value with this number of significant digits.
 fn rounded(value: f64, digits: i32) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return 0.0;

@@ -1,7 +1,7 @@
-//! Plots of steps: a still picture, and the same data for a chart that can be read and zoomed.
+//! Plots of steps: a still picture, and the same data for an interactive chart.
 //!
-//! Every line is a sequence of steps with minimum, mean and maximum. Both pictures show all three: the mean as a line, and
-//! the range as a band. So a plot shows each peak, and nothing where there was nothing.
+//! Every line is a sequence of steps with minimum, mean and maximum. Both pictures show all three: the mean as a line,
+//! and the range as a band. So a plot shows every peak and every idle time.
 
 mod live;
 mod reduce;
@@ -23,19 +23,19 @@ pub(super) struct Plot<'a> {
     pub(super) x: Axis<'a>,
     pub(super) y: Axis<'a>,
     pub(super) lines: Vec<Line>,
-    /// Plots over the same time are zoomed together.
+    /// Whether x is time. Plots over time are zoomed together.
     pub(super) is_over_time: bool,
 }
 
-/// What an axis counts.
+/// The quantity, unit and range of an axis.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Axis<'a> {
     pub(super) name: &'a str,
     pub(super) unit: Unit,
     pub(super) is_logarithmic: bool,
-    /// Where a vertical axis begins; one of hundredths that does not begin at 0 ends at 100.
+    /// The start of a vertical axis. An axis of hundredths that does not start at 0 ends at 100.
     pub(super) from: f64,
-    /// How long the unit is, of an axis of time. When it is zoomed it changes to a shorter unit.
+    /// Length of the unit of a time axis. Zooming in changes it to a shorter unit.
     pub(super) seconds: Option<f64>,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct Axis<'a> {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Line {
     pub(super) name: String,
-    /// By ascending start.
+    /// Sorted by start.
     pub(super) steps: Vec<Step>,
     pub(super) end: f64,
 }
@@ -66,7 +66,7 @@ impl<'a> Axis<'a> {
         Self { name, unit, is_logarithmic: true, from: 0.0, seconds: None }
     }
 
-    /// Virtual time; `seconds` is how long the unit is that the name names.
+    /// An axis of virtual time; `seconds` is the length of the unit in the name.
     pub(super) fn time(name: &'a str, seconds: f64) -> Self {
         Self { seconds: Some(seconds), ..Self::new(name, Unit::Number) }
     }
@@ -79,7 +79,7 @@ impl Step {
 }
 
 impl Line {
-    /// Values that each hold from their x until the next one.
+    /// A line of values that each hold from their x until the next one.
     pub(super) fn of_values(name: &str, values: impl IntoIterator<Item = (f64, f64)>, end: f64) -> Self {
         let steps = values.into_iter().map(|(from, value)| Step::flat(from, value)).collect();
         Self { name: name.to_owned(), steps, end }
@@ -113,12 +113,12 @@ impl Line {
 }
 
 impl Plot<'_> {
-    /// Whether there is nothing to see but zeros.
+    /// Whether all values are zero.
     pub(super) fn is_nothing(&self) -> bool {
         self.lines.iter().all(|line| line.highest() <= 0.0)
     }
 
-    /// The plot for a page. The page has to have the [`assets`].
+    /// The plot for a page. The page must contain the [`assets`].
     pub(super) fn to_html(&self) -> Result<String, ChartError> {
         let name = |(number, line): (usize, &Line)| {
             let name = escape(&line.name);
@@ -137,7 +137,7 @@ impl Plot<'_> {
         let starts = self.lines.iter().filter_map(|line| line.steps.first()).map(|step| step.from);
         let from = starts.fold(f64::MAX, f64::min);
         let to = self.lines.iter().map(|line| line.end).fold(f64::MIN, f64::max);
-        // An axis has a length, and a plot without lines has an axis.
+        // An axis needs a length, also in a plot without lines.
         if from >= to { (from.min(0.0), from.max(0.0) + 1.0) } else { (from, to) }
     }
 

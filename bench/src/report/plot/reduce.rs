@@ -1,10 +1,10 @@
-//! Fewer steps: those of a line that begin in the same column of pixels become one.
+//! Reduces the number of steps: steps of a line that begin in the same pixel column are merged.
 
 use super::{Line, Step};
 
 impl Line {
-    /// Whole steps taken together, as many as begin in one of `columns` equal columns, with minimum, mean and maximum.
-    /// No step is cut, so that nothing is drawn outside the steps in which it was. Steps longer than a column stay alone.
+    /// Merges the whole steps that begin in each of `columns` equal columns, with minimum, mean and maximum. No step is
+    /// cut, so that no value is drawn outside its steps. Steps longer than a column stay unmerged.
     pub(super) fn reduced(&self, (from, to): (f64, f64), columns: usize) -> Self {
         let width = (to - from) / columns as f64;
         let spans: Vec<(&Step, f64)> = self.spans().collect();
@@ -22,7 +22,7 @@ impl Line {
     }
 }
 
-/// One step instead of these; there is at least one.
+/// Merges these steps, at least one, into one.
 fn together(spans: &[(&Step, f64)]) -> Step {
     let (mut all, until) = (*spans[0].0, spans[spans.len() - 1].1);
     let length = until - all.from;

@@ -1,4 +1,4 @@
-//! Where values lie on an axis.
+//! The positions of values on an axis.
 
 use std::ops::Range;
 
@@ -14,21 +14,21 @@ pub(in super::super) struct Scale {
     ticks: Vec<(f64, String)>,
 }
 
-/// Texts beyond this do not fit beside each other on a logarithmic axis.
+/// More texts do not fit side by side on a logarithmic axis.
 const LOGARITHMIC_TICKS_MAX: usize = 9;
 
 impl Scale {
-    /// From 0 to some way above `highest`.
+    /// A scale from 0 to somewhat above `highest`.
     pub(in super::super) fn above(highest: f64, unit: Unit) -> Self {
         Self::between(0.0, at_least(highest, unit), unit)
     }
 
-    /// Exactly these ends.
+    /// A scale with exactly these ends.
     pub(super) fn between(from: f64, to: f64, unit: Unit) -> Self {
         Self { range: from..to, is_logarithmic: false, ticks: tick_texts(from, to, unit) }
     }
 
-    /// A logarithmic axis with these ends, which are above 0.
+    /// A logarithmic scale with these ends, which are above 0.
     pub(in super::super) fn logarithmic(from: f64, to: f64) -> Self {
         let powers = from.log10().floor() as i32..=to.log10().ceil() as i32;
         let ticks = |digits: &[f64]| -> Vec<(f64, String)> {

@@ -1,4 +1,4 @@
-//! The plot as a still picture: for paper, and where no script runs.
+//! The plot as a still picture: for paper, and for readers without scripts.
 
 use plotters::prelude::*;
 
@@ -52,7 +52,7 @@ impl Plot<'_> {
                 chart.draw_series([Polygon::new(outline, colour.mix(0.22).filled())])?;
                 chart.draw_series(LineSeries::new(top, colour.mix(0.55).stroke_width(1)))?;
             }
-            // Of few lines the first are wider, so that they show below the others.
+            // With few lines, all but the last are wider, so that they are visible below the later ones.
             let width = if number + 1 < self.lines.len() && self.lines.len() <= 3 { 3 } else { 2 };
             let mean = line.corners(|step| step.mean);
             if self.lines.len() == 1 && self.y.from == 0.0 {
@@ -65,7 +65,7 @@ impl Plot<'_> {
 }
 
 impl Line {
-    /// Where the line goes: along each step, and straight up or down to the next one.
+    /// The corners of the line: along each step, and vertically to the next one.
     fn corners(&self, value: fn(&super::Step) -> f64) -> Vec<(f64, f64)> {
         self.spans().flat_map(|(step, until)| [(step.from, value(step)), (until, value(step))]).collect()
     }

@@ -1,19 +1,19 @@
 //! Round numbers for axes, and their texts.
 
-/// How the numbers of an axis are written.
+/// The number format of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum Unit {
-    /// 1 is one hundredth.
+    /// Hundredths.
     Percent,
-    /// Whole things.
+    /// Whole numbers.
     Count,
-    /// Anything else.
+    /// Any other numbers.
     Number,
 }
 
-/// Numbers from here on are written in thousands.
+/// Numbers from this value on are written in thousands.
 const SHORTENED: f64 = 1e4;
-/// As many ticks as this at most, 0 included.
+/// The most ticks, including 0.
 const TICKS_MAX: usize = 7;
 
 impl Unit {
@@ -56,7 +56,7 @@ pub(super) fn plain(value: f64) -> String {
     format!("{}{letter}", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// The end of an axis that shows `highest`, with some air above it.
+/// The end of an axis that shows `highest` with some space above it.
 pub(super) fn at_least(highest: f64, unit: Unit) -> f64 {
     let end = if highest > 0.0 { highest * 1.05 } else { 1.0 };
     if unit == Unit::Count { end.max(1.05) } else { end }

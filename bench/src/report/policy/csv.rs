@@ -26,10 +26,10 @@ const JOB_COLUMNS: [&str; 16] = [
 const CONTAINER_COLUMNS: [&str; 10] =
     ["job", "queue", "user", "stage", "tasks", "node", "asked_s", "started_s", "ended_s", "waiting_s"];
 
-/// A row for each job, in the workload's order. What did not happen is empty.
+/// Writes a row for each job, in the workload's order. The time of an event that did not happen is empty.
 ///
 /// # Errors
-/// When not all of it could be written.
+/// When part of it could not be written.
 pub fn write_jobs_csv(workload: &Workload, record: &RunRecord, out: &mut dyn Write) -> csv::Result<()> {
     let mut table = csv::Writer::from_writer(out);
     table.write_record(JOB_COLUMNS)?;
@@ -67,10 +67,10 @@ fn job_cells(job: &Job, outcome: &JobOutcome, record: &RunRecord) -> Vec<String>
     ]
 }
 
-/// A row for each container placed, in the order of placement, with its size by resource type.
+/// Writes a row for each container placed, in the order of placement, with its size by resource type.
 ///
 /// # Errors
-/// When not all of it could be written.
+/// When part of it could not be written.
 pub fn write_containers_csv(workload: &Workload, record: &RunRecord, out: &mut dyn Write) -> csv::Result<()> {
     let mut table = csv::Writer::from_writer(out);
     let types = record.resource_names.iter().map(String::as_str);
@@ -109,7 +109,7 @@ fn container_cells(workload: &Workload, record: &RunRecord, container: &Containe
     cells
 }
 
-/// Exactly, to the millisecond.
+/// Seconds, exact to the millisecond.
 fn seconds(ms: u64) -> String {
     format!("{}.{:03}", ms / 1_000, ms % 1_000)
 }

@@ -17,7 +17,7 @@ pub(in crate::report) struct JobsOut {
     bounded_slowdown: Option<Summary>,
 }
 
-/// Beside the percentiles of all containers.
+/// Figures over all containers, in addition to the percentiles.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(in crate::report) struct WaitOut {
     pub(in crate::report) p50: u64,
@@ -26,7 +26,7 @@ pub(in crate::report) struct WaitOut {
     max: Option<f64>,
 }
 
-/// What leaves and users have in common.
+/// The common keys of leaves and users.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(in crate::report) struct GroupOut {
     jobs: u64,
@@ -41,7 +41,7 @@ pub(in crate::report) struct GroupOut {
     bounded_slowdown: Option<Summary>,
 }
 
-/// A leaf, beside its path, guarantee, mean share and containers placed.
+/// The keys of a leaf, in addition to its path, guarantee, mean share and containers placed.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(in crate::report) struct LeafOut {
     #[serde(flatten)]
@@ -197,7 +197,7 @@ impl SeriesOut {
     }
 }
 
-/// To six digits after the point: more would be noise to read and to store.
+/// Six digits after the point; more would only be noise.
 fn rounded(values: &[f64]) -> Vec<f64> {
     values.iter().map(|value| (value * 1e6).round() / 1e6).collect()
 }

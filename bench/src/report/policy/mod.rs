@@ -1,4 +1,4 @@
-//! Answers to questions about policy: as JSON, as tables and as CSV.
+//! Figures about policy: as JSON, as tables and as CSV.
 
 mod csv;
 mod json;

@@ -9,21 +9,21 @@ use crate::report::{count_text, counted, duration_ms_text, duration_text, ratio_
 use crate::sim::{GroupOutcome, Outcomes, RunRecord};
 use crate::statistics::Summary;
 
-/// Queues and users in the table for terminals; `--json` has all of them.
+/// The most queues and users in the table for terminals; `--json` has all of them.
 const QUEUES_MAX: usize = 12;
 const USERS_MAX: usize = 5;
-/// The same on a page.
+/// The most on a page.
 const PAGE_MAX: usize = 100;
 
 const HEAD: [&str; 8] =
     ["guaranteed", "used", "missing", "below for", "wait", "completion", "slowdown", "finished"];
-/// What the columns are.
+/// An explanation of the columns.
 const NOTE: &str = "used, missing: means over the time in which the queue had containers running or waiting, as parts of the cluster.
-missing: what is lacking to the guarantee, or to the demand where that is less. below for: the longest time in which
-more was missing than 2 % of the guarantee and than the largest container. wait, slowdown: means. completion: median.
-Users: those slowed down most.";
+missing: shortfall against the guarantee, or against the demand if that is less. below for: the longest time in which
+more was missing than both 2 % of the guarantee and the largest container. wait, slowdown: means. completion: median.
+Users: the users slowed down most.";
 
-/// What concerns all jobs together, as rows of the table of the run.
+/// Figures over all jobs, as rows of the run's table.
 pub(in crate::report) fn rows(record: &RunRecord) -> Vec<(String, String)> {
     let Outcomes { total, fairness, .. } = &record.outcomes;
     let mut rows = vec![(
@@ -47,7 +47,7 @@ pub(in crate::report) fn rows(record: &RunRecord) -> Vec<(String, String)> {
     rows
 }
 
-/// A row for each queue, and for the users slowed down most; nothing if there is one queue and one user.
+/// A row for each queue, and for the users slowed down most; empty if there is one queue and one user.
 pub(in crate::report) fn to_policy_table(outcomes: &Outcomes) -> Option<String> {
     if outcomes.queues.len() < 2 && outcomes.users.len() < 2 {
         return None;
@@ -81,7 +81,7 @@ pub(in crate::report) fn to_policy_section(outcomes: &Outcomes) -> String {
     )
 }
 
-/// Says how many queues and users the table leaves out.
+/// The number of queues and users that the table leaves out, as text.
 fn more_text(left_out: [usize; 2]) -> Option<String> {
     let [queues, users] = left_out.map(|count| count as u64);
     let parts = [(queues, "more queue"), (users, "more user")];
@@ -90,8 +90,8 @@ fn more_text(left_out: [usize; 2]) -> Option<String> {
     (!parts.is_empty()).then(|| format!("In --json: {}.", parts.join(", ")))
 }
 
-/// Leaves that had demand, those that missed most first if there are too many, and users by slowdown; and how many
-/// of each that leaves out.
+/// Leaves that had demand, and users by slowdown, with the numbers left out. If there are too many leaves, those with
+/// the most missing share come first.
 fn shown(outcomes: &Outcomes, queues_max: usize, users_max: usize) -> (Vec<&GroupOutcome>, [usize; 2]) {
     let had_demand = |group: &&GroupOutcome| group.asked > 0;
     let mut queues: Vec<&GroupOutcome> = outcomes.queues.iter().filter(had_demand).collect();

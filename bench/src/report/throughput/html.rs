@@ -10,7 +10,7 @@ use super::ThroughputReport;
 use super::json::{Run, median_record};
 use crate::report::{Measured, count_text};
 
-/// Bars beyond this are left out; the JSON has them all.
+/// The most bars; the JSON has all values.
 const RUNS_MAX: usize = 30;
 const NS_PER_US: f64 = 1e3;
 
@@ -76,11 +76,11 @@ fn runs(report: &ThroughputReport) -> Result<String, ChartError> {
     let bars: Vec<_> = report.runs.iter().enumerate().take(RUNS_MAX).map(bar).collect();
     let (note, x) = if report.ratio_to_limit.is_some() {
         (
-            "Each run beside the slice of the yardstick that followed it: plain arrays on one thread.",
+            "Each run and the slice of the yardstick that followed it: plain arrays on one thread.",
             "allocations per second: yardstick (grey), engine (blue)",
         )
     } else {
-        ("Each run by itself. With --with-limit the yardstick is beside it.", "allocations per second")
+        ("Each run. --with-limit adds the yardstick.", "allocations per second")
     };
     Ok(section("Rate", note, &bar_chart(&bars, Axis::new(x, Unit::Count))?))
 }

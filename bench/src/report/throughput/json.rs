@@ -1,4 +1,4 @@
-//! The figures, of which the median run's count.
+//! The figures of a measurement; those of the median run count.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,33 +9,33 @@ use serde::Serialize;
 
 use crate::interrupt::Interruption;
 
-/// What was asked to be measured.
+/// The parameters of a measurement.
 #[derive(Clone, Debug)]
 pub struct ThroughputParameters {
     /// The workload's name.
     pub workload: String,
     /// The cluster.
     pub shape: ClusterShape,
-    /// How many asks there are, where that is what the workload is a matter of.
+    /// The number of asks, if the workload has one.
     pub asks: Option<u32>,
-    /// How many asks come in a second, if they come at a rate.
+    /// The number of asks per second, if they come at a rate.
     pub rate: Option<u32>,
-    /// How many threads propose.
+    /// The number of proposer threads.
     pub proposers: u32,
-    /// The seed of everything that is drawn.
+    /// The seed of all random values.
     pub seed: u64,
 }
 
-/// What was measured.
+/// The measured data.
 #[derive(Clone, Debug)]
 pub struct Measured {
     /// The runs.
     pub records: Vec<Record>,
-    /// The yardstick's rates, one behind each run; none if it did not run.
+    /// The yardstick's rates, one after each run; empty if it did not run.
     pub limits: Vec<f64>,
-    /// What it took to hold the first cluster.
+    /// Memory of the first cluster.
     pub memory: Memory,
-    /// Where a signal stopped the measurement.
+    /// The point at which a signal stopped the measurement.
     pub interruption: Option<Interruption>,
 }
 
@@ -87,7 +87,7 @@ pub(super) struct Run {
     pub(super) commit_lock_share: f64,
 }
 
-/// Microseconds.
+/// Quantiles in microseconds.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct Quantiles {
     pub(super) p50: f64,
@@ -152,7 +152,7 @@ impl ThroughputReport {
     }
 }
 
-/// The one in the middle by rate; at a given rate, where runs differ in how long the answers took, by that.
+/// The median run by rate, or, at a given rate, by the latency of answers.
 pub(super) fn median_record(records: &[Record]) -> &Record {
     let p99 = |record: &Record| record.latency_ns.as_ref().map_or(0, |ns| ns.value_at_quantile(0.99));
     let mut sorted: Vec<&Record> = records.iter().collect();

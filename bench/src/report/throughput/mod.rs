@@ -1,4 +1,4 @@
-//! The results of `throughput`: as JSON for programs, as text for terminals, and as a page for people.
+//! The results of `throughput`: as JSON for programs, as text for terminals, and as an HTML page.
 
 mod html;
 mod json;

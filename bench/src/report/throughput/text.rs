@@ -6,7 +6,7 @@ use crate::report::chart::percent;
 use crate::report::{count_text, interrupted_line};
 
 impl ThroughputReport {
-    /// What people look for first.
+    /// The most important figures.
     #[must_use]
     pub fn to_text(&self) -> String {
         let mut lines = vec![format!(
