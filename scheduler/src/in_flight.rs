@@ -1,25 +1,25 @@
 //! Units and amounts that are proposed and not yet decided.
 //!
-//! Proposers add under the read guard, so that others see what they are about to use; the committer takes
-//! back whatever the verdict. Counters of a vacated slot vanish with it.
+//! Proposers add under the read guard, so that others see the amounts that they are about to use. The committer takes
+//! them back, whatever the verdict. The counters of a vacated slot are reset.
 //!
 //! Counted in flight are:
 //!
 //! * units of an ask, at most the outstanding units;
-//! * resources of every queue on the path, of the user and of its limit usages, summed once per batch; where
-//!   queues are ordered by more than use, those of queues pick by pick;
+//! * resources of every queue on the path, of the user and of its limit usages, summed once per batch; where queues are
+//!   ordered by more than use, queue resources pick by pick;
 //! * each unit that gets a container, where queues are ordered by demand;
 //! * resources of a node, for picks of hosts that asks name, in any set.
 //!
-//! Order and limits in a pass are computed against used, in flight and given by the pass.
+//! A pass computes order and limits from use, amounts in flight and the amounts that it gave.
 //!
-//! Giving back needs no locked instructions: under the write guard no other thread changes the counters.
+//! Giving back needs no atomic read-modify-write: under the write guard no other thread changes the counters.
 //!
-//! * **I4.** The bound on units in flight is compared and counted in one step. Outstanding units fall only under the
+//! * **I4.** The bound on units in flight is checked and counted in one step. Outstanding units fall only under the
 //!   write guard, where `drop_surplus` drops surplus reservations (`Facts::surplus_reservations`) in the same change.
-//! * **I9.** A proposer writes each amount that it puts in flight into its batch right after. The batch is decided
-//!   (`commit_batch` takes all of it back, regardless of the verdicts) or dropped (`undo` does). Generations keep a
-//!   successor's counter from being touched.
+//! * **I9.** A proposer writes each amount that it puts in flight into its batch right after. If the batch is decided,
+//!   `commit_batch` takes all of it back, regardless of the verdicts. If it is dropped, `undo` does. Generations
+//!   protect the counters of a slot's successor.
 
 use crate::ids::{AskId, LeafUserId, LimitUsageId, NodeId, PartitionId, QueueId, SlotId};
 use crate::resource::Resources;
@@ -38,9 +38,9 @@ pub(crate) struct InFlight {
     limit_usages: Vec<InFlightResources>,
     /// By node slot; only picks of hosts or racks that asks name.
     nodes: Vec<InFlightResources>,
-    /// The number of such picks: without any, no node has to be looked at.
+    /// The number of such picks. Without picks, no node counter is read.
     picks: InFlightUnits,
-    /// The ask of each unit that gets a container, also of asks that are gone; only where queues are ordered by demand.
+    /// The ask of each unit that gets a container, even if the ask is gone; only where queues are ordered by demand.
     pub(crate) given: InFlightList<AskId>,
 }
 
@@ -51,22 +51,22 @@ impl InFlight {
         in_flight
     }
 
-    /// Makes room for queues that are new.
+    /// Makes room for new queues.
     pub(crate) fn add_queues(&mut self, queues: usize) {
         self.queues.resize_with(queues * self.partitions, InFlightResources::default);
     }
 
-    /// The ask's slot has a new occupant, or none.
+    /// Resets the counter of the ask's slot, which has a new occupant or none.
     pub(crate) fn reset_ask(&mut self, ask: AskId) {
         reset(&mut self.asks, ask.index());
     }
 
-    /// The node's slot has a new occupant, or none.
+    /// Resets the counter of the node's slot, which has a new occupant or none.
     pub(crate) fn reset_node(&mut self, node: NodeId) {
         reset(&mut self.nodes, node.index());
     }
 
-    /// Makes room for users and limit usages that are new.
+    /// Makes room for new users and limit usages.
     pub(crate) fn add_users(&mut self, users: usize, limit_usages: usize) {
         for (counters, needed) in [(&mut self.users, users), (&mut self.limit_usages, limit_usages)] {
             if counters.len() < needed * self.partitions {
@@ -79,7 +79,7 @@ impl InFlight {
         &self.asks[ask.index()]
     }
 
-    /// A unit of the ask was decided or dropped.
+    /// Takes back a unit of the ask that was decided or dropped.
     pub(crate) fn give_back_unit(&mut self, ask: AskId) {
         self.asks[ask.index()].give_back();
     }
@@ -138,7 +138,7 @@ impl InFlight {
         self.nodes[node.index()].add(resources);
     }
 
-    /// Takes a pick back, also of a node that is gone, with which its counter has vanished.
+    /// Takes back a pick. With `is_gone`, the node's counter was reset already.
     pub(crate) fn give_back_pick(&mut self, node: NodeId, is_gone: bool, resources: &Resources) {
         self.picks.give_back();
         if !is_gone {
@@ -146,13 +146,12 @@ impl InFlight {
         }
     }
 
-    /// Units that got containers are decided or dropped.
+    /// Takes back listed units that were decided or dropped.
     pub(crate) fn give_back_given(&mut self, units: &[AskId]) {
         self.given.give_back(units);
     }
 
-    /// Whether every counter of a queue, user, limit usage or node is zero, and every ask's as well, and nothing is
-    /// listed (I9).
+    /// Whether every counter is zero and no unit is listed (I9).
     pub(crate) fn is_zero(&self) -> bool {
         self.given.is_empty()
             && self.asks.iter().chain([&self.picks]).all(|units| units.load() == 0)

@@ -1,4 +1,4 @@
-//! The state under the engine's one lock: the facts, and everything derived from them.
+//! The state under the engine's one lock: the facts, and all data derived from them.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ use crate::place::{NodeShards, Nodes};
 use crate::resource::{Resources, fits};
 use crate::timers::{Timer, Timers};
 
-/// Proposers read it under the read guard and change nothing but [`InFlight`]. The committer changes the rest under the
-/// write guard. A thread that drops a batch does so, too, except for the facts.
+/// The engine's state. Proposers read it under the read guard and change only [`InFlight`]. The committer changes the
+/// rest under the write guard. A thread that drops a batch also takes the write guard, but changes no facts.
 #[derive(Clone, Debug)]
 pub(crate) struct State {
     pub(crate) facts: Facts,
@@ -20,15 +20,14 @@ pub(crate) struct State {
     pub(crate) node_shards: NodeShards,
     pub(crate) backlog: Backlog,
     pub(crate) timers: Timers,
-    /// Moves with every group commit, and when a batch is taken back undecided. An observation of a pass counts only if
-    /// nothing that could help has moved since.
+    /// Moves with every group commit, and when an undecided batch is taken back. An observation of a pass counts only
+    /// if no change since could help.
     pub(crate) version: u64,
-    /// Moves with every node that comes, goes or changes; not with its containers.
+    /// Moves whenever a node is added, removed or changed; not with its containers.
     pub(crate) nodes_version: u64,
-    /// The version in which something came to be charged to others last: an application that was moved, a user who is
-    /// in other groups.
+    /// The version in which charges last moved to other accounts: an application moved, or a user changed its groups.
     moved_at: u64,
-    /// Guarantees and maxima have to be computed anew before they are next used.
+    /// Whether guarantees and maxima have to be recomputed before their next use.
     limits_stale: bool,
 }
 
@@ -81,7 +80,7 @@ impl State {
         self.limits_stale
     }
 
-    /// Computes guarantees and maxima anew if something they depend on has changed.
+    /// Recomputes guarantees and maxima if their inputs have changed.
     pub(crate) fn recompute_limits(&mut self) {
         if !std::mem::take(&mut self.limits_stale) {
             return;
@@ -91,12 +90,12 @@ impl State {
         self.backlog.rekey_all(&self.facts);
     }
 
-    /// Something is charged to other queues, users or limit usages from now on.
+    /// Records that charges moved to other queues, users or limit usages.
     pub(crate) fn record_move(&mut self) {
         self.moved_at = self.version;
     }
 
-    /// Whether anything was moved since the version that a pass saw. Then the pass's amounts in flight may be in other
+    /// Whether charges moved since the version that a pass saw. Then the pass's amounts in flight may be in other
     /// queues and limit usages than its containers will be charged to.
     pub(crate) fn has_moved_since(&self, seen: u64) -> bool {
         self.moved_at > seen
@@ -108,20 +107,21 @@ impl State {
         self.facts.digest()
     }
 
-    /// The bytes that the digest is made of.
+    /// The bytes from which the digest is computed.
     pub(crate) fn canonical_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         self.facts.write_canonical(&mut bytes).expect("memory does not fail to be written");
         bytes
     }
 
-    /// A container ended on a node and freed so much.
+    /// Updates derived state after a container on the node ended and freed `freed`.
     pub(crate) fn node_freed(&mut self, id: NodeId, freed: &Resources) {
         self.node_shards.record_freed(id, self.facts.nodes.at(id), freed);
         self.tell_of_gain(id);
     }
 
-    /// A node may take containers that it could not take before: tell everybody whom that may help.
+    /// Updates derived state after a node may take containers that it could not take before, and wakes the waits that
+    /// this may end.
     pub(crate) fn node_gained(&mut self, id: NodeId) {
         self.node_shards.record_change(id, self.facts.nodes.at(id).partition);
         self.tell_of_gain(id);
@@ -139,8 +139,8 @@ impl State {
         backlog.room_gained(facts, set, id, self.version);
     }
 
-    /// A container with its tags was placed, or ended. It matters only where a cap is reached by that, or no longer is.
-    /// The caller deals with the container's own node.
+    /// Updates derived state after a tagged container was placed or ended. That matters only if a cap is now reached,
+    /// or no longer reached. The caller handles the container's own node.
     pub(crate) fn record_tags(&mut self, charged: &Charged, is_placed: bool) {
         if charged.is_tagged {
             self.record_moved_caps(charged, is_placed);
@@ -166,7 +166,7 @@ impl State {
         }
     }
 
-    /// Caps whose count is this far above the most at which one more container may be placed.
+    /// Caps whose count is `beyond` above the most at which one more container may be placed.
     fn moved_caps(&self, charged: &Charged, beyond: i64) -> Vec<(ShapeId, TagScope)> {
         let Facts { shapes, tags, nodes, .. } = &self.facts;
         let node = nodes.at(charged.node);
@@ -185,7 +185,7 @@ impl State {
         moved
     }
 
-    /// Whether the reservation could be fulfilled now.
+    /// Whether a pass could fulfil the reservation now.
     pub(crate) fn is_ready(&self, reservation: ReservationId) -> bool {
         let reservation = self.facts.reservations.at(reservation);
         let shape = self.facts.shapes.at(self.facts.asks.at(reservation.ask).shape);
@@ -193,7 +193,7 @@ impl State {
         node.is_candidate() && fits(&shape.need, &node.room) && self.facts.meets_rule(shape, node)
     }
 
-    /// Whether the ask has reserved the node, which could hold it and is too full, and passes over such count.
+    /// Whether the ask has reserved the node, the node could hold it but is still too full, and re-reservations count.
     pub(crate) fn is_reserved_in_vain(&self, ask: AskId, node: NodeId) -> bool {
         let Some(reservation) = self.facts.reservation_of(ask, node) else { return false };
         let need = &self.facts.shapes.at(self.facts.asks.at(ask).shape).need;
@@ -201,7 +201,7 @@ impl State {
         self.facts.counts_re_reservations() && could_hold && !self.is_ready(reservation)
     }
 
-    /// Notes whether the reservation on this node, if any, could be fulfilled now.
+    /// Updates whether the reservation on this node, if any, is ready.
     pub(crate) fn review_reservation(&mut self, id: NodeId) {
         let node = self.facts.nodes.at(id);
         let Some(reservation) = node.reservation else { return };
@@ -217,8 +217,8 @@ impl State {
         }
     }
 
-    /// Lets a shape that fits nowhere be looked at in one set more, so that a node there can be reserved. While
-    /// all of its lanes are parked that can wait for [`seek_for_woken`](Self::seek_for_woken).
+    /// Opens a shape that fits nowhere in one more set, so that a pass can reserve a node there. While all of its lanes
+    /// are parked, that can wait for [`seek_for_woken`](Self::seek_for_woken).
     pub(crate) fn seek_reservation(&mut self, shape: ShapeId) {
         let backlog = &mut self.backlog;
         // Borrowed containers reserve nothing.
@@ -242,19 +242,20 @@ impl State {
         }
     }
 
-    /// Wakes the lanes without headroom, if that may have changed.
+    /// Wakes the lanes without headroom, if the headroom may have changed.
     pub(crate) fn wake_without_headroom(&mut self) {
         self.backlog.wake_without_headroom(self.version);
     }
 
-    /// Lanes that became runnable, and whose shapes fit nowhere, may reserve nodes.
+    /// Lets lanes that became runnable, and whose shapes fit nowhere, reserve nodes.
     pub(crate) fn seek_for_woken(&mut self) {
         for shape in self.backlog.take_woken() {
             self.seek_reservation(shape);
         }
     }
 
-    /// A reservation ended, or a node came that may be reserved: shapes that fit nowhere may reserve a node again.
+    /// Lets shapes that fit nowhere reserve a node again, after a reservation ended or a node that may be reserved
+    /// came.
     pub(crate) fn reconsider_reservations(&mut self, partition: PartitionId) {
         let starved: Vec<ShapeId> = self
             .facts
@@ -269,7 +270,7 @@ impl State {
         }
     }
 
-    /// Acts on a timer that concerns derived state only; others become changes.
+    /// Acts on a timer that concerns only derived state. The committer turns other timers into changes.
     pub(crate) fn ring(&mut self, timer: &Timer) {
         match *timer {
             Timer::Reserve(shape) => {
@@ -287,7 +288,7 @@ impl State {
         }
     }
 
-    /// Cuts a partition into as many sets as its size calls for; the caller holds all of its leases.
+    /// Cuts a partition into `sets` sets. The caller holds all of its leases.
     pub(crate) fn reshard(&mut self, partition: PartitionId, sets: u32) {
         self.node_shards.reshard(&self.facts, partition, sets);
         let shapes: Vec<ShapeId> = self

@@ -1,4 +1,4 @@
-//! Commit requests: a proposer's requests to the committer.
+//! Commit requests from proposers to the committer.
 
 mod outcome;
 
@@ -9,9 +9,9 @@ use thin_vec::{ThinVec, thin_vec};
 
 use crate::ids::{AskId, ContainerId, NodeId, ReservationId};
 
-/// A proposal: all of it is applied, or nothing.
+/// A commit request. The committer applies the whole request or nothing.
 ///
-/// The three lists are those of the seed (YARN-5139); `unreserve` names the reservations that it released as
+/// Three of the lists are those of the seed (YARN-5139). `unreserve` names the reservations, which the seed released as
 /// reserved containers. A gang, a reservation swap and a preemption with its beneficiary are one request each.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResourceAllocationCommitRequest {
@@ -19,8 +19,8 @@ pub struct ResourceAllocationCommitRequest {
     pub allocate: SmallVec<[AllocationProposal; 1]>,
     /// Nodes to reserve.
     pub reserve: ThinVec<ReservationProposal>,
-    /// Containers to end; their room can be used by `allocate`. One whose application starts another one by the same
-    /// request counts as given back, any other as preempted.
+    /// Containers to end; `allocate` can use their room. A container counts as released if the same request starts a
+    /// container for its application, otherwise as preempted.
     pub release: ThinVec<ContainerId>,
     /// Reservations to drop.
     pub unreserve: ThinVec<ReservationId>,
@@ -29,20 +29,20 @@ pub struct ResourceAllocationCommitRequest {
 /// One container to start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AllocationProposal {
-    /// Whose unit it is.
+    /// The ask that gets the container.
     pub ask: AskId,
-    /// Where.
+    /// The node for the container.
     pub node: NodeId,
-    /// The reservation on that node which this fulfils.
+    /// The reservation on that node which the container fulfils.
     pub from_reservation: Option<ReservationId>,
 }
 
 /// One node to reserve for one unit of an ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReservationProposal {
-    /// Whose reservation it is.
+    /// The ask that gets the reservation.
     pub ask: AskId,
-    /// Which node.
+    /// The node to reserve.
     pub node: NodeId,
 }
 
@@ -60,7 +60,7 @@ impl ResourceAllocationCommitRequest {
         Self { reserve: thin_vec![ReservationProposal { ask, node }], ..Self::default() }
     }
 
-    /// Whether it asks for nothing at all.
+    /// Whether all lists are empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.allocate.is_empty()
@@ -69,7 +69,7 @@ impl ResourceAllocationCommitRequest {
             && self.unreserve.is_empty()
     }
 
-    /// Its only content, if that is one container and no reservation.
+    /// Its only proposal, if it consists of one container that fulfils no reservation.
     pub(crate) fn as_single(&self) -> Option<&AllocationProposal> {
         let is_rest_empty = self.reserve.is_empty() && self.release.is_empty() && self.unreserve.is_empty();
         match &self.allocate[..] {
@@ -78,7 +78,7 @@ impl ResourceAllocationCommitRequest {
         }
     }
 
-    /// The asks of which it takes units in flight, one entry for each unit.
+    /// The asks whose units it has in flight, one entry for each unit.
     pub(crate) fn units(&self) -> impl Iterator<Item = AskId> {
         let allocated = self.allocate.iter().map(|proposal| proposal.ask);
         allocated.chain(self.reserve.iter().map(|proposal| proposal.ask))

@@ -1,4 +1,4 @@
-//! Verdicts. A rejection is a value: the proposer saw an older state, and looks again.
+//! Outcomes of commit requests. A rejection is a value, not an error: the proposer saw an older state, and looks again.
 
 use std::fmt;
 
@@ -17,14 +17,14 @@ impl fmt::Display for CommitSeq {
 /// The committer's decision about a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CommitOutcome {
-    /// It was applied as this change.
+    /// The request was applied as this change.
     Accepted(CommitSeq),
-    /// It was not applied at all.
+    /// The request was not applied.
     Rejected(RejectReason),
 }
 
 impl CommitOutcome {
-    /// Whether it was applied.
+    /// Whether the request was applied.
     #[must_use]
     pub fn is_accepted(&self) -> bool {
         matches!(self, Self::Accepted(_))
@@ -33,7 +33,7 @@ impl CommitOutcome {
 
 macro_rules! reject_reasons {
     ($($(#[$doc:meta])* $name:ident => $label:literal,)*) => {
-        /// Why a request was rejected: a closed set, and the label under which rejections are counted.
+        /// Why a request was rejected. The set is closed, and rejections are counted by label.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
         pub enum RejectReason {
             $($(#[$doc])* $name,)*
@@ -53,9 +53,9 @@ macro_rules! reject_reasons {
 }
 
 reject_reasons! {
-    /// The request asks for nothing.
+    /// The request is empty.
     Empty => "empty",
-    /// The ask was satisfied, cancelled, or went with its application.
+    /// The ask was satisfied or cancelled, or its application ended.
     UnknownAsk => "unknown_ask",
     /// The ask has fewer units outstanding than the request takes, or may reserve no more nodes.
     NothingOutstanding => "nothing_outstanding",
@@ -69,7 +69,7 @@ reject_reasons! {
     ConstraintViolated => "constraint_violated",
     /// The application shuns the node or its rack.
     NodeBlacklisted => "node_blacklisted",
-    /// With it, too many containers with a tag would be on the node or its rack.
+    /// The node or its rack would have too many containers with a tag.
     TagLimit => "tag_limit",
     /// The node is reserved by another ask.
     NodeReserved => "node_reserved",
@@ -83,13 +83,13 @@ reject_reasons! {
     QueueLimit => "queue_limit",
     /// The user would exceed the user limit.
     UserLimit => "user_limit",
-    /// As many nodes are reserved as may be.
+    /// The partition has its maximum of reserved nodes.
     ReservationLimit => "reservation_limit",
-    /// The reservation was fulfilled or dropped before.
+    /// The reservation was already fulfilled or dropped.
     UnknownReservation => "unknown_reservation",
-    /// The reservation is another ask's or on another node.
+    /// The reservation belongs to another ask or node.
     ReservationMismatch => "reservation_mismatch",
-    /// The container to release has ended before.
+    /// The container to release has already ended.
     UnknownContainer => "unknown_container",
 }
 
