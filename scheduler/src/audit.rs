@@ -1,11 +1,11 @@
-//! The audit: every view of the same fact compared.
+//! The audit: compares every view of the same fact.
 //!
-//! Checks the invariants of `ARCHITECTURE.md` that can be read off one state. It looks at everything, so it
-//! costs time in proportion to the state; it is meant for production too.
+//! Checks the invariants of `ARCHITECTURE.md` that one state shows. It reads the whole state, so its time is
+//! proportional to the state's size. It is meant for production, too.
 //!
-//! It checks I1, I2, I4 to I6, I9, I10 and I12. Of I13 it checks asks that wait for hosts and applications that wait to
-//! be activated. I9 and the sets' part of I12 hold only while no proposer works, so the audit of a busy engine skips
-//! them. `audit/tests.rs` damages a state once for each invariant.
+//! It checks I1, I2, I4 to I6, I9, I10 and I12. Of I13 it checks parked lanes, paused sets, asks that wait for hosts
+//! and applications that wait for activation. I9 and the sets' part of I12 hold only while no proposer works, so the
+//! audit of a busy engine skips them. `audit/tests.rs` damages a state once for each of these invariants.
 
 mod applications;
 
@@ -22,21 +22,21 @@ use crate::state::State;
 /// The findings of an audit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AuditReport {
-    /// Everything that does not hold.
+    /// The invariants that do not hold.
     pub violations: Vec<Violation>,
 }
 
 /// An invariant that does not hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// Its name in `ARCHITECTURE.md`.
+    /// The invariant's name in `ARCHITECTURE.md`.
     pub invariant: &'static str,
     /// The place and the finding.
     pub detail: String,
 }
 
 impl AuditReport {
-    /// Whether everything holds.
+    /// Whether every invariant holds.
     #[must_use]
     pub fn is_clean(&self) -> bool {
         self.violations.is_empty()
@@ -48,7 +48,7 @@ impl AuditReport {
         }
     }
 
-    /// I12: the placement sets that are in the pool equal what a rebuild gives.
+    /// I12: the placement sets in the pool equal rebuilt sets.
     pub(crate) fn check_sets(&mut self, state: &State, leases: &Leases) {
         for partition in state.partitions() {
             for number in 0..state.node_shards.sets(partition) {
@@ -73,7 +73,7 @@ impl fmt::Display for AuditReport {
 }
 
 impl State {
-    /// Checks everything that one state shows.
+    /// Checks every invariant that one state shows.
     pub(crate) fn audit(&self) -> AuditReport {
         let mut report = AuditReport::default();
         check_nodes(&self.facts, &mut report);
@@ -132,7 +132,9 @@ impl State {
 
     /// I9: nothing is in flight. Holds whenever the engine is quiet.
     pub(crate) fn audit_nothing_in_flight(&self, report: &mut AuditReport) {
-        report.check(self.in_flight.is_zero(), "I9", || "amounts are in flight although nothing is".into());
+        report.check(self.in_flight.is_zero(), "I9", || {
+            "units or amounts are still in flight in a quiet engine".into()
+        });
         for (lane, _) in self.backlog.parked().filter(|(_, key)| *key == WaitKey::AllInFlight) {
             let is_reserved = |ask: &AskId| {
                 let ask = self.facts.asks.at(*ask);
@@ -146,7 +148,7 @@ impl State {
     }
 }
 
-/// I1: a node has allocated what its containers hold, device by device, and not more than its capacity.
+/// I1: a node's allocation equals the sum of its containers, device by device, and does not exceed its capacity.
 fn check_nodes(facts: &Facts, report: &mut AuditReport) {
     let mut totals = vec![(Resources::ZERO, 0usize, 0usize); facts.partitions.len()];
     for (id, node) in facts.nodes.iter() {
@@ -165,7 +167,8 @@ fn check_nodes(facts: &Facts, report: &mut AuditReport) {
         });
         report.check(devices == node.room.devices, "I1", || format!("{id}: devices differ from containers'"));
         let is_over = !Resources::ZERO.within(&node.room.free);
-        report.check(is_over == node.overcommitted, "I1", || format!("{id} holds more than it has"));
+        report
+            .check(is_over == node.overcommitted, "I1", || format!("{id}: its overcommitted flag is wrong"));
         let total = &mut totals[node.partition.index()];
         total.0 += node.capacity;
         total.1 += 1;
@@ -178,7 +181,7 @@ fn check_nodes(facts: &Facts, report: &mut AuditReport) {
     }
 }
 
-/// The use of queues and users, added up from containers and reservations.
+/// The use of a queue in one partition, summed from containers and reservations.
 #[derive(Default)]
 struct Held {
     used: Resources,
@@ -238,8 +241,8 @@ fn check_use(facts: &Facts, report: &mut AuditReport) {
     }
 }
 
-/// I4: every ask still known has something outstanding and no more reservations than it may keep; leaves count what
-/// is pending.
+/// I4: every known ask has outstanding units and no surplus reservations. The pending amounts of leaves equal the sums
+/// over their asks.
 fn check_asks(facts: &Facts, report: &mut AuditReport) {
     let mut pending: BTreeMap<(QueueId, PartitionId), Resources> = BTreeMap::new();
     let mut counts: BTreeMap<_, u32> = BTreeMap::new();
@@ -249,7 +252,7 @@ fn check_asks(facts: &Facts, report: &mut AuditReport) {
             .check(settled < u64::from(ask.asked), "I4", || format!("{id} has nothing outstanding: {ask:?}"));
         let reservations = ask.reservations.len();
         let surplus = facts.surplus_reservations(ask.asked.saturating_sub(settled as u32), reservations);
-        report.check(surplus == 0, "I4", || format!("{id} reservations {surplus} too many"));
+        report.check(surplus == 0, "I4", || format!("{id} has {surplus} surplus reservations"));
         let Some(application) = facts.applications.get(ask.application) else {
             report.check(false, "I10", || format!("{id} has lost its application"));
             continue;
@@ -263,7 +266,9 @@ fn check_asks(facts: &Facts, report: &mut AuditReport) {
         for (partition, quota) in queue.quota.iter().enumerate() {
             let key = (QueueId(index as u32), PartitionId(partition as u32));
             let sum = pending.remove(&key).unwrap_or_default();
-            report.check(sum == quota.pending, "I4", || format!("{} counts pending wrongly", queue.path));
+            report.check(sum == quota.pending, "I4", || {
+                format!("{}: its pending amount differs from its asks", queue.path)
+            });
         }
     }
     for (id, application) in facts.applications.iter() {
@@ -272,7 +277,7 @@ fn check_asks(facts: &Facts, report: &mut AuditReport) {
     }
 }
 
-/// I5: a container has one application and one node, and each lists it once. It is charged to the node's partition.
+/// I5: a container has one application and one node, and each lists it once. Its charge is in the node's partition.
 fn check_containers(facts: &Facts, report: &mut AuditReport) {
     for (id, container) in facts.containers.iter() {
         let on_node = |node: NodeId| {
@@ -286,7 +291,7 @@ fn check_containers(facts: &Facts, report: &mut AuditReport) {
     check_opportunistic(facts, report);
     for id in facts.stopping.keys() {
         report.check(facts.containers.get(*id).is_some(), "I5", || {
-            format!("{id} is being stopped, and is gone")
+            format!("{id} is listed as stopping but has ended")
         });
     }
     check_ending(facts, report);
@@ -311,13 +316,14 @@ fn check_containers(facts: &Facts, report: &mut AuditReport) {
     report.check(leaves == facts.applications.len(), "I5", || format!("leaves count {leaves} applications"));
 }
 
-/// I5: an application that is ending wants nothing, has containers, and all of them are being stopped.
+/// I5: an ending application has no asks, has containers, and all of them are being stopped.
 fn check_ending(facts: &Facts, report: &mut AuditReport) {
     for (id, application) in facts.applications.iter().filter(|(_, known)| known.ending.is_some()) {
         let mut running = application.containers.iter(&facts.containers);
         let is_awaited = application.containers.running() > 0 && application.asks == 0;
         let are_stopping = running.all(|container| facts.stopping.contains_key(&container));
-        report.check(is_awaited && are_stopping, "I5", || format!("{id} is ending, and nothing is awaited"));
+        report
+            .check(is_awaited && are_stopping, "I5", || format!("{id} is ending but waits for no container"));
     }
 }
 
@@ -336,7 +342,7 @@ fn check_opportunistic(facts: &Facts, report: &mut AuditReport) {
     }
 }
 
-/// I12: containers are counted by tag where they are.
+/// I12: the tag counts equal the sums over containers.
 fn check_tags(facts: &Facts, report: &mut AuditReport) {
     let mut counts = TagCounts::default();
     for (_, container) in facts.containers.iter() {
@@ -349,7 +355,7 @@ fn check_tags(facts: &Facts, report: &mut AuditReport) {
     });
 }
 
-/// I12: reservations that could be fulfilled now are known to be ready, and no others.
+/// I12: exactly the reservations that a pass could fulfil now are listed as ready.
 fn check_ready_reservations(state: &State, report: &mut AuditReport) {
     for (id, reservation) in state.facts.reservations.iter() {
         let Some(node) = state.facts.nodes.get(reservation.node) else { continue };
@@ -361,13 +367,13 @@ fn check_ready_reservations(state: &State, report: &mut AuditReport) {
         report.check(is_listed == state.is_ready(id), "I12", || {
             format!(
                 "{id} is {}",
-                if is_listed { "listed as ready, and is not" } else { "ready, and not listed" }
+                if is_listed { "listed as ready but is not" } else { "ready but not listed" }
             )
         });
     }
 }
 
-/// I6: a reservation is known to its node and its ask alike, and the node could serve the ask if it were empty.
+/// I6: the node and the ask of a reservation both list it, and the node could serve the ask if it were empty.
 fn check_reservations(facts: &Facts, report: &mut AuditReport) {
     for (id, reservation) in facts.reservations.iter() {
         let at_node = facts.nodes.get(reservation.node).and_then(|node| node.reservation);

@@ -1,4 +1,4 @@
-//! What applications add up to, in their users and queues.
+//! Checks of the sums over applications, in their users and queues.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,7 +19,8 @@ pub(super) fn check(facts: &Facts, report: &mut AuditReport) {
     check_demand(facts, report);
 }
 
-/// I2: what is known of users with something pending is what their asks add up to.
+/// I2: the outstanding units of each user equal the sums over its asks, and leaves count their active users and their
+/// use.
 fn check_active_users(facts: &Facts, report: &mut AuditReport) {
     let mut outstanding = vec![0; facts.users.len()];
     for (_, ask) in facts.asks.iter() {
@@ -47,7 +48,7 @@ fn check_active_users(facts: &Facts, report: &mut AuditReport) {
     }
 }
 
-/// I2: what users and groups with limits have is what leaf users have who count for them.
+/// I2: each limit usage equals the sums over the leaf users that count for it.
 fn check_limit_usages(facts: &Facts, report: &mut AuditReport) {
     let nothing = (vec![Resources::ZERO; facts.partitions.len()], 0);
     let mut held = vec![nothing; facts.limit_usages().len()];
@@ -69,8 +70,8 @@ fn check_limit_usages(facts: &Facts, report: &mut AuditReport) {
     }
 }
 
-/// I2: who waits for activation, and how many applications of whom are active, is what they add up to. I12: those who
-/// wait stand in line. I13: nobody waits in vain.
+/// I2: the counts of inactive applications, and of active applications by user, equal the sums over applications. I12:
+/// all inactive applications are in a line. I13: no application waits in vain.
 fn check_activation(facts: &Facts, report: &mut AuditReport) {
     let mut waiting = BTreeSet::new();
     let mut by_queue = vec![(0, FxHashMap::default()); facts.queues.len()];
@@ -99,14 +100,14 @@ fn check_activation(facts: &Facts, report: &mut AuditReport) {
             .check(is_equal, "I2", || format!("{}: {inactive} wait, active by user: {active:?}", queue.path));
     }
     let listed: BTreeSet<_> = facts.inactive.iter().collect();
-    report.check(listed == waiting, "I12", || format!("{listed:?} stand in line, {waiting:?} wait"));
+    report.check(listed == waiting, "I12", || format!("lines list {listed:?}, inactive are {waiting:?}"));
     if listed == waiting {
         let next = facts.next_to_activate();
-        report.check(next.is_none(), "I13", || format!("{next:?} may be activated, and waits"));
+        report.check(next.is_none(), "I13", || format!("{next:?} may be activated but waits"));
     }
 }
 
-/// I2: what the masters of active applications need is what they add up to.
+/// I2: the master amounts of users and leaves equal the sums over active applications.
 fn check_masters(facts: &Facts, report: &mut AuditReport) {
     let nothing = vec![Resources::ZERO; facts.partitions.len()];
     let mut of_users = vec![nothing.clone(); facts.users.len()];
@@ -126,7 +127,7 @@ fn check_masters(facts: &Facts, report: &mut AuditReport) {
     }
 }
 
-/// I2: how urgent queues are is what their applications with something pending say.
+/// I2: the demand priorities of queues follow from their applications with outstanding units.
 fn check_demand(facts: &Facts, report: &mut AuditReport) {
     let slots = facts.applications.iter().map(|(id, _)| id.index() + 1).max().unwrap_or_default();
     let mut wanted = vec![(0, Resources::ZERO); slots];
@@ -142,7 +143,9 @@ fn check_demand(facts: &Facts, report: &mut AuditReport) {
     for (id, application) in facts.applications.iter() {
         let (units, demand) = wanted[id.index()];
         let is_equal = (units, demand) == (application.outstanding, application.demand);
-        report.check(is_equal, "I2", || format!("{id} wants {units} units, and {demand:?} with what runs"));
+        report.check(is_equal, "I2", || {
+            format!("{id} has {units} outstanding units and the demand {demand:?}")
+        });
         if units > 0 {
             demands[application.leaf.index()].count(application.priority, 1);
         }

@@ -1,4 +1,4 @@
-//! The audit sees what is wrong: one damage for each invariant that it checks.
+//! Tests that the audit finds a damage to each invariant that it checks.
 
 use std::sync::Arc;
 
@@ -13,8 +13,8 @@ use crate::state::State;
 
 const NODES: [&str; 3] = ["n0", "n1", "n2"];
 
-/// Three nodes of 8 and a device; containers of 4, of 3 with half a device, and twice of 5; an ask of 2 that
-/// waits for a host, one of 6 that has a reservation, and one of 9 that no node can hold.
+/// A state with three nodes of 8 and one device each. Containers: 4, 3 with half a device, and 5 twice. Asks: one of 2
+/// that waits for a host, one of 6 with a reservation, and one of 9 that no node can hold.
 fn state() -> State {
     let types = ResourceTypes::new(["memory", "gpu"]).unwrap().with_devices("gpu").unwrap();
     let most = std::array::from_fn(|i| (i == 0).then_some(100));
@@ -55,7 +55,7 @@ fn violations(state: &State) -> Vec<&'static str> {
     names
 }
 
-/// Damages a sound state, and insists that the audit names the invariant.
+/// Damages a sound state, and asserts that the audit names the invariant.
 fn expect(invariant: &str, damage: impl FnOnce(&mut State)) {
     let mut state = state();
     damage(&mut state);
@@ -235,7 +235,7 @@ fn i13_nobody_who_waits_is_overlooked() {
     });
 }
 
-/// A fact that the digest left out could differ between an engine and the replay of its log, unnoticed (I11).
+/// The digest covers every fact. Otherwise an engine and the replay of its log could differ unnoticed (I11).
 #[test]
 fn the_digest_covers_every_fact() {
     type Damage = fn(&mut State);
