@@ -1,7 +1,7 @@
-//! Changes: everything that can happen to the state, as values.
+//! Changes of the state, as values.
 //!
-//! Callers send them, the committer applies them one after another, the log holds them, and a replay applies
-//! the same ones to the same effect.
+//! Callers send changes, the committer applies them one after another, and the log holds them. A replay applies the
+//! same changes to the same effect.
 
 mod ask;
 mod label;
@@ -27,7 +27,7 @@ use crate::resource::{DEVICE_MILLI, Resources};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Change {
-    /// The engine starts with this configuration; always the first change, and never again.
+    /// The engine starts with this configuration. Always the first change, and never a later one.
     Configured {
         /// The whole configuration.
         config: Arc<EngineConfig>,
@@ -43,182 +43,182 @@ pub enum Change {
         node: NodeId,
         /// The number of the rack that `spec` names.
         rack: RackId,
-        /// What it is.
+        /// The description of the node.
         spec: Box<NodeSpec>,
     },
     /// A node reported another capacity or other attributes.
     NodeUpdated {
-        /// Which.
+        /// The node.
         node: NodeId,
-        /// Its capacity from now on; its devices and the amount of the type that counts them stay.
+        /// Its new capacity. Its devices and the amount of the device type stay.
         capacity: Resources,
-        /// Its attributes from now on.
+        /// Its new attributes.
         attributes: NodeAttributes,
     },
-    /// A node went to another partition, with its containers.
+    /// A node moved to another partition, with its containers.
     NodePartitionSet {
-        /// Which.
+        /// The node.
         node: NodeId,
-        /// Its partition from now on.
+        /// Its new partition.
         partition: PartitionId,
     },
     /// A node was set active or draining.
     NodeStateSet {
-        /// Which.
+        /// The node.
         node: NodeId,
-        /// Its state from now on.
+        /// Its new state.
         state: NodeState,
     },
-    /// A node has been silent for too long, or is heard again.
+    /// A node has been silent for too long, or sent a heartbeat again.
     NodeSilenceSet {
-        /// Which.
+        /// The node.
         node: NodeId,
         /// Whether it is silent.
         stale: bool,
     },
-    /// A node is gone, and its containers with it.
+    /// A node was removed, and its containers ended.
     NodeRemoved {
-        /// Which.
+        /// The node.
         node: NodeId,
     },
     /// Nodes reported that they are alive.
     Heartbeats {
-        /// Which.
+        /// The nodes.
         nodes: Vec<NodeId>,
     },
     /// An application was submitted.
     ApplicationSubmitted {
         /// Its identifier.
         application: ApplicationId,
-        /// What it is.
+        /// The description of the application.
         spec: Box<ApplicationSpec>,
     },
     /// An application ended: its asks are cancelled and its containers end.
     ApplicationEnded {
-        /// Which.
+        /// The application.
         application: ApplicationId,
-        /// How.
+        /// How it ended.
         end: ApplicationEnd,
     },
-    /// An application shuns other hosts or racks than before.
+    /// An application's blacklist changed.
     BlacklistUpdated {
-        /// Which.
+        /// The application.
         application: ApplicationId,
-        /// What changes.
+        /// The update.
         update: Box<BlacklistUpdate>,
     },
-    /// An application goes on in another leaf, with all it has.
+    /// An application moved to another leaf, with its asks, reservations and containers.
     ApplicationMoved {
-        /// Which.
+        /// The application.
         application: ApplicationId,
-        /// The leaf.
+        /// The new leaf.
         queue: QueueId,
     },
-    /// An application has another priority.
+    /// An application got another priority.
     ApplicationPrioritySet {
-        /// Which.
+        /// The application.
         application: ApplicationId,
-        /// Its priority from now on, as far as the configuration allows it.
+        /// Its new priority; the configuration's maximum applies.
         priority: u32,
     },
-    /// An application asks for containers.
+    /// An application submitted an ask for containers.
     AskSubmitted {
         /// The ask's identifier.
         ask: AskId,
-        /// Who asks.
+        /// The application that asks.
         application: ApplicationId,
-        /// For what.
+        /// The description of the ask.
         spec: AskSpec,
     },
-    /// An application wants fewer containers.
+    /// An application cancelled units of an ask.
     AskCancelled {
-        /// Of which ask.
+        /// The ask.
         ask: AskId,
-        /// How many fewer; more than are outstanding means all.
+        /// The number of cancelled units; a number above the outstanding units means all.
         units: u32,
     },
-    /// A node that has just registered reported a container which runs on it.
+    /// A node that has just registered reported a running container.
     ContainerRecovered {
-        /// The ask that the container is listed under. It was made for the container, and is over.
+        /// The ask under which the container is listed. It was made for the container, and has ended.
         ask: AskId,
-        /// Where it runs.
+        /// The node on which it runs.
         node: NodeId,
         /// The running container.
         container: Box<RunningContainer>,
     },
-    /// A container has another size.
+    /// A container changed its size.
     ContainerResized {
-        /// Which.
+        /// The container.
         container: ContainerId,
-        /// Its size from now on; the amount of the type that counts devices stays.
+        /// Its new size. The amount of the device type stays.
         size: Resources,
     },
-    /// A container is demoted (opportunistic from now on), or promoted (guaranteed its size again).
+    /// A container was demoted to opportunistic, or promoted to guaranteed.
     ExecutionTypeSet {
-        /// Which.
+        /// The container.
         container: ContainerId,
-        /// Its execution type from now on.
+        /// Its new execution type.
         execution_type: ExecutionType,
     },
-    /// Nodes were offered to an ask that waits for others; where opportunities count.
+    /// An ask that waits for other nodes missed opportunities. Only where opportunities count.
     OpportunitiesMissed {
-        /// Which ask.
+        /// The ask.
         ask: AskId,
-        /// How many nodes more.
+        /// The number of additional offered nodes.
         count: u32,
     },
-    /// A pass over a node that an ask has reserved found it still too full; where re-reservations count.
+    /// A pass over a node that an ask has reserved found it still too full. Only where re-reservations count.
     ReservedAgain {
-        /// Which ask.
+        /// The ask.
         ask: AskId,
-        /// Which node.
+        /// The node.
         node: NodeId,
     },
     /// A container is being stopped: it stays on its node and charged until its end is confirmed or the
     /// [timeout](EngineConfig::stop_timeout_ms) passes.
     ContainerStopping {
-        /// Which.
+        /// The container.
         container: ContainerId,
-        /// The cause that its end will have.
+        /// The cause of its later end.
         cause: EndCause,
     },
     /// A container ended.
     ContainerEnded {
-        /// Which.
+        /// The container.
         container: ContainerId,
-        /// Why.
+        /// The cause.
         cause: EndCause,
     },
-    /// A queue has other limits.
+    /// A queue got other limits.
     QueueUpdated {
-        /// Which.
+        /// The queue.
         queue: QueueId,
-        /// What changes.
+        /// The update.
         update: Box<QueueUpdate>,
     },
-    /// The queues are others, or say other things about themselves.
+    /// The queue tree or the queues' configuration changed.
     Reconfigured {
         /// The new configuration.
         configuration: Box<Reconfiguration>,
     },
-    /// A queue made on demand was removed some time after its last use.
+    /// An auto-created queue was removed some time after its last use.
     QueueExpired {
-        /// Which.
+        /// The queue.
         queue: QueueId,
     },
     /// A reservation on a node was dropped because it was too old.
     ReservationExpired {
-        /// Which.
+        /// The reservation.
         reservation: ReservationId,
     },
-    /// A proposal was accepted.
+    /// A commit request was accepted.
     Committed {
         /// The applied request.
         request: ResourceAllocationCommitRequest,
     },
 }
 
-/// A node as it registers.
+/// The description of a node that registers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeSpec {
     /// Host name; unique among registered nodes.
@@ -227,9 +227,9 @@ pub struct NodeSpec {
     pub rack: String,
     /// Its partition.
     pub partition: PartitionId,
-    /// Its capacity. The type that counts devices is set from `devices` and can be omitted.
+    /// Its capacity. The device type is set from `devices` and can be omitted.
     pub capacity: Resources,
-    /// How many devices (GPUs) it has.
+    /// The number of its devices (GPUs).
     pub devices: u8,
     /// Attributes that asks may require.
     pub attributes: NodeAttributes,
@@ -270,12 +270,12 @@ impl NodeSpec {
         self
     }
 
-    /// All of its devices in thousandths of one.
+    /// All of its devices, in thousandths of a device.
     pub(crate) fn devices_milli(&self) -> i64 {
         i64::from(self.devices) * i64::from(DEVICE_MILLI)
     }
 
-    /// The same node with one attribute more.
+    /// The same node with one more attribute.
     #[must_use]
     pub fn with_attribute(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.attributes.insert(name.into(), value.into());
@@ -283,25 +283,24 @@ impl NodeSpec {
     }
 }
 
-/// An application as it is submitted.
+/// The description of an application that is submitted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApplicationSpec {
     /// A name for people; need not be unique.
     pub name: String,
-    /// The queue it requests: the full path of a leaf. Where there are placement rules, they may read it otherwise, and
-    /// it may be empty.
+    /// The requested queue: the full path of a leaf. With placement rules, they interpret it, and it may be empty.
     pub queue: String,
-    /// The user it is charged to.
+    /// The user to whom it is charged.
     pub user: String,
-    /// The groups the user is in, the primary one first, for access lists and placement rules.
+    /// The groups of the user, the primary one first, for access lists, group limits and placement rules.
     pub groups: Vec<String>,
     /// The properties that placement rules may test, by name.
     pub tags: BTreeMap<String, String>,
-    /// Higher is served first within the leaf; `None`: as the leaf says.
+    /// The highest is served first within the leaf. `None`: the leaf's default.
     pub priority: Option<u32>,
-    /// The container that runs it; `None`: it needs no part of what is kept for masters.
+    /// The container that runs it. `None`: it needs nothing from the leaf's share for masters.
     pub master: Option<Master>,
-    /// How long it may be there; `None`: as the queue says.
+    /// How long it may live. `None`: the queue's default.
     pub lifetime_ms: Option<u64>,
 }
 
@@ -321,14 +320,14 @@ impl ApplicationSpec {
         }
     }
 
-    /// The same application of a user in these groups, the primary one first.
+    /// The same application, for a user in these groups, the primary one first.
     #[must_use]
     pub fn in_groups(mut self, groups: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.groups.extend(groups.into_iter().map(Into::into));
         self
     }
 
-    /// The same application with one tag more.
+    /// The same application with one more tag.
     #[must_use]
     pub fn with_tag(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.tags.insert(name.into(), value.into());
@@ -342,16 +341,16 @@ impl ApplicationSpec {
         self
     }
 
-    /// The same application, which is ended if it is still there so long after its submission.
+    /// The same application, which the engine ends this long after its submission if it still exists.
     #[must_use]
     pub fn with_lifetime_ms(mut self, lifetime_ms: u64) -> Self {
         self.lifetime_ms = Some(lifetime_ms);
         self
     }
 
-    /// The same application, which is run by a container of this size in this partition. Where the leaf has a
-    /// [`master_share`](crate::config::QueueConfig::master_share), the application waits until that has room for it.
-    /// The container itself is asked for like any other.
+    /// The same application, run by a container of this size in this partition. If the leaf has a
+    /// [`master_share`](crate::config::QueueConfig::master_share), the application waits until the share has room for
+    /// it. The application asks for the container itself as for any other.
     #[must_use]
     pub fn with_master(mut self, size: Resources, partition: PartitionId) -> Self {
         self.master = Some(Master { size, partition });

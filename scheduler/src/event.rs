@@ -15,15 +15,15 @@ pub struct Event {
     /// The change's position in the log. After a [`resync`](crate::Handle::resync) events up to the
     /// resynchronisation's own position are already part of its answer.
     pub seq: CommitSeq,
-    /// Whom it concerns.
+    /// The application that it concerns.
     pub application: ApplicationId,
     /// The kind of the event.
     pub kind: EventKind,
 }
 
 impl Event {
-    /// Whether the event is news to a reader who knows the state as of `known`. A refusal changes no state, so it
-    /// always is.
+    /// Whether the event is new to a reader that knows the state as of `known`. A refusal changes no state, so it is
+    /// always new.
     pub(crate) fn is_news(&self, known: CommitSeq) -> bool {
         let is_refusal =
             matches!(self.kind, EventKind::AskRefused { .. } | EventKind::ApplicationRefused { .. });
@@ -37,105 +37,106 @@ impl Event {
 pub enum EventKind {
     /// A container was placed.
     Allocated {
-        /// For which ask.
+        /// The ask.
         ask: AskId,
         /// The new container.
         container: ContainerId,
-        /// Where it is.
+        /// The node on which it runs.
         node: NodeId,
         /// How near the node is to the hosts and racks that the ask named.
         locality: Locality,
     },
-    /// A container that ran before the engine started is known to it again.
+    /// The engine recovered a container that ran before the engine started.
     ContainerRecovered {
-        /// The ask that it was given when it was reported.
+        /// The ask that the engine made for it when the node reported it.
         ask: AskId,
-        /// The container, from now on.
+        /// The container's new identifier.
         container: ContainerId,
-        /// Where it is.
+        /// The node on which it runs.
         node: NodeId,
     },
-    /// A container has another size from now on, which the [view](crate::view::View::container) says.
+    /// A container changed its size. The [view](crate::view::View::container) shows the new size.
     ContainerResized {
-        /// Which.
+        /// The container.
         container: ContainerId,
     },
-    /// A container was demoted (opportunistic from now on), or promoted (guaranteed its size again).
+    /// A container was demoted to opportunistic, or promoted to guaranteed.
     ExecutionTypeChanged {
-        /// Which.
+        /// The container.
         container: ContainerId,
-        /// Its execution type from now on.
+        /// Its new execution type.
         execution_type: ExecutionType,
     },
     /// A container is to be stopped. Its node should end its processes and confirm that with
     /// [`complete_container`](crate::Handle::complete_container).
     ContainerStopping {
-        /// Which.
+        /// The container.
         container: ContainerId,
-        /// Where it runs.
+        /// The node on which it runs.
         node: NodeId,
         /// When the engine stops waiting for the confirmation.
         until_ms: u64,
-        /// Why; it is the cause of the end once that is confirmed.
+        /// The cause of the stop, which becomes the cause of the end once that is confirmed.
         cause: EndCause,
     },
-    /// A container ended, by whichever cause.
+    /// A container ended, for any cause.
     ContainerEnded {
-        /// Which.
+        /// The container.
         container: ContainerId,
-        /// Why.
+        /// The cause.
         cause: EndCause,
     },
-    /// Units of an ask will not be placed.
+    /// Units of an ask were cancelled.
     AskCancelled {
-        /// Which ask.
+        /// The ask.
         ask: AskId,
-        /// How many units.
+        /// The number of units.
         units: u32,
     },
     /// A node is reserved for one unit of an ask.
     Reserved {
-        /// Which ask.
+        /// The ask.
         ask: AskId,
-        /// Which node.
+        /// The node.
         node: NodeId,
     },
-    /// A reservation was dropped without being used.
+    /// A reservation was dropped unused.
     Unreserved {
-        /// Which ask's.
+        /// The ask.
         ask: AskId,
-        /// On which node.
+        /// The node.
         node: NodeId,
     },
-    /// The application was held back, and its asks may be served from now on. Applications that were never held back
+    /// The application waited for activation, and its asks may be served from now on. Applications that never waited
     /// get no such event.
     ApplicationActivated,
-    /// The application was ended, or its lifetime is over, and its containers are being stopped. Its asks are cancelled
-    /// and new ones refused. [`ApplicationEnded`](Self::ApplicationEnded) follows when the last container has ended:
-    /// its node confirmed that, was removed, or let `stop_timeout_ms` pass. Releasing each container ends it sooner.
-    /// Only with [`stop_ended_applications`](crate::config::EngineConfig::stop_ended_applications).
+    /// The application was ended or its lifetime is over, and its containers are being stopped. Its asks are cancelled,
+    /// and new asks are refused. [`ApplicationEnded`](Self::ApplicationEnded) follows when the last container has
+    /// ended: its node confirmed that, was removed, or let `stop_timeout_ms` pass. To end the application sooner,
+    /// release each container. Only with
+    /// [`stop_ended_applications`](crate::config::EngineConfig::stop_ended_applications).
     ApplicationEnding {
-        /// How it will have ended.
+        /// How the application ends.
         end: ApplicationEnd,
     },
-    /// The application is over; no further events follow, but for refusals of asks that were sent too late. Those come
-    /// until the application's place is taken by one with another stream. Later refusals are only in
+    /// The application has ended. No further events follow, except refusals of asks that were sent too late. These come
+    /// until another application with another stream gets the slot. Later refusals are only in
     /// [`Handle::take_refusals`](crate::Handle::take_refusals).
     ApplicationEnded {
         /// How it ended.
         end: ApplicationEnd,
     },
-    /// The engine could not take the application; no further events follow, but for refusals of its asks, which come
-    /// for as long as after [`ApplicationEnded`](Self::ApplicationEnded).
+    /// The engine refused the application. No further events follow, except refusals of its asks, which come as long as
+    /// after [`ApplicationEnded`](Self::ApplicationEnded).
     ApplicationRefused {
-        /// Why.
+        /// The reason.
         refusal: Refusal,
     },
-    /// The engine could not take an ask.
+    /// The engine refused an ask.
     AskRefused {
-        /// Which.
+        /// The ask.
         ask: AskId,
-        /// Why.
+        /// The reason.
         refusal: Refusal,
     },
 }
@@ -157,10 +158,10 @@ labels! { EventKind {
     AskRefused => "ask_refused",
 } }
 
-/// A call that the engine refused when it dealt with it.
+/// A call that the engine refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refused {
-    /// The newest change of the state at that moment.
+    /// The newest change of the state when the engine refused the call.
     pub seq: CommitSeq,
     /// The identifier that the call named.
     pub subject: Subject,
@@ -174,7 +175,7 @@ impl fmt::Display for Refused {
     }
 }
 
-/// The thing that a call was about.
+/// The subject of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Subject {
@@ -199,10 +200,10 @@ impl fmt::Display for Subject {
     }
 }
 
-/// Why a change that was sent could not be applied when its turn came.
+/// Why the engine refused a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 pub enum Refusal {
-    /// The application has ended, or never was.
+    /// The application has ended, or never existed.
     #[error("the application has ended")]
     ApplicationEnded,
     /// The application was ended, and its last containers are being stopped: nothing about it can be changed.
@@ -217,20 +218,21 @@ pub enum Refusal {
     /// The container has ended meanwhile.
     #[error("the container has ended")]
     UnknownContainer,
-    /// A container cannot grow or be promoted: the addition does not fit; the reason is that of a proposal.
+    /// A container cannot grow or be promoted, because the addition does not fit. The reason is the one for a commit
+    /// request.
     #[error("the container cannot grow: {0}")]
     CannotGrow(RejectReason),
-    /// The container has that execution type already.
+    /// The container already has that execution type.
     #[error("the container has that execution type already")]
     SameExecutionType,
     /// The container is opportunistic, so its size is not charged and cannot be changed.
-    #[error("the container is opportunistic; promote it before it is given another size")]
+    #[error("the container is opportunistic; promote it before you resize it")]
     Opportunistic,
     /// The container is being stopped: it cannot be changed, and needs no second stop.
     #[error("the container is being stopped")]
     ContainerStopping,
-    /// Too few of the node's devices have enough left.
-    #[error("the node has not got the devices")]
+    /// Too few of the node's devices have enough free.
+    #[error("the node has too few free devices")]
     NoDevices,
     /// The reservation was fulfilled or dropped meanwhile.
     #[error("the reservation has ended")]
@@ -238,40 +240,40 @@ pub enum Refusal {
     /// The queue, or one above it, is stopped.
     #[error("the queue is stopped")]
     QueueStopped,
-    /// The queue, one above it, or the user there has as many applications as may be.
-    #[error("there are too many applications in the queue already")]
+    /// The queue, a queue above it, or the user in it has its maximum of applications.
+    #[error("too many applications: the queue, a queue above it or the user has its maximum")]
     TooManyApplications,
-    /// With the application's use, a queue would be above its maximum.
-    #[error("what the application uses does not fit below the maximum of the queue or one above it")]
+    /// With the application's use, a queue would exceed its maximum.
+    #[error("the application's use does not fit below the maximum of the queue or of a queue above it")]
     AboveMaximum,
-    /// The queue is not a leaf, or not there.
+    /// The queue is not a leaf, or does not exist.
     #[error("the queue takes no applications")]
     NotALeaf,
-    /// The queue would have to be made, and is too deep or one too many.
-    #[error("a queue that is not there is not made: there are too many, or it is too deep")]
+    /// The queue would have to be created, but would be too deep or one queue too many.
+    #[error("the queue cannot be created: it would be too deep or one queue too many")]
     TooManyQueues,
     /// The queue is used, or was until a moment ago.
     #[error("the queue is in use")]
     QueueInUse,
-    /// No queue has the name that the application requests, and no placement rule is about it.
+    /// No queue has the requested name, and no placement rule applies.
     #[error("there is no such queue")]
     UnknownQueue,
-    /// A placement rule rejects the application, or leaves it a default queue that takes none.
+    /// A placement rule rejects the application, or its default queue takes no applications.
     #[error("a placement rule rejects the application")]
     RejectedByRule,
     /// The user may not submit applications to the queue.
     #[error("the user may not submit applications to the queue")]
     NotPermitted,
-    /// The queue, or one above it, may not use the partition that is asked for.
+    /// The queue, or a queue above it, may not use the requested partition.
     #[error("the queue may not use the partition")]
     PartitionNotAccessible,
     /// The identifier's slot is taken: the identifier did not come from this engine.
-    #[error("the identifier is taken")]
+    #[error("the identifier is taken; use one from this engine")]
     IdentifierTaken,
     /// An amount is negative or larger than the engine can add up, or a count is zero.
     #[error("an amount is out of range")]
     OutOfRange,
-    /// The container would have nothing of any resource type, and the configuration does not allow that.
+    /// The container would have zero of every resource type, and the configuration does not allow that.
     #[error(
         "a container needs at least one resource; set `allow_empty` in [engine.allocation] to permit empty ones"
     )]
@@ -279,8 +281,8 @@ pub enum Refusal {
     /// The limits given for a queue do not fit its siblings.
     #[error("the queue's limits do not fit its siblings'")]
     InvalidLimits,
-    /// Time does not run backwards.
-    #[error("time does not run backwards")]
+    /// The new time is before the engine's time.
+    #[error("the new time is before the engine's time")]
     TimeBackwards,
 }
 

@@ -1,4 +1,4 @@
-//! Asks, as applications submit them.
+//! Descriptions of asks that applications submit.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,23 +9,24 @@ use crate::resource::{DeviceNeed, Resources};
 /// A request for containers of one size.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AskSpec {
-    /// The size of one container. The type that counts devices is set from `devices` and can be left out.
+    /// The size of one container. The device type is set from `devices` and can be omitted.
     pub size: Resources,
     /// Devices of one container.
     pub devices: Option<DeviceNeed>,
-    /// How many containers, at least 1.
+    /// The number of containers, at least 1.
     pub count: u32,
-    /// Lower is served first within the application, as in YARN.
+    /// The lowest number is served first within the application, as in YARN.
     pub priority: u32,
-    /// The partition whose nodes will do; `None`: the default partition of the application's leaf.
+    /// The partition of its containers. `None`: the default partition of the application's leaf.
     pub partition: Option<PartitionId>,
-    /// Hosts and racks it would like.
+    /// Hosts and racks that it prefers.
     pub preference: LocalityPreference,
     /// A hard condition on the node's attributes.
     pub rule: Option<Box<AttributeRule>>,
-    /// What its containers are called, and how many of what name may be where they are.
+    /// The tags of its containers, and its limits on tagged containers in the same place.
     pub tags: Option<Box<AskTags>>,
-    /// Its containers run their application: they are on nodes of their own partition only, whoever lends others.
+    /// Whether its containers run their application. Such containers use only nodes of their own partition, not
+    /// borrowed ones.
     pub is_master: bool,
 }
 
@@ -53,7 +54,7 @@ impl AskSpec {
         self
     }
 
-    /// The devices of one container in thousandths of one.
+    /// The devices of one container, in thousandths of a device.
     pub(crate) fn devices_milli(&self) -> i64 {
         self.devices.map_or(0, |need| need.total_milli())
     }
@@ -86,7 +87,7 @@ impl AskSpec {
         self
     }
 
-    /// The same ask, which takes nothing but the hosts and racks it names.
+    /// The same ask, which accepts only the hosts and racks that it names.
     #[must_use]
     pub fn strictly_local(mut self) -> Self {
         self.preference.relax_locality = false;
@@ -107,15 +108,15 @@ impl AskSpec {
         self
     }
 
-    /// The same ask for what runs its application, which borrows no nodes
-    /// (`capacity-scheduler.md` 1.3, "AM label").
+    /// The same ask, for the container that runs its application, which borrows no nodes (`capacity-scheduler.md` 1.3,
+    /// "AM label").
     #[must_use]
     pub fn as_master(mut self) -> Self {
         self.is_master = true;
         self
     }
 
-    /// The same ask with a hard limit on containers with a tag; all limits hold.
+    /// The same ask with one more hard limit on tagged containers; all limits must hold.
     #[must_use]
     pub fn with_tag_limit(mut self, limit: TagLimit) -> Self {
         self.tags.get_or_insert_default().limits.push(limit);

@@ -5,18 +5,18 @@ use serde::{Deserialize, Serialize};
 use crate::ids::ApplicationId;
 use crate::resource::{DeviceNeed, Resources};
 
-/// A container that runs on a node while the engine does not know of it.
+/// A container that runs on a node and that the engine does not know yet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunningContainer {
-    /// Whose it is.
+    /// The application that owns it.
     pub application: ApplicationId,
-    /// Its size. The type that counts devices is set from `devices` and can be left out.
+    /// Its size. The device type is set from `devices` and can be omitted.
     pub size: Resources,
     /// Its devices.
     pub devices: Option<DeviceNeed>,
-    /// What it is called, for limits on tags.
+    /// Its tags, for limits on tagged containers.
     pub tags: Vec<String>,
-    /// The priority of the request that it answered.
+    /// The priority of the ask for which it was placed.
     pub priority: u32,
 }
 
@@ -34,21 +34,21 @@ impl RunningContainer {
         self
     }
 
-    /// The same container with one tag more.
+    /// The same container with one more tag.
     #[must_use]
     pub fn with_tag(mut self, tag: impl Into<String>) -> Self {
         self.tags.push(tag.into());
         self
     }
 
-    /// The same container, which answered a request of this priority.
+    /// The same container, for an ask of this priority.
     #[must_use]
     pub fn with_priority(mut self, priority: u32) -> Self {
         self.priority = priority;
         self
     }
 
-    /// Its devices in thousandths of one.
+    /// Its devices, in thousandths of a device.
     pub(crate) fn devices_milli(&self) -> i64 {
         self.devices.map_or(0, |need| need.total_milli())
     }
