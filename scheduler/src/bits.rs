@@ -1,6 +1,6 @@
 //! Sets of small numbers as the bits of a word.
 
-/// The numbers of the bits that are set, ascending.
+/// The numbers of the set bits, ascending.
 pub(crate) fn ones(mut bits: u64) -> impl Iterator<Item = u32> {
     std::iter::from_fn(move || {
         let number = bits.trailing_zeros();

@@ -1,8 +1,8 @@
-//! Identifiers. Small integers inside, typed so that one cannot stand for another.
+//! Identifiers: small integers, with types so that one kind cannot stand for another.
 //!
-//! Things that come and go (nodes, applications, asks, containers, reservations) carry a generation: an
-//! identifier whose slot was given to a successor no longer resolves, so a stale proposal is an ordinary
-//! rejection and never hits the wrong target (YARN-5195, YARN-8127).
+//! Identifiers of nodes, applications, asks, containers and reservations carry a generation. Once a successor has the
+//! slot, the former identifier no longer resolves. So a stale proposal is an ordinary rejection and never hits the
+//! wrong target (YARN-5195, YARN-8127).
 
 use std::fmt;
 use std::str::FromStr;
@@ -46,7 +46,7 @@ macro_rules! generational_id {
             }
         }
 
-        /// Reads what is displayed; the word in front can be left out.
+        /// Parses the displayed form; the prefix can be omitted.
         impl FromStr for $name {
             type Err = InvalidId;
             fn from_str(text: &str) -> Result<Self, InvalidId> {
@@ -91,17 +91,17 @@ macro_rules! dense_id {
     };
 }
 
-/// A text that names nothing.
+/// A text that is not an identifier.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("`{text}` is no identifier like `{prefix}12` or, of a slot that was used before, `{prefix}12.3`")]
+#[error("`{text}` is not an identifier; write it like `{prefix}12`, or `{prefix}12.3` for a reused slot")]
 pub struct InvalidId {
     text: String,
     prefix: &'static str,
 }
 
 impl ContainerId {
-    /// The slot and its generation as one number, which no other container of the engine ever has. A later container of
-    /// the slot has a greater one.
+    /// The slot and its generation as one number, unique among all containers of the engine. A later container of the
+    /// slot has a greater number.
     #[must_use]
     pub fn number(self) -> u64 {
         u64::from(self.generation) << 32 | u64::from(self.index)
@@ -155,7 +155,7 @@ dense_id!(
     /// A placement set: a shard of one partition's nodes.
     pub SetId, "set-");
 dense_id!(
-    /// Everything that asks of equal size and constraint share.
+    /// A shape: the size, partition, rule and tags that equal asks share.
     pub(crate) ShapeId, "shape-");
 dense_id!(
     /// The pending asks of one user with one shape.
@@ -181,18 +181,18 @@ impl SetId {
         self.0 % SETS_MAX as u32
     }
 
-    /// The set's bit in a word about its partition's sets.
+    /// The set's bit in a word of its partition's sets.
     pub(crate) fn bit(self) -> u64 {
         1 << self.number()
     }
 
-    /// The sets of a partition that a word names.
+    /// The sets of a partition whose bits are set.
     pub(crate) fn from_bits(partition: PartitionId, bits: u64) -> impl Iterator<Item = Self> {
         ones(bits).map(move |number| Self::new(partition, number))
     }
 }
 
-/// How many placement sets one partition can have: they are kept as bits of one word.
+/// The most placement sets in one partition: they are bits of one word.
 pub(crate) const SETS_MAX: usize = 64;
 
 #[cfg(test)]

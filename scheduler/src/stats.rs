@@ -16,17 +16,17 @@ pub struct EngineStats {
     pub reserved: u64,
     /// Rejected commit requests, by reason.
     pub rejected: BTreeMap<&'static str, u64>,
-    /// Batches decided, empty ones included.
+    /// Decided batches, including empty ones.
     pub batches: u64,
-    /// How many placement sets may be out at a time: fewer when proposals collide.
+    /// The most placement sets that may be out at a time: fewer when proposals collide.
     pub sets_out_max: u64,
     /// Group commits.
     pub groups: u64,
     /// Refused calls, by reason.
     pub refused: BTreeMap<&'static str, u64>,
-    /// Containers that the committer placed itself, for asks whose proposals were rejected time and again.
+    /// Containers that the committer placed itself, for starved asks.
     pub placed_by_committer: u64,
-    /// How often a proposing thread panicked.
+    /// Panics of proposing threads.
     pub proposer_panics: u64,
 }
 
@@ -57,7 +57,7 @@ impl EngineStats {
         self.rejected.values().sum()
     }
 
-    /// The part of all decided requests that was rejected, from 0 to 1.
+    /// The fraction of decided requests that were rejected, from 0 to 1.
     #[must_use]
     pub fn rejected_fraction(&self) -> f64 {
         let rejected = self.rejected_total();

@@ -1,15 +1,15 @@
-//! Timers: entries that become due when the driver moves the clock. The engine never sleeps for them.
+//! Timers: entries that become due when the driver moves the clock. The engine never sleeps until a timer.
 
 use std::collections::BTreeSet;
 
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, QueueId, ReservationId, ShapeId};
 
-/// The thing to look at when the time has come. It is checked again then; a stale entry does nothing.
+/// The check to make when the timer is due. A stale entry has no effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Timer {
     /// Whether the node has been silent for too long.
     Silence(NodeId),
-    /// Whether a queue made on demand is still unused.
+    /// Whether an auto-created queue is still unused.
     QueueIdle(QueueId),
     /// Whether the reservation is too old.
     ReservationAge(ReservationId),
@@ -17,7 +17,7 @@ pub(crate) enum Timer {
     Reserve(ShapeId),
     /// Whether the ask may look further than the hosts or racks it names.
     Locality(AskId),
-    /// Whether the application has been there for too long.
+    /// Whether the application has exceeded its lifetime.
     Lifetime(ApplicationId),
     /// Whether the end of a container that is being stopped was not confirmed in time.
     Stop(ContainerId),
