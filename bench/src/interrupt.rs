@@ -1,8 +1,8 @@
-//! Signals that end the program (INT, TERM, HUP): a run stops and reports what it has, and no temporary file stays.
+//! Signals that end the program (INT, TERM, HUP): a run stops and reports its results, and no temporary file stays.
 //!
 //! A command calls [`Interruptible::begin`] when it has figures to report, or will have them within a moment. A first
-//! signal before that ends the program. A first signal after that is left to the command: it stops at its next step,
-//! writes its reports with the [`Interruption`], and ends. A second signal always ends the program.
+//! signal before that call ends the program. After that call, the command handles a first signal: it stops at its next
+//! step, writes its reports with the [`Interruption`], and ends. A second signal always ends the program.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -18,23 +18,23 @@ use tempfile::NamedTempFile;
 
 use crate::report::duration_text;
 
-/// The signal that came first; 0 for none.
+/// The first signal received; 0 for none.
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
-/// Whether a first signal is left to the command.
+/// Whether the command handles a first signal.
 static IS_INTERRUPTIBLE: AtomicBool = AtomicBool::new(false);
 /// Files that are removed when the program ends early. Locked while one is created.
 static TEMPORARY: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
-/// How often work that cannot be stopped is left to look for a signal.
+/// How often the wait for uninterruptible work checks for a signal.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// The signal that asked the program to end, if one did.
+/// The signal that asked the program to end, if there was one.
 #[must_use]
 pub fn signal() -> Option<i32> {
     Some(SIGNAL.load(Ordering::Relaxed)).filter(|signal| *signal != 0)
 }
 
-/// The exit code of a program that a signal ended, as shells have it.
+/// The exit code of a program that a signal ended, as shells report it.
 #[must_use]
 pub fn exit_code(signal: i32) -> u8 {
     u8::try_from(128 + signal).unwrap_or(u8::MAX)
@@ -45,7 +45,7 @@ pub fn exit_code(signal: i32) -> u8 {
 pub struct Interruptible(());
 
 impl Interruptible {
-    /// From now on, until the program ends, a first signal is left to the command. Calling it again changes nothing.
+    /// From now until the program ends, the command handles a first signal. Calling it again changes nothing.
     #[must_use]
     pub fn begin() -> Self {
         IS_INTERRUPTIBLE.store(true, Ordering::Relaxed);
@@ -58,12 +58,12 @@ impl Interruptible {
         signal().is_some()
     }
 
-    /// For loops that ask after each step whether they should go on.
+    /// Whether a loop should continue after the current step.
     pub fn flow(self) -> ControlFlow<()> {
         if self.is_stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
-    /// The result of work that has no steps to stop between; `None` if a signal comes first. The work then goes on
+    /// The result of work without steps at which to stop; `None` if a signal comes first. The work then continues
     /// until the program ends.
     pub fn unless_stopped<T: Send + 'static>(self, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
         let (sender, receiver) = mpsc::sync_channel(1);
@@ -81,17 +81,17 @@ impl Interruptible {
     }
 }
 
-/// Where a signal stopped a run, in milliseconds. All reports say it; JSON as a number of seconds.
+/// The point at which a signal stopped a run, in milliseconds. All reports give it; in JSON as a number of seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Interruption {
-    /// Of virtual time.
+    /// In virtual time.
     Virtual(u64),
-    /// Of the machine's time, since the measurement began.
+    /// In the machine's time, since the measurement began.
     Measured(u64),
 }
 
 impl Interruption {
-    /// Now, in a measurement that began then.
+    /// The present moment of a measurement that began at this time.
     #[must_use]
     pub fn measured_since(begun: Instant) -> Self {
         Self::Measured(u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX))
@@ -102,7 +102,7 @@ impl Interruption {
         ms
     }
 
-    /// The moment, for people: `3.5 s of virtual time`.
+    /// The moment as text: `3.5 s of virtual time`.
     #[must_use]
     pub fn moment(self) -> String {
         let of = match self {
@@ -129,7 +129,7 @@ impl Serialize for Interruption {
 #[derive(Debug)]
 pub struct Listed(PathBuf);
 
-/// Creates a temporary file and lists it, in one step as signals see it.
+/// Creates a temporary file and lists it, without a signal in between.
 ///
 /// # Errors
 /// When the file cannot be created.
@@ -147,10 +147,10 @@ impl Drop for Listed {
     }
 }
 
-/// Starts to watch for signals. Those that the program was started to ignore, as `nohup` does, are left alone.
+/// Starts to watch for signals. Signals that the program was started to ignore, as `nohup` does, stay ignored.
 ///
 /// # Errors
-/// When the system does not let it.
+/// When the operating system refuses.
 #[cfg(unix)]
 pub fn watch() -> io::Result<()> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -163,7 +163,7 @@ pub fn watch() -> io::Result<()> {
     std::thread::Builder::new().name("signals".into()).spawn(watch).map(drop)
 }
 
-/// Where there are no such signals, the system ends the program.
+/// On systems without such signals, does nothing: the system ends the program.
 ///
 /// # Errors
 /// Never.
@@ -172,7 +172,7 @@ pub fn watch() -> io::Result<()> {
     Ok(())
 }
 
-/// Ends the program. It waits for no other thread for long, even if that thread holds a lock.
+/// Ends the program. It waits for other threads only briefly, even if one holds a lock.
 #[cfg(unix)]
 mod end {
     use std::collections::BTreeSet;
@@ -187,10 +187,10 @@ mod end {
 
     use super::{IS_INTERRUPTIBLE, SIGNAL, TEMPORARY, exit_code};
 
-    /// How long a file that is being created, and a standard error that takes nothing, are waited for.
+    /// The longest wait for a file that is being created, and for a blocked standard error.
     const PATIENCE: Duration = Duration::from_millis(500);
 
-    /// Leaves a first signal to a command that stops by itself; ends the program otherwise.
+    /// Leaves a first signal to a command that handles it; ends the program otherwise.
     pub(super) fn receive(signal: i32) {
         let is_first = SIGNAL.compare_exchange(0, signal, Ordering::Relaxed, Ordering::Relaxed).is_ok();
         if is_first && IS_INTERRUPTIBLE.load(Ordering::Relaxed) {
@@ -206,11 +206,11 @@ mod end {
         } else {
             "apportion-bench: interrupted again, so the rest was not written\n"
         });
-        // `std::process::exit` would flush standard output, and wait for a main thread that does so.
+        // `std::process::exit` would flush standard output, and wait for a main thread that is flushing.
         signal_hook::low_level::exit(exit_code(signal).into());
     }
 
-    /// The list, unless a thread is stuck in creating a file.
+    /// The list of temporary files, unless a thread is stuck creating a file.
     fn temporary() -> Option<MutexGuard<'static, BTreeSet<PathBuf>>> {
         let begun = Instant::now();
         loop {
@@ -223,14 +223,14 @@ mod end {
         }
     }
 
-    /// Writes to standard error past its lock, which a thread may hold that is stuck on a full pipe.
+    /// Writes to standard error without its lock, which a thread stuck on a full pipe may hold.
     fn say(message: &'static str) {
         let (sender, receiver) = mpsc::sync_channel(1);
         let write = move || {
             if let Ok(stderr) = io::stderr().as_fd().try_clone_to_owned() {
                 drop(File::from(stderr).write_all(message.as_bytes()));
             }
-            // The watcher may have lost its patience.
+            // The receiver may have timed out.
             let _ = sender.send(());
         };
         if thread::Builder::new().spawn(write).is_ok() {

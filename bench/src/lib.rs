@@ -1,6 +1,6 @@
 //! Workloads, trace readers, simulation on virtual time, and reports for the Apportion engine.
 //!
-//! | module | what it does |
+//! | module | purpose |
 //! |---|---|
 //! | `cli` | the commands |
 //! | `trace` | reads traces, one reader a format |
@@ -8,13 +8,13 @@
 //! | `sim` | runs the loop on virtual time and records; jobs, queues and users in `sim/metrics` |
 //! | `sweep`, `compare` | runs many simulations; compares two results beyond noise |
 //! | `statistics` | percentiles, Jain's index, Student's t |
-//! | `pending` | explains what stays pending |
-//! | `yardstick` | how fast this machine is just now; the load of `throughput` is the crate `apportion-load` |
+//! | `pending` | explains the asks that stay pending |
+//! | `yardstick` | measures the speed of this machine; the load of `throughput` is the crate `apportion-load` |
 //! | `steady` | full clusters on virtual time: fairness and starvation |
 //! | `services`, `control` | a year of a service; drains, rolling restarts and hot hosts, on virtual time |
-//! | `scenario` | files of `tests/scenarios`: what happens to a cluster, and what is expected of it |
+//! | `scenario` | files of `tests/scenarios`: events in a cluster, and the expected outcome |
 //! | `report` | table, JSON and HTML; in `report/plot` the plots, a still SVG and the same data with uPlot |
-//! | `output`, `interrupt`, `text` | all of a file or nothing; signals; text files |
+//! | `output`, `interrupt`, `text` | complete result files; signals; text files |
 
 #![forbid(unsafe_code)]
 

@@ -18,7 +18,7 @@ fn main() -> ExitCode {
     if let Some(failure) = done.as_ref().err().filter(|failure| !failure.is_silent()) {
         cli::note(&format!("apportion-bench: {failure}"));
     }
-    // A signal that came too late to stop the run still is why the program was to end.
+    // A signal that came too late to stop the run still determines the exit code.
     let failed = done.map_or_else(|failure| failure.code(), |()| 0);
     ExitCode::from(interrupt::signal().map_or(failed, interrupt::exit_code))
 }

@@ -1,4 +1,4 @@
-//! A short list of pending asks: of equal asks the one that has waited longest.
+//! A short list of pending asks: of equal asks, the one that has waited longest.
 
 use std::collections::BTreeMap;
 
@@ -7,22 +7,22 @@ use apportion::explain::Explanation;
 use apportion::view::View;
 use serde::Serialize;
 
-/// So many kinds of asks are explained; the others are counted elsewhere.
+/// The most kinds of asks to explain; the other asks are only counted.
 pub const KINDS_MAX: usize = 10;
 
 /// Pending asks of one size in one queue.
 #[derive(Clone, Debug, Serialize)]
 pub struct PendingKind {
-    /// Of the one that has been pending longest.
+    /// An explanation of the ask that has been pending longest.
     #[serde(flatten)]
     pub longest: Explanation,
-    /// How many asks there are, that one included.
+    /// Number of these asks, including that one.
     pub asks: u64,
-    /// How many containers they want together.
+    /// Number of containers that these asks want.
     pub containers: u64,
 }
 
-/// The kinds of which an ask has been pending longest, at most [`KINDS_MAX`], those first.
+/// The kinds whose asks have been pending longest, at most [`KINDS_MAX`], longest first.
 #[must_use]
 pub fn longest_pending(view: &View<'_>) -> Vec<PendingKind> {
     let mut kinds: BTreeMap<(&str, [i64; apportion::resource::RESOURCE_TYPES_MAX]), Kind> = BTreeMap::new();
@@ -46,7 +46,7 @@ pub fn longest_pending(view: &View<'_>) -> Vec<PendingKind> {
 }
 
 struct Kind {
-    /// Since when the longest of them, and which that is.
+    /// Since when the longest has been pending, and its identifier.
     since: (u64, AskId),
     asks: u64,
     containers: u64,

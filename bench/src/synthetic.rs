@@ -18,15 +18,15 @@ pub struct SteadyStream {
     pub nodes: usize,
     /// How long jobs keep arriving, in virtual time.
     pub span_ms: u64,
-    /// How long a container runs on average.
+    /// Mean run time of a container.
     pub mean_duration_ms: u64,
-    /// Seed of everything that is drawn.
+    /// Seed of all random values.
     pub seed: u64,
 }
 
 const MEAN_CONTAINERS_PER_JOB: f64 = 40.0;
 const LOAD: f64 = 0.85;
-/// Longer draws are cut, so that a short stream does not end in a long tail.
+/// Longer draws are cut to this, so that a short stream does not end in a long tail.
 const LONGEST_IN_MEANS: f64 = 6.0;
 const ORGANISATIONS: [(&str, u32); 4] =
     [("search", 40), ("advertising", 30), ("analytics", 20), ("research", 10)];
@@ -34,7 +34,7 @@ const TEAMS: usize = 5;
 const USERS: u32 = 10;
 
 impl SteadyStream {
-    /// The workload.
+    /// Draws the workload.
     #[must_use]
     pub fn workload(&self) -> Workload {
         let mut random = Pcg64Mcg::seed_from_u64(self.seed);

@@ -11,9 +11,9 @@ use thiserror::Error;
 #[error("{}: {problem}", place(path, *.line))]
 pub struct TextError {
     path: PathBuf,
-    /// On which line, from 1, if it is about one.
+    /// The line, from 1, if the error concerns a line.
     pub line: Option<u64>,
-    /// What is wrong.
+    /// The problem.
     pub problem: String,
 }
 
@@ -21,7 +21,7 @@ fn place(path: &Path, line: Option<u64>) -> String {
     line.map_or_else(|| path.display().to_string(), |line| format!("{}:{line}", path.display()))
 }
 
-/// All of a text file.
+/// Reads a whole text file.
 ///
 /// # Errors
 /// When it cannot be read, is longer than `bytes_max`, or is not UTF-8.

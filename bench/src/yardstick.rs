@@ -1,9 +1,9 @@
-//! The yardstick: how fast two nested loops over plain arrays allocate on this machine.
+//! The yardstick: the rate at which two nested loops over plain arrays allocate on this machine.
 //!
-//! One thread, no lock, no identifiers, no events, no log; but the same decisions on the same cluster as `throughput`:
-//! vectors of eight types, five levels of queues and a user checked and charged, the lowest share of eight sampled
-//! leaves, a node from an index by what is free, one container released for each that is placed. Rates of an engine
-//! are quoted as parts of this one, because machines differ and are shared.
+//! It uses one thread, no lock, no identifiers, no events and no log. It makes the same decisions on the same cluster
+//! as `throughput`: vectors of eight types, five levels of queues and a user checked and charged, the lowest share of
+//! eight sampled leaves, a node from an index by free resources, one container released for each placed. Rates of an
+//! engine are given as parts of this rate, because machines differ and are shared.
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -16,17 +16,17 @@ const TYPES: usize = 8;
 const LEVELS: usize = 5;
 const SAMPLED_LEAVES: usize = 8;
 const USERS_PER_LEAF: usize = 10;
-/// Steps of what is free, of the type that is scarcest.
+/// Number of index steps of free resources, by the scarcest type.
 const STEPS: usize = u128::BITS as usize;
-/// Nodes that are looked at in one step before the next is tried.
+/// Nodes tried in one step before the next step is tried.
 const LOOKED_AT: usize = 8;
-/// The part of the cluster that is in use before anything is timed, in percent.
+/// The part of the cluster in use before timing starts, in percent.
 const LOAD_PERCENT: i64 = 85;
-/// Between two looks at the clock.
+/// Allocations between two readings of the clock.
 const ALLOCATIONS_PER_LOOK: u64 = 1_024;
 
 type Amounts = [i64; TYPES];
-/// What one unit of each type is worth; nothing, if there is none of that type.
+/// The value of one unit of each type; zero for types with no amount.
 type Worth = [f64; TYPES];
 
 #[derive(Debug)]
@@ -45,9 +45,9 @@ struct Leaf {
 #[derive(Debug)]
 struct Node {
     free: Amounts,
-    /// Of each type that it has, the steps that one unit is worth.
+    /// For each type that the node has, the steps per unit.
     steps_per_unit: Worth,
-    /// Where the index lists it.
+    /// The node's place in the index.
     step: u32,
     place: u32,
 }
@@ -57,7 +57,7 @@ struct Container {
     leaf: u32,
     user: u32,
     node: u32,
-    /// Which of the sizes.
+    /// Index of the size.
     size: u32,
 }
 
@@ -67,26 +67,26 @@ pub struct Yardstick {
     nodes: Vec<Node>,
     queues: Vec<Queue>,
     leaves: Vec<Leaf>,
-    /// By leaf: how much of what it is guaranteed it uses, of the type it uses most of.
+    /// By leaf: the used part of its guarantee, of the type with the largest part.
     shares: Vec<f64>,
-    /// By leaf and user.
+    /// Use and limit, by leaf and user.
     users: Vec<(Amounts, Amounts)>,
-    /// By step: nodes with so much free.
+    /// By step: nodes with this much free.
     index: Vec<Vec<u32>>,
-    /// Which steps have any.
+    /// The set of steps that have nodes.
     listed: u128,
-    /// Each as often as it occurs in a hundred.
+    /// Each size as often as it occurs in a hundred.
     sizes: Vec<Amounts>,
     containers: Vec<Container>,
     random: Pcg64Mcg,
 }
 
-/// What was measured.
+/// The result of a measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct Rate {
     /// Containers placed.
     pub allocations: u64,
-    /// How long that took.
+    /// Duration of the measurement.
     pub elapsed: Duration,
 }
 
@@ -99,7 +99,7 @@ impl Rate {
 }
 
 impl Yardstick {
-    /// A cluster of `nodes` nodes in three sizes and `leaves` leaves, in use to 85 %. Both are at least 1.
+    /// A cluster of `nodes` nodes in three sizes and `leaves` leaves, 85 % busy. Both are at least 1.
     #[must_use]
     pub fn new(nodes: usize, leaves: usize, seed: u64) -> Self {
         let capacities: Vec<Amounts> = (0..nodes.max(1)).map(capacity).collect();
@@ -123,12 +123,12 @@ impl Yardstick {
         yardstick
     }
 
-    /// Allocates for so long, and releases one container for each that it places.
+    /// Allocates for this duration, and releases one container for each that it places.
     pub fn run(&mut self, duration: Duration) -> Rate {
         self.run_while(duration, &|| ControlFlow::Continue(()))
     }
 
-    /// The same, for as long as `go_on` says so.
+    /// Allocates as [`run`](Self::run) does, but only as long as `go_on` continues.
     pub fn run_while(&mut self, duration: Duration, go_on: &dyn Fn() -> ControlFlow<()>) -> Rate {
         let (begun, mut allocations) = (Instant::now(), 0);
         loop {
@@ -184,7 +184,7 @@ impl Yardstick {
         best
     }
 
-    /// A node that has room, from the emptiest step on.
+    /// A node with room, searched from the emptiest step on.
     fn find_node(&self, size: &Amounts) -> Option<u32> {
         let mut steps = self.listed;
         while steps != 0 {
@@ -198,7 +198,7 @@ impl Yardstick {
         None
     }
 
-    /// Adds the container to everything that it counts against, or with -1 takes it away.
+    /// Adds the container to every total that includes it; with -1 removes it.
     fn charge(&mut self, container: Container, sign: i64) {
         let Container { leaf, user, node, size } = container;
         let change = self.sizes[size as usize].map(|amount| amount * sign);
@@ -240,7 +240,7 @@ impl Yardstick {
 }
 
 impl Node {
-    /// The step of the type that is scarcest.
+    /// The step of the node's scarcest type.
     fn step_now(&self) -> u32 {
         let steps = self.free.iter().zip(&self.steps_per_unit).filter(|(_, worth)| **worth > 0.0);
         steps.map(|(free, worth)| (*free as f64 * worth) as u32).fold(STEPS as u32 - 1, u32::min)
@@ -264,7 +264,7 @@ fn sizes() -> Vec<Amounts> {
     CONTAINER_SIZES.into_iter().flat_map(repeated).collect()
 }
 
-/// Five levels: each queue above the leaves stands for a fifth of what is below it at least.
+/// Five levels: each queue above the leaves covers at least a fifth of the queues below it.
 fn tree(leaves: usize, total: &Amounts) -> (Vec<Queue>, Vec<Leaf>) {
     const CHILDREN: usize = 5;
     let width = |level: usize| leaves.div_ceil(CHILDREN.pow((LEVELS - 1 - level) as u32)).max(1);
@@ -282,7 +282,7 @@ fn tree(leaves: usize, total: &Amounts) -> (Vec<Queue>, Vec<Leaf>) {
     (queues, (0..leaves).map(leaf).collect())
 }
 
-/// What one unit is worth if all of it is worth so much.
+/// The value of one unit if the whole amount has this value.
 fn worth(all: &Amounts, value: f64) -> Worth {
     all.map(|amount| if amount > 0 { value / amount as f64 } else { 0.0 })
 }
@@ -295,7 +295,7 @@ fn plus(a: Amounts, b: &Amounts) -> Amounts {
     std::array::from_fn(|i| a[i] + b[i])
 }
 
-/// Without a branch for each type: no difference is negative.
+/// Compares without a branch for each type: no difference may be negative.
 fn fits(need: &Amounts, room: &Amounts) -> bool {
     need.iter().zip(room).fold(0, |signs, (need, room)| signs | (room - need)) >= 0
 }
@@ -304,7 +304,7 @@ fn fits(need: &Amounts, room: &Amounts) -> bool {
 mod tests {
     use super::*;
 
-    /// What is counted anywhere is what the containers hold.
+    /// All totals equal the sums over the containers.
     #[test]
     fn everything_is_counted_once() {
         let mut yardstick = Yardstick::new(50, 20, 1);

@@ -20,7 +20,7 @@ pub(super) fn index_of(types: &ResourceTypes, name: &str) -> Result<usize, Strin
     }
 }
 
-/// A vector; types that are not named are zero.
+/// Makes a vector; types that are not named are zero.
 pub(super) fn to_resources(types: &ResourceTypes, amounts: &Amounts) -> Done<Resources> {
     let name_of = |(name, amount): (&String, &i64)| {
         index_of(types, name).map(|index| (types.names()[index].as_str(), *amount))
@@ -29,7 +29,7 @@ pub(super) fn to_resources(types: &ResourceTypes, amounts: &Amounts) -> Done<Res
     Ok(types.resources(&named)?)
 }
 
-/// The amounts that are not zero, as people read them.
+/// The amounts that are not zero, as text.
 pub(super) fn to_text(types: &ResourceTypes, resources: &Resources) -> String {
     let named = types.names().iter().enumerate().filter(|(index, _)| resources[*index] != 0);
     let words: Vec<String> = named.map(|(index, name)| format!("{name} {}", resources[index])).collect();

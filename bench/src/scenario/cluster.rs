@@ -13,7 +13,7 @@ use super::problem::{Done, StepError};
 /// More events than any scenario causes between two steps.
 const EVENTS_MAX: usize = 1 << 20;
 
-/// An engine, what its things are called, and what it has told.
+/// An engine, the names of its objects, and the events received from it.
 pub(super) struct Cluster {
     pub(super) engine: Engine,
     pub(super) handle: Handle,
@@ -39,8 +39,8 @@ impl Cluster {
         &self.handle.config().resources
     }
 
-    /// In serial mode commits what was sent, without proposing anything, so that every step begins with what the one
-    /// before has brought about. In parallel mode the threads go on by themselves.
+    /// In serial mode, commits the messages that were sent, without proposing, so that every step begins with the
+    /// effects of the previous one. In parallel mode the threads continue by themselves.
     pub(super) fn settle(&mut self) -> Done {
         if self.is_serial {
             self.engine.commit_waiting()?;
@@ -48,8 +48,8 @@ impl Cluster {
         self.listen()
     }
 
-    /// As [`settle`](Self::settle), and in parallel mode waits until there is nothing left to do: for whoever needs the
-    /// engine's answer.
+    /// Settles as [`settle`](Self::settle) does, and in parallel mode waits until the engine is quiet: for steps that
+    /// need the engine's answer.
     pub(super) fn settle_fully(&mut self) -> Done {
         if !self.is_serial {
             self.engine.run_until_quiet();
@@ -68,7 +68,7 @@ impl Cluster {
         Ok(self.handle.tick()?)
     }
 
-    /// Takes note of what the engine has told meanwhile.
+    /// Records the events received so far.
     fn listen(&mut self) -> Done {
         let mut events = Vec::new();
         let drained = self.stream.drain_into(&mut events);

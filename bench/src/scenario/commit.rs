@@ -1,4 +1,4 @@
-//! Commit requests made by hand.
+//! Handmade commit requests.
 
 use apportion::request::{AllocationProposal, ReservationProposal};
 use apportion::{CommitOutcome, NodeId, ReservationId, ResourceAllocationCommitRequest};
@@ -14,7 +14,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// Commits a request once for each verdict that is expected.
+    /// Commits a request once for each expected verdict.
     pub(super) fn commit(&mut self, form: &CommitForm) -> Done {
         let request = match (&form.request, &form.prepared) {
             (Some(request), None) => self.request(request)?,
@@ -40,7 +40,7 @@ impl Cluster {
         Err(StepError::failed(format!("verdict: got {}, wanted {}", text(&got), text(&form.expect.0))))
     }
 
-    /// The request with identifiers for names, of what there is now.
+    /// The request with names replaced by the identifiers of present objects.
     fn request(&self, form: &RequestForm) -> Done<ResourceAllocationCommitRequest> {
         let mut request = ResourceAllocationCommitRequest::default();
         for wanted in &form.allocate {

@@ -1,4 +1,4 @@
-//! Comparing what is wanted with what there is.
+//! Comparison of expected and actual values.
 
 use std::fmt::Display;
 
@@ -11,9 +11,9 @@ use super::problem::{Done, StepError};
 /// The differences found so far.
 pub(super) struct Comparison<'a> {
     types: &'a ResourceTypes,
-    /// What is looked at now.
+    /// The subject of the comparison.
     subject: String,
-    /// How much of the present subject was compared.
+    /// Number of values of the present subject that were compared.
     compared: usize,
     differences: Vec<String>,
 }
@@ -23,7 +23,7 @@ impl<'a> Comparison<'a> {
         Self { types, subject: String::new(), compared: 0, differences: Vec::new() }
     }
 
-    /// Looks at one thing. An expectation that says nothing could not fail, so it is a mistake.
+    /// Compares one subject. An expectation without content could not fail, so it is a mistake.
     pub(super) fn look_at(&mut self, subject: String, look: impl FnOnce(&mut Self) -> Done) -> Done {
         (self.subject, self.compared) = (subject, 0);
         look(self)?;
@@ -62,7 +62,7 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// Notes a difference.
+    /// Adds a difference.
     pub(super) fn differ(&mut self, difference: &str) {
         self.compared += 1;
         self.differences.push(format!("{} {difference}", self.subject));

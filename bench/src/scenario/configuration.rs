@@ -1,4 +1,4 @@
-//! Configurations within scenarios, and files beside them.
+//! Configurations within scenarios, and in files next to them.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -14,7 +14,7 @@ use super::form::{ScenarioForm, ShareForm, UpdateQueueForm};
 use super::problem::{BadScenario, Done, StepError};
 use crate::text::read_text;
 
-/// The configuration that a scenario is run with.
+/// The configuration of a scenario's runs.
 pub(super) fn config_of(form: &ScenarioForm, file: &Path) -> Result<EngineConfig, BadScenario> {
     let bad = |line: u64, problem: String| BadScenario { file: file.display().to_string(), line, problem };
     match (&form.config, &form.config_file) {
@@ -47,7 +47,7 @@ fn read_config(path: &Path) -> Result<EngineConfig, String> {
     }
 }
 
-/// A queue with the limits of an update, read as the configuration's reader reads them.
+/// A queue with the limits of an update, parsed by the configuration's reader.
 pub(super) fn queue_of(form: &UpdateQueueForm, types: &ResourceTypes) -> Done<QueueConfig> {
     let mut text = header(types);
     let _ = writeln!(text, "[queues.{}]", quoted(&form.queue));
@@ -77,8 +77,8 @@ pub(super) fn queue_of(form: &UpdateQueueForm, types: &ResourceTypes) -> Done<Qu
     Ok(queue)
 }
 
-/// What a reconfiguration wants, or why it makes no sense whatever the engine does at present. Resource types and
-/// partitions are those of `config` if it does not say them.
+/// The wanted configuration, or an error that does not depend on the engine's state. If it omits resource types and
+/// partitions, those of `config` apply.
 pub(super) fn reconfiguration(text: &str, config: &EngineConfig) -> Result<Reconfiguration, ConfigFileError> {
     let mut whole = if text.contains("[resources]") { String::new() } else { header(&config.resources) };
     if !text.contains("[engine]") {
@@ -88,7 +88,7 @@ pub(super) fn reconfiguration(text: &str, config: &EngineConfig) -> Result<Recon
     from_toml(&(whole + text), "reconfigure").map(|config| Reconfiguration::from(&config))
 }
 
-/// The resource types as a configuration says them.
+/// The resource types in the format of a configuration.
 fn header(types: &ResourceTypes) -> String {
     let names = types.names().iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ");
     let mut text = format!("[resources]\ntypes = [{names}]\n");
@@ -114,7 +114,7 @@ fn share_text(share: &ShareForm, types: &ResourceTypes) -> Done<String> {
     })
 }
 
-/// A string that means the same to TOML as to JSON.
+/// A string that TOML and JSON read alike.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }

@@ -1,4 +1,4 @@
-//! What applications were told: which containers run, and every event as a line of text.
+//! The events received by applications: running containers, and every event as a line of text.
 
 use std::collections::BTreeMap;
 
@@ -18,18 +18,18 @@ pub(super) struct Running {
     pub(super) node: NodeId,
 }
 
-/// What has been told so far.
+/// The events received so far.
 #[derive(Debug, Default)]
 pub(super) struct Told {
-    /// The oldest first.
+    /// Oldest first.
     pub(super) running: Vec<Running>,
-    /// By application: what was told since the last time somebody looked.
+    /// By application: events since the last check.
     pub(super) lines: BTreeMap<ApplicationId, Vec<String>>,
-    /// What was refused, and nobody has asked about yet.
+    /// Refusals that no step has checked yet.
     pub(super) refused: Vec<(Refused, Refusal)>,
 }
 
-/// What the engine refused after its handle had taken it.
+/// A submission that the engine refused after its handle had accepted it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refused {
     Application(ApplicationId),
@@ -37,7 +37,7 @@ pub(super) enum Refused {
 }
 
 impl Told {
-    /// Takes note of an event.
+    /// Records an event.
     pub(super) fn record(&mut self, event: &Event, names: &Names) {
         let line = match event.kind {
             EventKind::Allocated { ask, container, node, locality } => {

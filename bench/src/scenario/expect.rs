@@ -14,7 +14,7 @@ use super::form::{
 use super::names::{NamedAsk, expand};
 use super::problem::{Done, StepError};
 
-/// What a node is reserved by that is not reserved.
+/// The `reserved_by` of a node without a reservation.
 const NOBODY: &str = "nobody";
 
 impl Cluster {
@@ -31,7 +31,7 @@ impl Cluster {
         if report.is_clean() { Ok(()) } else { Err(StepError::Failed(vec![report.to_string()])) }
     }
 
-    /// What those applications were told whose events are looked at.
+    /// The event lines of the applications whose events are checked.
     fn take_lines(&mut self, wanted: &BTreeMap<String, ApplicationWanted>) -> Done<Lines> {
         let looked_at = wanted.iter().filter(|(_, wanted)| wanted.events.is_some());
         looked_at
@@ -258,7 +258,7 @@ impl Expected<'_, '_> {
     }
 }
 
-/// A reason as files write it.
+/// A reason as in scenario files.
 pub(super) fn word(reason: apportion::explain::PendingReason) -> String {
     let word = serde_json::to_value(reason).ok().and_then(|value| value.as_str().map(str::to_owned));
     word.unwrap_or_else(|| format!("{reason:?}"))

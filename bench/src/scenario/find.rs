@@ -4,19 +4,19 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Folders that are passed over unless they are named themselves: scenarios of what does not exist yet.
+/// Folders that are skipped unless they are named themselves: scenarios of missing features.
 const PASSED_OVER: &str = "todo";
-/// Folders within folders; a circle of links ends here.
+/// The deepest nesting of folders; it ends a cycle of links.
 const DEPTH_MAX: usize = 16;
 
 /// The file itself, or every `.yaml` and `.yml` file below the folder, in alphabetical order. Folders called `todo`
-/// below it are passed over.
+/// below it are skipped.
 ///
 /// # Errors
-/// When something cannot be read.
+/// When a file or folder cannot be read.
 pub fn find_files(path: &Path) -> io::Result<Vec<PathBuf>> {
     if !path.is_dir() {
-        // That it is there is for the reader to say, which names it.
+        // The reader reports a missing file by name.
         return Ok(vec![path.to_owned()]);
     }
     let mut files = Vec::new();

@@ -1,7 +1,7 @@
 //! Scenarios as data: a cluster, its events step by step, and the expectations, in a YAML file each.
 //!
-//! `tests/scenarios/README.md` describes the format. A file is read as a whole ([`form`] says what may stand in it),
-//! then run once for each mode it asks for: every step is sent to an engine on virtual time, and what a step expects is
+//! `tests/scenarios/README.md` describes the format. A file is read as a whole ([`form`] defines its content), then run
+//! once for each of its modes. Every step is sent to an engine on virtual time, and the expectations of a step are
 //! compared with the engine's state.
 
 mod amounts;

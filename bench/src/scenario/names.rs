@@ -1,4 +1,4 @@
-//! What the names of a scenario stand for.
+//! The objects behind the names of a scenario.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,10 +7,10 @@ use apportion::{ApplicationId, AskId, NodeId, ResourceAllocationCommitRequest};
 use super::form::NamesForm;
 use super::problem::{Done, StepError};
 
-/// More nodes than any scenario is readable with.
+/// The longest range of nodes; a larger scenario would be unreadable.
 const RANGE_MAX: u32 = 10_000;
 
-/// Everything that was named so far. What is gone keeps its name.
+/// All objects named so far. A removed object keeps its name.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     pub(super) applications: BTreeMap<String, ApplicationId>,
@@ -23,7 +23,7 @@ pub(super) struct Names {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NamedAsk {
     pub(super) id: AskId,
-    /// It names hosts or racks, so it matters where its containers are.
+    /// The ask names hosts or racks, so the locality of its containers matters.
     pub(super) has_locality: bool,
 }
 
@@ -44,7 +44,7 @@ impl Names {
         find("prepared request", &self.requests, name)
     }
 
-    /// All nodes that a list of names and ranges is about.
+    /// All nodes in a list of names and ranges.
     pub(super) fn nodes_in(&self, names: &NamesForm) -> Done<Vec<NodeId>> {
         let mut nodes = Vec::new();
         for name in &names.0 {
@@ -61,7 +61,7 @@ impl Names {
         Ok(nodes.into_iter().map(|node| self.node_called(node).to_owned()).collect())
     }
 
-    /// Racks on which a node was.
+    /// The named racks, each of which must have had a node.
     pub(super) fn racks_in(&self, names: &NamesForm) -> Done<Vec<String>> {
         let known = |rack: &String| match self.racks.contains(rack) {
             true => Ok(rack.clone()),

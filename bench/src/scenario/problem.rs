@@ -1,11 +1,11 @@
-//! What can be wrong: a file that says something impossible, or an engine that does something else than expected.
+//! Problems of a scenario: a malformed file, or an engine that does not meet an expectation.
 
 use apportion::engine::{NotSerial, SubmitError};
 use apportion::nearest::nearest;
 use apportion::resource::ResourceError;
 use thiserror::Error;
 
-/// A file that is no scenario, or names what is not there. Shown as `file:line: problem`.
+/// A file that is no scenario, or names a missing object. Shown as `file:line: problem`.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{file}:{line}: {problem}")]
 pub struct BadScenario {
@@ -13,20 +13,20 @@ pub struct BadScenario {
     pub file: String,
     /// The line, counted from 1.
     pub line: u64,
-    /// What is wrong there, and what would be right.
+    /// The mistake, and what would be right.
     pub problem: String,
 }
 
-/// Why a step was not carried out to the end.
+/// Why a step did not complete.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum StepError {
     /// The file is wrong.
     Bad(String),
-    /// The engine did something else than expected: one line for each difference.
+    /// The engine did not meet an expectation: one line for each difference.
     Failed(Vec<String>),
 }
 
-/// What becomes of a step.
+/// The result of a step.
 pub(super) type Done<T = ()> = Result<T, StepError>;
 
 impl StepError {
@@ -38,13 +38,13 @@ impl StepError {
         Self::Failed(vec![difference.into()])
     }
 
-    /// A name that stands for nothing.
+    /// A name that stands for no object.
     pub(super) fn unknown<'a>(what: &str, name: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
         Self::Bad(unknown(what, name, known))
     }
 }
 
-/// What is not possible whatever the engine's state is a mistake in the file.
+/// A submission that is impossible in any state is a mistake in the file.
 impl From<SubmitError> for StepError {
     fn from(error: SubmitError) -> Self {
         Self::Bad(error.to_string())
@@ -63,7 +63,7 @@ impl From<NotSerial> for StepError {
     }
 }
 
-/// The message about a name that stands for nothing.
+/// The message about a name that stands for no object.
 pub(super) fn unknown<'a>(what: &str, name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let hint = nearest(name, known).map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
     format!("unknown {what} `{name}`{hint}")

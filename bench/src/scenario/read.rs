@@ -12,9 +12,9 @@ use super::problem::BadScenario;
 use super::run::{RunMode, RunSetting};
 use crate::text::read_text;
 
-/// The largest scenario that is read, in bytes.
+/// The largest scenario file, in bytes.
 const FILE_BYTES_MAX: u64 = 1 << 20;
-/// How many proposers the runs in parallel mode have.
+/// Number of proposers in parallel mode.
 const PROPOSERS: [usize; 4] = [1, 2, 3, 4];
 
 /// A scenario that is ready to run.
@@ -26,19 +26,19 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// The file it was read from.
+    /// The file that it was read from.
     #[must_use]
     pub fn file(&self) -> &str {
         &self.file
     }
 
-    /// What it says it shows, on one line.
+    /// Its description, on one line.
     #[must_use]
     pub fn about(&self) -> String {
         self.form.about.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
-    /// How it is to be run, once each.
+    /// The settings of its runs.
     #[must_use]
     pub fn settings(&self) -> Vec<RunSetting> {
         let semantics = match &self.form.semantics {
@@ -60,8 +60,8 @@ impl Scenario {
 /// Reads a scenario.
 ///
 /// # Errors
-/// When the file cannot be read, is not YAML, says something that scenarios do not know, has a configuration that no
-/// engine can run on, or asks for what parallel mode cannot do.
+/// When the file cannot be read, is not YAML, has unknown content, has a configuration that no
+/// engine can run on, or requires something that parallel mode cannot do.
 pub fn read_file(path: &Path) -> Result<Scenario, BadScenario> {
     let file = path.display().to_string();
     let bad = |line: u64, problem: String| BadScenario { file: file.clone(), line: line.max(1), problem };
@@ -78,7 +78,7 @@ pub fn read_file(path: &Path) -> Result<Scenario, BadScenario> {
     Ok(Scenario { form, config, file })
 }
 
-/// No more of anything than a scenario of that size can use, so that aliases of aliases end soon.
+/// Limits of the parser that no scenario of that size reaches, so that aliases of aliases end soon.
 fn options() -> serde_saphyr::Options {
     serde_saphyr::options! {
         budget: serde_saphyr::budget! { max_aliases: 1_000, max_anchors: 100, max_nodes: 100_000, max_depth: 32 },
@@ -101,7 +101,7 @@ fn problem_of(error: &Error) -> String {
             "a whole number belongs here".into()
         }
         Error::Message { msg, .. } => msg.clone(),
-        // Without the place, which is said already.
+        // Without the place, which the message already gives.
         other => {
             let text = other.to_string();
             let problem = text.lines().next().unwrap_or_default();
@@ -116,8 +116,7 @@ fn unknown(what: &str, name: &str, known: &[&str]) -> String {
     format!("unknown {what} `{name}`; {}", near.unwrap_or_else(all))
 }
 
-/// Either the scenario says the semantics, or its configuration does. Of a configuration that says the default nothing is
-/// noticed.
+/// Either the scenario or its configuration names the semantics. A configuration that names the default goes unnoticed.
 fn check_semantics(forms: &[SemanticsForm], config: &EngineConfig) -> Result<(), String> {
     if forms.is_empty() {
         return Err("no semantics to run it with".into());
@@ -131,7 +130,7 @@ fn check_semantics(forms: &[SemanticsForm], config: &EngineConfig) -> Result<(),
     Ok(())
 }
 
-/// In parallel mode there are no single passes, and what is expected is certain only when all is quiet.
+/// Parallel mode has no single passes, and expectations are reliable only when the engine is quiet.
 fn check_modes(form: &ScenarioForm) -> Result<(), (u64, String)> {
     if form.modes.value.is_empty() {
         return Err((form.modes.referenced.line(), "no mode to run it in".into()));

@@ -11,35 +11,35 @@ use super::problem::{BadScenario, Done, StepError};
 use super::read::Scenario;
 use super::state::to_tables;
 
-/// How a scenario is run.
+/// The mode of a scenario's run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunMode {
     /// On one thread.
     Serial,
-    /// On a committing thread and so many proposing ones.
+    /// On a committing thread and this many proposer threads.
     Parallel {
-        /// How many.
+        /// Number of proposers.
         proposers: usize,
     },
 }
 
-/// All that may differ between runs of one scenario.
+/// The settings that may differ between runs of one scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunSetting {
-    /// Those of the scenario's configuration if not said.
+    /// By default those of the scenario's configuration.
     pub semantics: Option<Semantics>,
-    /// On which threads.
+    /// The threads.
     pub mode: RunMode,
 }
 
-/// What came of one run.
+/// The result of one run.
 #[derive(Clone, Debug)]
 pub struct ScenarioRun {
-    /// How it was run.
+    /// The setting of the run.
     pub setting: RunSetting,
-    /// How many steps went as expected.
+    /// Number of steps that went as expected.
     pub steps: usize,
-    /// What did not, if anything; the run ended there.
+    /// The failed step, if any; the run ended there.
     pub failure: Option<Failure>,
 }
 
@@ -48,9 +48,9 @@ pub struct ScenarioRun {
 pub struct Failure {
     /// The step's line in the file, counted from 1.
     pub line: u64,
-    /// What the step is called.
+    /// The step's name.
     pub step: String,
-    /// Each difference, with what was got and what was wanted.
+    /// Each difference, with actual and expected values.
     pub differences: Vec<String>,
     /// Queues, nodes, applications and pending asks at that moment.
     pub state: String,
@@ -59,7 +59,7 @@ pub struct Failure {
 /// Runs a scenario once, up to the first step that does not go as expected.
 ///
 /// # Errors
-/// When a step names what is not there, or says something impossible.
+/// When a step names a missing object, or is impossible.
 pub fn run(scenario: &Scenario, setting: RunSetting) -> Result<ScenarioRun, BadScenario> {
     let bad =
         |line: u64, problem: String| BadScenario { file: scenario.file.clone(), line: line.max(1), problem };
@@ -79,7 +79,7 @@ pub fn run(scenario: &Scenario, setting: RunSetting) -> Result<ScenarioRun, BadS
     Ok(ScenarioRun { setting, steps, failure })
 }
 
-/// Where a step went wrong: its line, its name, and how.
+/// The place of a failure: line and name of the step, and the failure.
 type Stop = (u64, String, StepError);
 
 fn play(cluster: &mut Cluster, scenario: &Scenario, steps: &mut usize) -> Result<(), Stop> {
@@ -98,7 +98,7 @@ fn play(cluster: &mut Cluster, scenario: &Scenario, steps: &mut usize) -> Result
     audit(cluster).map_err(|error| (last, "audit at the end".into(), error))
 }
 
-/// Does one thing and everything it brings about at once.
+/// Executes one item of a step with its immediate effects.
 fn attempt<T>(
     cluster: &mut Cluster,
     what: &Spanned<T>,

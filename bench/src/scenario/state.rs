@@ -9,10 +9,10 @@ use super::amounts::to_text;
 use super::cluster::Cluster;
 use super::expect::word;
 
-/// Longer tables are cut: what failed is named above them.
+/// Longer tables are cut: the failure is named above them.
 const ROWS_MAX: usize = 40;
 
-/// Queues, nodes, applications and pending asks, as they are now.
+/// The present queues, nodes, applications and pending asks.
 pub(super) fn to_tables(cluster: &Cluster) -> String {
     cluster.engine.read(|view| {
         let tables =
@@ -40,7 +40,7 @@ fn queues(cluster: &Cluster, view: &View<'_>) -> Option<String> {
     let partitions: Vec<(PartitionId, String)> = view.partition_ids().zip(names).collect();
     let rows = partitions.iter().flat_map(|(partition, name)| {
         let rows = view.queues().map(move |queue| (queue, queue.quota(*partition), name));
-        // Other partitions are shown as far as anything goes on there.
+        // Other partitions are shown only where they are in use.
         rows.filter(|(_, quota, name)| name.is_empty() || !(quota.used.is_zero() && quota.pending.is_zero()))
     });
     let rows = rows.map(|(queue, quota, name)| {

@@ -1,4 +1,4 @@
-//! Carrying out one step.
+//! Execution of one step.
 
 use std::fmt::Display;
 
@@ -20,7 +20,7 @@ use super::problem::{Done, StepError};
 use super::submit::{expect_reason, not_refused};
 
 impl Cluster {
-    /// Carries out a step, up to what can be seen at once.
+    /// Executes a step, up to its immediately visible effects.
     pub(super) fn perform(&mut self, step: &Step) -> Done {
         match step {
             Step::RunUntilQuiet => self.run_until_quiet(),
@@ -76,7 +76,7 @@ impl Cluster {
         }
     }
 
-    /// Each node in turn, all of that so many times.
+    /// A pass for each node in turn, the whole list repeated as often as the form says.
     fn pass(&mut self, form: &PassForm) -> Done {
         let nodes = form.node.as_ref().map(|names| self.names.nodes_in(names)).transpose()?;
         let nodes: Vec<Option<NodeId>> =
@@ -166,7 +166,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// The oldest of the running containers that the form is about.
+    /// The oldest of the running containers that the form selects.
     pub(super) fn containers(&self, form: &ContainersForm) -> Done<Vec<Running>> {
         if form.ask.is_none() && form.application.is_none() {
             return Err(StepError::bad("say whose containers: `ask: NAME` or `application: NAME`"));
@@ -224,7 +224,7 @@ impl Cluster {
         expect_answer(ticket.try_take(), form.refused.as_deref())
     }
 
-    /// The whole tree at once.
+    /// Replaces the whole tree at once.
     fn reconfigure(&mut self, form: &ReconfigureForm) -> Done {
         let refused = form.refused.as_deref();
         let configuration = match (reconfiguration(&form.config, self.handle.config()), refused) {
@@ -241,7 +241,7 @@ impl Cluster {
     }
 }
 
-/// Whether something was answered as wanted.
+/// Checks an answer against the expected one.
 pub(super) fn expect_answer<T, E: Display>(answer: Option<Result<T, E>>, refused: Option<&str>) -> Done {
     match (answer, refused) {
         (Some(Ok(_)), None) => Ok(()),

@@ -1,4 +1,4 @@
-//! Nodes, applications and asks, as they come, and with which reason they are refused.
+//! Submission of nodes, applications and asks, with expected refusals.
 
 use apportion::engine::SubmitError;
 use apportion::event::Refusal;
@@ -45,7 +45,7 @@ impl Cluster {
         })
     }
 
-    /// A node with what runs on it; each container is named as if it were one of an ask of that name.
+    /// A node with its running containers; each container is named like one of an ask of that name.
     pub(super) fn recover_node(&mut self, form: &RecoverForm) -> Done {
         let RecoverForm { node: node_form, containers } = form;
         let spec = self.node_spec(&node_form.name, node_form)?;
@@ -129,14 +129,14 @@ impl Cluster {
         if rule.is_empty() { Ok(spec) } else { Ok(spec.with_rule(AttributeRule { conditions: rule })) }
     }
 
-    /// With what something was refused after the handle had taken it.
+    /// The refusal of a submission that the handle had accepted, if there was one.
     fn take_refusal(&mut self, what: Refused) -> Done<Option<Refusal>> {
         self.settle_fully()?;
         let at = self.told.refused.iter().position(|(refused, _)| *refused == what);
         Ok(at.map(|at| self.told.refused.remove(at).1))
     }
 
-    /// Something was refused though nobody expected it.
+    /// Fails if there was an unexpected refusal.
     pub(super) fn expect_nothing_refused(&mut self) -> Done {
         let all = std::mem::take(&mut self.told.refused);
         let line = |(what, refusal): &(Refused, Refusal)| match what {
@@ -176,8 +176,8 @@ fn condition(form: &AttributeForm) -> Done<AttributeCondition> {
     Ok(AttributeCondition { attribute: form.name.clone(), test })
 }
 
-/// What was submitted, unless it is refused, as it was to be. It may still be refused later. What is refused without anybody
-/// expecting it is a mistake in the file: the handle refuses only what is not possible in itself.
+/// The submitted object, or `None` for an expected refusal. The engine may still refuse the object later. An unexpected
+/// refusal here is a mistake in the file: the handle refuses only impossible submissions.
 fn judge<T>(reason: Option<&str>, submitted: Result<T, SubmitError>) -> Done<Option<T>> {
     match (submitted, reason) {
         (Ok(submitted), _) => Ok(Some(submitted)),

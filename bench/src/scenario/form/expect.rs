@@ -1,4 +1,4 @@
-//! Expectations as they are written. Omitted ones are not checked.
+//! Expectations in a scenario file. Omitted ones are not checked.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::Amounts;
 
-/// What is expected of everything at one moment.
+/// All expectations at one moment.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::scenario) struct ExpectForm {
@@ -19,10 +19,10 @@ pub(in crate::scenario) struct ExpectForm {
     pub(in crate::scenario) applications: BTreeMap<String, ApplicationWanted>,
     #[serde(default)]
     pub(in crate::scenario) asks: BTreeMap<String, AskWanted>,
-    /// By name, or by a range of names of nodes that are all like that.
+    /// By name, or by a range of names of nodes with the same expectations.
     #[serde(default)]
     pub(in crate::scenario) nodes: BTreeMap<String, NodeWanted>,
-    /// All there are, in any order.
+    /// All reservations, in any order.
     pub(in crate::scenario) reservations: Option<Vec<ReservationWanted>>,
 }
 
@@ -31,35 +31,35 @@ pub(in crate::scenario) struct ExpectForm {
 pub(in crate::scenario) struct QueueWanted {
     #[serde(default)]
     pub(in crate::scenario) partition: String,
-    /// Whether there is such a queue.
+    /// Whether the queue exists.
     pub(in crate::scenario) exists: Option<bool>,
     pub(in crate::scenario) used: Option<Amounts>,
     pub(in crate::scenario) reserved: Option<Amounts>,
     pub(in crate::scenario) pending: Option<Amounts>,
-    /// Of this what user limits let users have, and of that what no node is reserved for.
+    /// The part of `pending` within user limits, and the part of that for which no node is reserved.
     pub(in crate::scenario) pending_within_limits: Option<Amounts>,
     pub(in crate::scenario) unreserved_within_limits: Option<Amounts>,
     pub(in crate::scenario) guaranteed: Option<Amounts>,
     pub(in crate::scenario) maximum: Option<Amounts>,
     pub(in crate::scenario) user_limit: Option<Amounts>,
     pub(in crate::scenario) containers: Option<u64>,
-    /// Applications in it and below.
+    /// Applications in the queue and below.
     pub(in crate::scenario) applications: Option<u32>,
-    /// Of these, those that wait to be activated.
+    /// Those of them that wait for activation.
     pub(in crate::scenario) inactive_applications: Option<u32>,
-    /// How urgent what is pending in it and below makes it.
+    /// The queue's priority from the asks pending in it and below.
     pub(in crate::scenario) priority: Option<i32>,
-    /// Users that want something.
+    /// Users with pending asks.
     pub(in crate::scenario) active_users: Option<u32>,
     /// Users with applications, none of which is active.
     pub(in crate::scenario) held_back_users: Option<u32>,
-    /// What the masters of active applications need.
+    /// The resources of active applications' masters.
     pub(in crate::scenario) masters: Option<Amounts>,
     pub(in crate::scenario) status: Option<QueueStatusWord>,
 }
 
 impl QueueWanted {
-    /// Whether there is to be no such queue, and yet something of it is expected.
+    /// Whether a queue that must not exist has further expectations.
     pub(in crate::scenario) fn contradicts_itself(&self) -> bool {
         let is_gone = Self { exists: Some(false), ..Self::default() };
         self.exists == Some(false) && *self != is_gone
@@ -70,7 +70,7 @@ impl QueueWanted {
 #[serde(rename_all = "snake_case")]
 pub(in crate::scenario) enum QueueStatusWord {
     Running,
-    /// It takes no applications and waits for those it has.
+    /// The queue takes no applications and waits for its present ones.
     Draining,
     Stopped,
 }
@@ -86,21 +86,21 @@ pub(in crate::scenario) struct UserWanted {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::scenario) struct ApplicationWanted {
-    /// The path of the leaf it is in.
+    /// The path of its leaf.
     pub(in crate::scenario) queue: Option<String>,
-    /// Running ones.
+    /// Running containers.
     pub(in crate::scenario) containers: Option<usize>,
-    /// With what is reserved.
+    /// Including reservations.
     pub(in crate::scenario) used: Option<Amounts>,
     pub(in crate::scenario) reserved: Option<Amounts>,
     pub(in crate::scenario) pending: Option<Amounts>,
-    /// What more it may have in the default partition.
+    /// The amount that it may still get in the default partition.
     pub(in crate::scenario) headroom: Option<Amounts>,
     pub(in crate::scenario) ended: Option<bool>,
-    /// Its asks may be served.
+    /// Whether its asks may be served.
     pub(in crate::scenario) active: Option<bool>,
     pub(in crate::scenario) priority: Option<u32>,
-    /// Everything it was told since the last time somebody looked, in order.
+    /// All events since the last check, in order.
     pub(in crate::scenario) events: Option<Vec<String>>,
 }
 
@@ -110,13 +110,13 @@ pub(in crate::scenario) struct AskWanted {
     pub(in crate::scenario) running: Option<usize>,
     pub(in crate::scenario) pending: Option<u32>,
     pub(in crate::scenario) reserved: Option<u32>,
-    /// Containers that run, by node.
+    /// Running containers, by node.
     #[serde(default)]
     pub(in crate::scenario) on: BTreeMap<String, usize>,
-    /// Nodes offered in vain, in the mode in which they count.
+    /// Nodes offered in vain, in the mode that counts them.
     pub(in crate::scenario) missed_opportunities: Option<u32>,
     pub(in crate::scenario) re_reservations: Option<u32>,
-    /// Why it is pending.
+    /// Its pending reason.
     pub(in crate::scenario) why: Option<apportion::explain::PendingReason>,
 }
 
@@ -125,10 +125,10 @@ pub(in crate::scenario) struct AskWanted {
 pub(in crate::scenario) struct NodeWanted {
     pub(in crate::scenario) used: Option<Amounts>,
     pub(in crate::scenario) free: Option<Amounts>,
-    /// What opportunistic containers have there.
+    /// The amounts of opportunistic containers on it.
     pub(in crate::scenario) opportunistic: Option<Amounts>,
     pub(in crate::scenario) containers: Option<usize>,
-    /// The ask for which it is reserved, or `nobody`.
+    /// The ask that holds its reservation, or `nobody`.
     pub(in crate::scenario) reserved_by: Option<String>,
     pub(in crate::scenario) state: Option<NodeStateWord>,
 }
@@ -140,7 +140,7 @@ pub(in crate::scenario) enum NodeStateWord {
     Draining,
     /// Silent for too long.
     Stale,
-    /// Not registered any more.
+    /// No longer registered.
     Gone,
 }
 

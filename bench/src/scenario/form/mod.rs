@@ -1,4 +1,4 @@
-//! The form of a scenario file. Names are looked up when a step is carried out.
+//! The form of a scenario file. Names are looked up when a step is executed.
 
 mod expect;
 mod one_or_many;
@@ -31,16 +31,16 @@ pub(super) type NamesForm = OneOrMany<String>;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ScenarioForm {
-    /// What it shows, in a sentence or two.
+    /// The behaviour that it shows, in a sentence or two.
     pub(super) about: String,
     /// The configuration: the text of a native TOML file.
     pub(super) config: Option<Spanned<String>>,
-    /// The same in a file of its own, native TOML or YARN's XML, beside this one.
+    /// The same in a separate file next to this one, native TOML or YARN's XML.
     pub(super) config_file: Option<Spanned<PathBuf>>,
-    /// How it is run; in serial mode alone if not said.
+    /// The modes of the runs; only serial mode by default.
     #[serde(default = "serial_only")]
     pub(super) modes: Spanned<Vec<ModeForm>>,
-    /// With which semantics; with those of the configuration alone if not said.
+    /// The semantics of the runs; by default only those of the configuration.
     pub(super) semantics: Option<Spanned<OneOrMany<SemanticsForm>>>,
     #[serde(default)]
     pub(super) nodes: Vec<Spanned<NodeForm>>,
@@ -77,7 +77,7 @@ impl From<SemanticsForm> for Semantics {
     }
 }
 
-/// A node, or several alike.
+/// A node, or several equal ones.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NodeForm {
@@ -91,7 +91,7 @@ pub(super) struct NodeForm {
     pub(super) devices: u8,
     #[serde(default)]
     pub(super) attributes: BTreeMap<String, String>,
-    /// Part of the message with which it is refused.
+    /// Part of the expected refusal message.
     pub(super) refused: Option<String>,
 }
 
@@ -99,12 +99,12 @@ pub(super) struct NodeForm {
 #[serde(deny_unknown_fields)]
 pub(super) struct ApplicationForm {
     pub(super) name: String,
-    /// What it requests; nothing if there are placement rules that do without.
+    /// The requested queue; empty if placement rules decide without a request.
     #[serde(default)]
     pub(super) queue: String,
     #[serde(default = "somebody")]
     pub(super) user: String,
-    /// The user's, the primary one first.
+    /// The user's groups, the primary one first.
     #[serde(default)]
     pub(super) groups: OneOrMany<String>,
     #[serde(default)]
@@ -115,7 +115,7 @@ pub(super) struct ApplicationForm {
     pub(super) refused: Option<String>,
 }
 
-/// What the container needs that runs an application.
+/// The needs of the container that runs an application.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct MasterForm {
@@ -132,7 +132,7 @@ fn somebody() -> String {
 #[serde(deny_unknown_fields)]
 pub(super) struct AskForm {
     pub(super) application: String,
-    /// What steps and expectations call it.
+    /// Its name in steps and expectations.
     pub(super) name: String,
     pub(super) size: Amounts,
     #[serde(default = "one")]
@@ -144,18 +144,18 @@ pub(super) struct AskForm {
     pub(super) hosts: NamesForm,
     #[serde(default)]
     pub(super) racks: NamesForm,
-    /// Nothing but the hosts and racks named will do.
+    /// Only the named hosts and racks are allowed.
     #[serde(default)]
     pub(super) strict: bool,
-    /// It is for what runs the application.
+    /// The ask is for the application master.
     #[serde(default)]
     pub(super) master: bool,
     pub(super) devices: Option<DevicesForm>,
-    /// A condition on the node's attributes, or several, of which all have to hold.
+    /// A condition on the node's attributes; with `attributes`, all conditions must hold.
     pub(super) attribute: Option<AttributeForm>,
     #[serde(default)]
     pub(super) attributes: Vec<AttributeForm>,
-    /// What its containers are called.
+    /// The tags of its containers.
     #[serde(default)]
     pub(super) tags: OneOrMany<String>,
     #[serde(default)]
@@ -174,14 +174,14 @@ pub(super) struct DevicesForm {
     pub(super) milli: u16,
 }
 
-/// At most so many containers with the tag on a node or rack.
+/// A limit on the number of containers with the tag on a node or rack.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct TagLimitForm {
     pub(super) tag: String,
     pub(super) most: u32,
     pub(super) per: ScopeForm,
-    /// Whose are counted; everybody's if not said.
+    /// The applications whose containers count; all by default.
     #[serde(default)]
     pub(super) of: NamespaceForm,
 }
@@ -201,7 +201,7 @@ pub(super) enum NamespaceForm {
     Application,
 }
 
-/// One of the three says what has to be true of the attribute.
+/// A condition on an attribute; exactly one of the three tests is given.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct AttributeForm {

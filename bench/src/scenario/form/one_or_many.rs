@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use serde::de::value::StrDeserializer;
 use serde::de::{Deserialize, Deserializer, Error, SeqAccess, Visitor};
 
-/// One or several of what is written as a word.
+/// One word, or a list of words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::scenario) struct OneOrMany<T>(pub(in crate::scenario) Vec<T>);
 

@@ -1,4 +1,4 @@
-//! Steps as they are written.
+//! Steps in a scenario file.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,9 +15,9 @@ use super::{Amounts, ApplicationForm, AskForm, DevicesForm, ExpectForm, NamesFor
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(in crate::scenario) enum Step {
-    /// Everything there is to do at the present time.
+    /// Runs everything that is due at the present time.
     RunUntilQuiet,
-    /// One container or reservation at most.
+    /// A pass that makes at most one container or reservation.
     #[serde(deserialize_with = "all_or_confined")]
     Pass(PassForm),
     AdvanceMs(u64),
@@ -40,22 +40,22 @@ pub(in crate::scenario) enum Step {
     ResizeContainers(ResizeContainersForm),
     DemoteContainers(AnsweredForm),
     PromoteContainers(AnsweredForm),
-    /// Their application stops containers, and waits for their ends.
+    /// An application stops containers, and waits for their ends.
     StopContainers(AnsweredForm),
-    /// Containers end by themselves, well or not: the engine makes no difference.
+    /// Containers end by themselves, with success or failure: the engine makes no difference.
     #[serde(alias = "fail")]
     Complete(ContainersForm),
-    /// Their application gives containers back.
+    /// An application releases containers.
     Release(ContainersForm),
     UpdateQueue(Box<UpdateQueueForm>),
     Reconfigure(ReconfigureForm),
-    /// A commit request made by hand, of what there is now, to be committed later.
+    /// Makes a commit request from the present state, to be committed later.
     Prepare(PrepareForm),
     Commit(CommitForm),
     Expect(Box<ExpectForm>),
 }
 
-/// What a pass is confined to: `all`, or a node and a leaf.
+/// The scope of a pass: `all`, or a node and a leaf.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::scenario) struct PassForm {
@@ -103,7 +103,7 @@ pub(in crate::scenario) struct PartitionForm {
     pub(in crate::scenario) partition: String,
 }
 
-/// A node that reports what runs on it.
+/// A node that reports its running containers.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::scenario) struct RecoverForm {
@@ -111,7 +111,7 @@ pub(in crate::scenario) struct RecoverForm {
     pub(in crate::scenario) containers: Vec<RunningForm>,
 }
 
-/// A container that runs, under a name as if an ask had been for it.
+/// A running container, under a name as if an ask had requested it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::scenario) struct RunningForm {
@@ -124,7 +124,7 @@ pub(in crate::scenario) struct RunningForm {
     pub(in crate::scenario) refused: Option<String>,
 }
 
-/// What an application shuns from now on, and what no more.
+/// Additions to and removals from an application's blacklist.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::scenario) struct BlacklistForm {
@@ -158,22 +158,22 @@ pub(in crate::scenario) struct SetPriorityForm {
 #[serde(deny_unknown_fields)]
 pub(in crate::scenario) struct CancelForm {
     pub(in crate::scenario) ask: String,
-    /// All that are outstanding if not said.
+    /// All outstanding units by default.
     pub(in crate::scenario) units: Option<u32>,
 }
 
-/// Containers that run: of an ask or of an application, on any node or on one.
+/// Running containers of an ask or of an application, on any node or on one.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::scenario) struct ContainersForm {
     pub(in crate::scenario) ask: Option<String>,
     pub(in crate::scenario) application: Option<String>,
     pub(in crate::scenario) node: Option<String>,
-    /// The oldest so many; all of them if not said.
+    /// This many of the oldest; all by default.
     pub(in crate::scenario) count: Option<usize>,
 }
 
-/// Containers that run, as above, and the size of each of them from now on.
+/// Running containers, as above, and their new size.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::scenario) struct ResizeContainersForm {
@@ -182,7 +182,7 @@ pub(in crate::scenario) struct ResizeContainersForm {
     pub(in crate::scenario) refused: Option<String>,
 }
 
-/// Containers that run, as above, and why the engine refuses the step, if it should.
+/// Running containers, as above, and the expected reason for a refusal, if any.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::scenario) struct AnsweredForm {
@@ -190,7 +190,7 @@ pub(in crate::scenario) struct AnsweredForm {
     pub(in crate::scenario) refused: Option<String>,
 }
 
-/// New limits of a queue; what is not given stays.
+/// New limits of a queue; omitted limits stay.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::scenario) struct UpdateQueueForm {
@@ -201,29 +201,29 @@ pub(in crate::scenario) struct UpdateQueueForm {
     pub(in crate::scenario) user_limit_minimum: Option<ShareForm>,
     pub(in crate::scenario) priority: Option<ShareForm>,
     pub(in crate::scenario) state: Option<ShareForm>,
-    /// The two limits on applications are set together: one that is not given ends.
+    /// The two limits on applications are set together: an omitted one is removed.
     pub(in crate::scenario) maximum_applications: Option<ShareForm>,
     pub(in crate::scenario) maximum_applications_per_user: Option<ShareForm>,
-    /// These two too, and with them the limits of single users end.
+    /// These two also; setting them removes the limits of single users.
     pub(in crate::scenario) maximum_parallel_applications: Option<ShareForm>,
     pub(in crate::scenario) maximum_parallel_applications_per_user: Option<ShareForm>,
     pub(in crate::scenario) maximum_master_share: Option<ShareForm>,
     pub(in crate::scenario) refused: Option<String>,
 }
 
-/// The queues as they are to be: all of them.
+/// The complete new queue tree.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::scenario) struct ReconfigureForm {
-    /// Native TOML; the resource types can be left out.
+    /// Native TOML; the resource types may be omitted.
     pub(in crate::scenario) config: String,
-    /// Only what it would do.
+    /// Only a dry run.
     #[serde(default)]
     pub(in crate::scenario) dry_run: bool,
     pub(in crate::scenario) refused: Option<String>,
 }
 
-/// A share of a queue as the configuration writes it: a number, a text such as `40 %`, or one for each type.
+/// A share of a queue in the format of a configuration: a number, a text such as `40 %`, or one for each type.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub(in crate::scenario) enum ShareForm {
@@ -246,7 +246,7 @@ pub(in crate::scenario) struct PrepareForm {
 pub(in crate::scenario) struct CommitForm {
     pub(in crate::scenario) request: Option<RequestForm>,
     pub(in crate::scenario) prepared: Option<String>,
-    /// One verdict for each time it is committed.
+    /// One verdict for each commit of the request.
     pub(in crate::scenario) expect: OneOrMany<Verdict>,
 }
 
@@ -257,10 +257,10 @@ pub(in crate::scenario) struct RequestForm {
     pub(in crate::scenario) allocate: Vec<AllocateForm>,
     #[serde(default)]
     pub(in crate::scenario) reserve: Vec<OnNodeForm>,
-    /// Containers to end for others.
+    /// Containers that the request releases.
     #[serde(default)]
     pub(in crate::scenario) release: Vec<ContainersForm>,
-    /// Nodes whose reservations are to be dropped.
+    /// Nodes whose reservations the request drops.
     #[serde(default)]
     pub(in crate::scenario) unreserve: NamesForm,
 }
@@ -270,7 +270,7 @@ pub(in crate::scenario) struct RequestForm {
 pub(in crate::scenario) struct AllocateForm {
     pub(in crate::scenario) ask: String,
     pub(in crate::scenario) node: String,
-    /// Fulfils the reservation that is on the node now, whosoever it is.
+    /// Fulfils the present reservation on the node, whichever ask holds it.
     #[serde(default)]
     pub(in crate::scenario) from_reservation: bool,
 }
@@ -308,7 +308,7 @@ impl<'de> Deserialize<'de> for Verdict {
 }
 
 impl Step {
-    /// What the file calls it.
+    /// Its name in the file.
     pub(in crate::scenario) fn name(&self) -> &'static str {
         match self {
             Self::RunUntilQuiet => "run_until_quiet",
