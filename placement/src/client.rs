@@ -220,10 +220,10 @@ pub enum Dismissal {
     #[error("the cluster manager ended the application after its lifetime")]
     Expired,
     /// It is gone, with all its containers.
-    #[error("the cluster manager is not there any more")]
+    #[error("the cluster manager is gone")]
     Gone,
     /// The application was ended at the cluster manager.
-    #[error("somebody ended the application at the cluster manager")]
+    #[error("the application was ended at the cluster manager")]
     Ended,
 }
 

@@ -58,7 +58,7 @@ pub enum Inconsistency {
         missing: i64,
     },
     /// A component failed too often but the service runs on (F15).
-    #[error("component {} failed too often and the service goes on", .0.0)]
+    #[error("component {} failed too often and the service runs on", .0.0)]
     GoesOn(ComponentId),
     /// The stored number of missing instances differs from the sum over components.
     #[error("{counted} instances count as down, and {are} are")]

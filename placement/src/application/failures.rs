@@ -113,7 +113,7 @@ impl Component {
                 if self.spec.retries.is_some() { "a row" } else { "this failure window" },
                 counters.failed,
                 counters.start_failed,
-                if self.last_failure.is_empty() { "nothing was said" } else { &self.last_failure }
+                if self.last_failure.is_empty() { "without diagnostics" } else { &self.last_failure }
             ),
         })
     }

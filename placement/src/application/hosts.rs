@@ -31,7 +31,7 @@ impl ApplicationState {
         let hopeless = self.outstanding.iter().filter(is_hopeless);
         let hopeless: Vec<_> = hopeless.filter_map(|waits| Some((waits.id(), waits.action?))).collect();
         for (request, action) in hopeless {
-            let why = "its host takes nothing of the service any more";
+            let why = "its host is excluded from the service";
             self.look_elsewhere_or_fail(action, request, why, operations);
         }
     }

@@ -45,7 +45,7 @@ impl Shunned {
         let mend = first(AvoidReason::Unreliable).map(|host| {
             let until = match window_ends_ms {
                 Some(ends_ms) => format!("until the failure window ends at {ends_ms} ms"),
-                None => "for ever: there is no end of the failure window".to_owned(),
+                None => "without limit: the failure window has no end".to_owned(),
             };
             format!("see why instances fail on {host}, which is avoided {until}; or raise the node failure threshold")
         });

@@ -62,7 +62,7 @@ pub struct JobSpec {
 #[non_exhaustive]
 pub enum JobSpecError {
     /// Two processors have the same id.
-    #[error("processor `{0}` is there twice")]
+    #[error("processor `{0}` is listed twice")]
     Twice(ProcessorId),
     /// A standby is listed as a processor.
     #[error("`{0}` is the name of a standby: list its number with the standbys of `{active}`", active = .0.active())]

@@ -28,7 +28,7 @@ impl FakeCluster {
 
     pub(super) fn may_request(&mut self, request: &ContainerRequest) -> Result<(), ClientError> {
         if self.takes_turn(Fault::RefuseRequest) {
-            return Err(ClientError::Refused("as it was told to".into()));
+            return Err(ClientError::Refused("injected fault".into()));
         }
         if let Some(host) = request.hosts.iter().find(|host| !self.nodes.contains_key(*host)) {
             return Err(ClientError::UnknownHost { host: host.to_string() });
@@ -39,7 +39,7 @@ impl FakeCluster {
 
     pub(super) fn launch(&mut self, container: ContainerRef) {
         if self.takes_turn(Fault::FailStart) {
-            let diagnostics = "as it was told to".to_owned();
+            let diagnostics = "injected fault".to_owned();
             self.tell(Callback::StartFailed { container, diagnostics });
         } else if self.starts_by_itself {
             self.tell(Callback::Started(container));

@@ -54,7 +54,7 @@ pub struct LockHolder {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum LockError {
     /// Another holder has a lock that excludes it.
-    #[error("`{owner}` holds {}; remove it if they are not there any more", path.display())]
+    #[error("`{owner}` holds {}; remove the file if that owner no longer runs", path.display())]
     Held {
         /// The other lock's file.
         path: PathBuf,

@@ -135,7 +135,7 @@ fn a_host_is_asked_for_once<M: Manager>() {
         };
         bed.service.submit(again, bed.now_ms);
         let said = bed.service.take_answers().pop().map(|answer| answer.message).unwrap_or_default();
-        assert!(said.contains("asked for there already"), "{kind:?}: {said}");
+        assert!(said.contains("a request for that host waits already"), "{kind:?}: {said}");
     }
 }
 

@@ -61,7 +61,7 @@ fn who_does_not_stand_by_makes_no_way<M: Manager>() {
         ),
         (ContainerAction { component: ComponentId(3), ..handing_over(1, 9) }, "not stand by for component 1"),
         (ContainerAction { kind: ActionKind::StopAndRestart, ..handing_over(1, 9) }, "stays where it is"),
-        (ContainerAction { kind: other, ..taking_place(&bed, 1) }, "no such container stands by"),
+        (ContainerAction { kind: other, ..taking_place(&bed, 1) }, "that container is no standby"),
     ];
     for (action, part) in asked {
         bed.service.submit(action, bed.now_ms);

@@ -34,7 +34,7 @@ impl ApplicationState {
             return Err("the service ends".to_owned());
         }
         if self.actions.is_known(action.id) {
-            return Err("an action with this number goes on already".to_owned());
+            return Err("an action with this id waits or runs already".to_owned());
         }
         let known = self.components.get(&action.component);
         let known = known.ok_or_else(|| format!("there is no component {}", action.component.0))?;
@@ -48,7 +48,7 @@ impl ApplicationState {
         }
         if known.spec.desired > 1 {
             return Err(format!(
-                "component `{}` should have {} instances: which one is meant?",
+                "component `{}` should have {} instances: name a container",
                 known.spec.name, known.spec.desired
             ));
         }
@@ -133,7 +133,7 @@ impl ApplicationState {
             return self.reserve_first(action, source, now_ms, operations);
         }
         let Source { container: Some(container), host: Some(host) } = source else {
-            return Err((ActionStatus::BadRequest, "nothing runs that could be stopped".to_owned()));
+            return Err((ActionStatus::BadRequest, "the component has no container to stop".to_owned()));
         };
         self.stop_first(action, container, host, now_ms, operations);
         Ok(())

@@ -56,14 +56,14 @@ impl ApplicationState {
         host: &Arc<str>,
     ) -> Option<&'static str> {
         if !self.is_clear(occupied, host) {
-            return Some("an instance that it keeps apart from is near, or is asked for");
+            return Some("an instance that it keeps apart from is near, or is requested there");
         }
         if let Some(why) = self.why_closed(component, host) {
             return Some(why);
         }
         let is_asked = self.history.entry(host, component).is_some_and(|entry| !entry.requested.is_empty());
         if is_asked {
-            return Some("it is asked for there already");
+            return Some("a request for that host waits already");
         }
         let is_together = self.would_be_together(component, host, source);
         is_together.then_some("an instance that it keeps apart from is there")

@@ -71,7 +71,7 @@ impl ApplicationState {
             instance.started_ms.get_or_insert(self.now_ms);
         }
         self.drop_place(id, operations);
-        self.fail_action(id, "the container could not be stopped; it goes on running", operations);
+        self.fail_action(id, "the container could not be stopped; it runs on", operations);
     }
 
     /// Fails actions whose container took too long to stop or to run again. The review replaces that

@@ -23,12 +23,12 @@ impl ApplicationState {
         if let ActionKind::TakePlaceOf(standby) = action.kind {
             let standby = self.instances.get(&standby).map(|there| there.component);
             if !standby.is_some_and(|standby| stands_by(standby, action.component)) {
-                return Err("no such container stands by for it".to_owned());
+                return Err("that container is no standby of the component".to_owned());
             }
         }
         let Some(heir) = action.hands_over_to else { return Ok(()) };
         if heir.id == action.id || self.actions.is_known(heir.id) {
-            return Err("the number of its replacement is in use by another action".to_owned());
+            return Err("the id of its replacement is in use by another action".to_owned());
         }
         if !stands_by(action.component, heir.component) {
             return Err(format!("it does not stand by for component {}", heir.component.0));
@@ -53,7 +53,7 @@ impl ApplicationState {
         };
         let container = self.only_container(heir.component);
         let begun = if self.is_worked_on(heir.component, container) {
-            Err((ActionStatus::Failed, "another action goes on with the container".to_owned()))
+            Err((ActionStatus::Failed, "another action works on the container".to_owned()))
         } else {
             let its = self.source(heir.component, container);
             its.and_then(|its| self.begin_in_place_of(source, &action, its, Some(first), operations))
@@ -72,12 +72,13 @@ impl ApplicationState {
         after: Option<ActionId>,
         operations: &mut Vec<Operation>,
     ) -> Result<(), Refusal> {
-        let failed = || {
-            (ActionStatus::Failed, "the one whose place it should take is gone, or about to go".to_owned())
-        };
+        let failed = || (ActionStatus::Failed, "the standby has ended, or is being released".to_owned());
         let host = self.instances.get(&standby).map(|there| there.host.clone()).ok_or_else(failed)?;
         if !self.is_taken_by(action.component, &host) {
-            return Err((ActionStatus::Failed, format!("{host}, where its standby is, takes nothing of it")));
+            return Err((
+                ActionStatus::Failed,
+                format!("{host}, the host of its standby, does not accept it"),
+            ));
         }
         let mut request =
             OutstandingRequest { action: Some(action.id), ..self.request_on(action.component, &host) };
@@ -104,7 +105,7 @@ impl ApplicationState {
         let Some(stage) = waits.map(|active| active.stage) else { return };
         if !succeeded {
             self.drop_place(heir.id, operations);
-            self.fail_action(heir.id, "its standby could not go elsewhere", operations);
+            self.fail_action(heir.id, "its standby could not move elsewhere", operations);
             return;
         }
         self.actions.transition_after(heir.id, None);

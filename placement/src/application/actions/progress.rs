@@ -63,11 +63,11 @@ impl ApplicationState {
     /// Returns why a place that was found is no longer acceptable.
     fn unfit(&self, active: &Active, came: &Allocation) -> Option<&'static str> {
         if self.excluded.contains(&came.host) {
-            return Some("its host takes nothing of the service any more");
+            return Some("its host is excluded from the service");
         }
         let is_together =
             self.would_be_together(active.action.component, &came.host, active.source.container);
-        is_together.then_some("an instance that it keeps apart from is there by now")
+        is_together.then_some("an instance that it keeps apart from has come there")
     }
 
     fn take_place(&mut self, active: &Active, came: Allocation, now_ms: u64) {
@@ -108,7 +108,7 @@ impl ApplicationState {
     ) {
         let stage = self.action_on(container).and_then(|id| self.actions.get(id)).map(|active| active.stage);
         if let Some(Stage::Reserving(request)) = stage {
-            self.no_place_found(request, "the container was given back meanwhile", operations);
+            self.no_place_found(request, "the container was released meanwhile", operations);
         }
     }
 
@@ -131,7 +131,7 @@ impl ApplicationState {
         match active.stage {
             Stage::Reserving(request) => self.no_place_found(
                 request,
-                "the container ended by itself; it is started again as if nothing had been asked",
+                "the container ended by itself; the service restarts it as usual",
                 operations,
             ),
             Stage::Stopping { place: Place::Reserved(reserved), .. } | Stage::Holding(reserved)

@@ -30,7 +30,7 @@ impl<C: ClusterClient> Job<C> {
                 self.number_of(standby)?;
                 let number = standby.standby_number().ok_or_else(|| {
                     format!(
-                        "`{standby}` is no standby; those of it are called `{standby}-0`, `{standby}-1`, ..."
+                        "`{standby}` is no standby; its standbys are named `{standby}-0`, `{standby}-1`, ..."
                     )
                 })?;
                 Ok([Move::StopStandby { number }].into())
@@ -136,7 +136,7 @@ impl<C: ClusterClient> Job<C> {
     /// Returns the lowest number that no standby of the processor has, and that no container still uses.
     fn next_standby(&self, processor: &ProcessorId) -> Result<u32, String> {
         if processor.standby_number().is_some() {
-            return Err(format!("`{processor}` is a standby, and has none"));
+            return Err(format!("`{processor}` is a standby, and has no standbys itself"));
         }
         self.number_of(processor)?;
         let is_free = |number: &u32| {

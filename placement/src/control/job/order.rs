@@ -81,7 +81,7 @@ impl<C: ClusterClient> Job<C> {
             }
             JobAction::RollingRestart(restart) => self.rolling_restart(&restart),
             JobAction::ReadmitHost { .. } | JobAction::Cancel { .. } => {
-                Err("it is done at once, and has no plan".to_owned())
+                Err("the action ends at once, and has no plan".to_owned())
             }
         }
     }

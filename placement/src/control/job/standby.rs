@@ -69,7 +69,7 @@ impl<C: ClusterClient> Job<C> {
             Some(component) => {
                 self.await_stage(request, group, RunStage::Gone { component, until_ms }, now_ms);
             }
-            None => self.step_failed(request, group, "the standby is not there any more", now_ms),
+            None => self.step_failed(request, group, "the standby no longer exists", now_ms),
         }
     }
 

@@ -104,13 +104,15 @@ pub enum MessageProblem {
         max: usize,
     },
     /// The message stands under a key that no request has.
-    #[error("it stands under the key `{key}`; a request's key is `<uuid>.ContainerPlacementRequestMessage`")]
+    #[error(
+        "it is stored under the key `{key}`; a request's key is `<uuid>.ContainerPlacementRequestMessage`"
+    )]
     Key {
         /// The key, cut short.
         key: String,
     },
     /// The message stands under another request's key.
-    #[error("it stands under the key of {key}; key and message should name the same uuid")]
+    #[error("it is stored under the key of {key}; key and message should name the same uuid")]
     KeyOfAnother {
         /// The uuid in the key.
         key: Uuid,

@@ -32,7 +32,7 @@ pub enum OpenStoreError {
         parent: PathBuf,
     },
     /// The file is open in this process or another.
-    #[error("{} is open elsewhere; a store is open once at a time: stop the other, or ask it", path.display())]
+    #[error("{} is open elsewhere; a store can be open only once: close the other one first", path.display())]
     Locked {
         /// The file.
         path: PathBuf,

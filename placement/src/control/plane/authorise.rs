@@ -43,7 +43,9 @@ pub enum Permission {
 
 impl Authoriser for AllowPrincipals {
     fn authorise(&self, principal: Option<&str>, action: &JobAction) -> Result<(), String> {
-        let Some(principal) = principal else { return Err("principal is missing: who asks?".to_owned()) };
+        let Some(principal) = principal else {
+            return Err("principal is missing; the message must name one".to_owned());
+        };
         match self.principals.get(principal) {
             Some(Permission::All) => Ok(()),
             Some(Permission::Only(names)) if names.contains(&action.name()) => Ok(()),

@@ -101,7 +101,7 @@ impl Parameters {
         let is_within = amounts.iter().all(|amount| (0..=AMOUNT_MAX).contains(amount));
         match amounts.len() {
             1..=RESOURCE_TYPES_MAX if amounts.iter().all(|amount| *amount == 0) => {
-                Err("parameters: size is nothing at all".to_owned())
+                Err("parameters: size is 0 in every amount".to_owned())
             }
             1..=RESOURCE_TYPES_MAX if is_within => Ok(Some(Resources::new(&amounts))),
             _ => {

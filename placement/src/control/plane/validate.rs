@@ -65,8 +65,10 @@ impl ControlPlane {
         let action = asked.action.name().as_str();
         let waited_ms = now_ms.saturating_sub(request.timestamp_ms);
         if waited_ms > self.settings.age_max_ms {
-            let why =
-                format!("it waited for {waited_ms} ms, and may wait for {} ms", self.settings.age_max_ms);
+            let why = format!(
+                "it waited for {waited_ms} ms in the store; the limit is {} ms",
+                self.settings.age_max_ms
+            );
             return refuse(action, StatusCode::Failed, why);
         }
         if let Some(why) = self.is_ahead(request, now_ms) {
@@ -113,10 +115,8 @@ impl ControlPlane {
                 return Ok(Verdict::Leave);
             }
             Some(known) if known.is_current => {
-                let why = format!(
-                    "no control plane has looked at it for {waited_ms} ms; does job `{}` run?",
-                    known.job
-                );
+                let why =
+                    format!("no control plane has read it for {waited_ms} ms; does job `{}` run?", known.job);
                 (StatusCode::Failed, why)
             }
             Some(known) => {

@@ -58,9 +58,9 @@ verbs! {
     Nodes = "nodes",
     /// Collects all facts about an instance.
     Diagnostics = "diagnostics",
-    /// Prints the version.
+    /// Asks for the version.
     Version = "version",
-    /// Prints the commands.
+    /// Asks for the list of commands.
     Help = "help",
 }
 

@@ -86,7 +86,7 @@ fn what_makes_no_sense_is_answered<M: Manager + Debug + Send + 'static>() {
             bed.ask_for("ROLLING_RESTART", "", "", &json!({"size": ["x"]})),
             "size is [\"x\"]; a list of 1 to 8",
         ),
-        (bed.ask_for("ROLLING_RESTART", "", "", &json!({"size": [0, 0]})), "size is nothing at all"),
+        (bed.ask_for("ROLLING_RESTART", "", "", &json!({"size": [0, 0]})), "size is 0 in every amount"),
         (bed.ask_for("ROLLING_RESTART", "", "", &json!({"canaryWaitMs": u64::MAX})), "at most 86400000"),
         (bed.ask_for("ROLLING_RESTART", "", "", &json!({"processors": ["99"]})), "no processor `99`"),
         (bed.ask_for("MOVE", "0", "ANY_HOST", &json!({"retries": 1_000_000})), "retries"),
