@@ -9,7 +9,7 @@ use apportion_formats::toml::{from_toml, to_toml};
 use apportion_formats::yunikorn::from_queues_yaml;
 use criterion::{Criterion, criterion_group, criterion_main};
 
-/// Ten parents, and under each nine parents of ten leaves: 1,000 queues below the root.
+/// Ten parents, each with nine parents of ten leaves: 1,000 queues below the root.
 const PARENTS: usize = 10;
 const BELOW: usize = 9;
 const LEAVES: usize = 10;

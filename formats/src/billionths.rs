@@ -1,15 +1,15 @@
-//! Decimal numbers with more places than the engine keeps, for YARN's checks of sums.
+//! Decimal numbers with more places than the engine stores, for YARN's checks of sums.
 
 use apportion::config::{Factor, Percent};
 
-/// How many billionths make one.
+/// Billionths in one.
 const ONE: u64 = 1_000_000_000;
 /// Billionths of a percent in the unit of [`Percent`].
 const IN_PERCENT_UNIT: u64 = 100_000;
 /// Billionths in the unit of [`Factor`].
 const IN_FACTOR_UNIT: u64 = 1_000_000;
 
-/// A number from 0 in billionths.
+/// A non-negative number in billionths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Billionths(u64);
 
@@ -30,7 +30,7 @@ impl Billionths {
         self.0
     }
 
-    /// So many percent, rounded down; more than all is all.
+    /// This many percent, rounded down and capped at 100 %.
     pub(crate) fn percent(self) -> Percent {
         u32::try_from(self.0 / IN_PERCENT_UNIT)
             .ok()
@@ -38,12 +38,12 @@ impl Billionths {
             .unwrap_or(Percent::ALL)
     }
 
-    /// That part of a whole, rounded down; nothing if it is more than the whole.
+    /// This part of a whole, rounded down; `None` if it exceeds the whole.
     pub(crate) fn part(self) -> Option<Percent> {
         u32::try_from(self.0 / 1_000).ok().and_then(Percent::from_millionths)
     }
 
-    /// So many times, rounded down; at most [`Factor::MAX`].
+    /// This factor, rounded down and capped at [`Factor::MAX`].
     pub(crate) fn factor(self) -> Factor {
         Factor::from_milli(self.0 / IN_FACTOR_UNIT).unwrap_or(Factor::whole(Factor::MAX))
     }

@@ -4,7 +4,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;
 
-/// Some bytes of a file are others, and the file may end early.
+/// Replaces some bytes of a file, and may cut it off.
 #[derive(Clone, Debug)]
 pub(crate) struct Damage {
     bytes: Vec<(Index, u8)>,

@@ -1,61 +1,61 @@
-//! Configuration files: what is wrong in one, and where.
+//! Errors in configuration files, with their places.
 
 use apportion::config::ConfigError;
 use thiserror::Error;
 
 use crate::NotCarriedOver;
 
-/// The largest configuration file that is read, in bytes; room for some 50,000 queues.
+/// The largest configuration file in bytes; enough for some 50,000 queues.
 const FILE_BYTES_MAX: usize = 16 << 20;
-/// How much of a key or a value a message repeats, in characters.
+/// The length, in characters, to which a message cuts a key or a value.
 const EXCERPT_CHARS: usize = 120;
 
 /// Why a configuration file was refused. Shown as `file:line:column: problem`.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{file_name}:{line}:{column}: {problem}")]
 pub struct ConfigFileError {
-    /// The name the file was given to the reader by.
+    /// The name that the caller gave to the file.
     pub file_name: String,
     /// The line, counted from 1.
     pub line: usize,
     /// The character in that line, counted from 1.
     pub column: usize,
-    /// What is wrong there.
+    /// The problem at this place.
     pub problem: ConfigFileProblem,
 }
 
-/// What is wrong at one place of a configuration file.
+/// A problem at one place of a configuration file.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ConfigFileProblem {
-    /// The file is not of its format, or of a part of the format that is refused.
+    /// The file is not in its format, or uses a part of the format that is refused.
     #[error("{message}")]
     Syntax {
-        /// What the reader stumbled over.
+        /// The reader's message.
         message: String,
     },
-    /// A key that means nothing.
+    /// An unknown key.
     #[error("unknown key `{key}`{}", apportion::nearest::hint(.nearest.as_deref()))]
     UnknownKey {
-        /// The key with everything it is nested in.
+        /// The full key, with the keys around it.
         key: String,
-        /// The known key closest to it, written in the same way.
+        /// The nearest known key, in the same notation.
         nearest: Option<String>,
     },
-    /// A value of the wrong type or range, or one that is missing.
+    /// A value that is missing, or has the wrong type or range.
     #[error("{key}: {problem}")]
     Value {
-        /// The key with everything it is nested in.
+        /// The full key, with the keys around it.
         key: String,
-        /// What is wrong and what would be right.
+        /// The mistake, and a correct form.
         problem: String,
     },
-    /// The file reads well, but no engine can run on what it says.
+    /// The file is well-formed, but its configuration is not valid.
     #[error(transparent)]
     Config(ConfigError),
 }
 
-/// The text of a file, and where its lines start.
+/// The text of a file, with the positions of its lines.
 #[derive(Debug)]
 pub(crate) struct Source<'a> {
     file_name: &'a str,
@@ -107,7 +107,7 @@ impl<'a> Source<'a> {
         self.error(offset, ConfigFileProblem::Value { key: excerpt(key), problem: problem.into() })
     }
 
-    /// An entry of an importer's report about the setting at `offset`.
+    /// An entry of an importer's report, for the setting at `offset`.
     pub(crate) fn not_carried_over(
         &self,
         offset: usize,
@@ -129,7 +129,7 @@ impl<'a> Source<'a> {
     }
 }
 
-/// As much of `text` as a message repeats, on one line.
+/// The start of `text` on one line, as long as a message may repeat it.
 pub(crate) fn excerpt(text: &str) -> String {
     let mut excerpt = String::new();
     for (position, character) in text.chars().enumerate() {

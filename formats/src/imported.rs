@@ -1,36 +1,36 @@
-//! What an importer makes of another scheduler's configuration.
+//! The result of importing another scheduler's configuration.
 
 use apportion::config::EngineConfig;
 
-/// What other schedulers' files say to this engine.
+/// An imported configuration and a report of the settings left out.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Imported {
-    /// What could be carried over, and for the rest what [`EngineConfig::new`] takes. It passes
+    /// The settings that were carried over; all others are as in [`EngineConfig::new`]. It passes
     /// [`EngineConfig::validate`].
     pub config: EngineConfig,
-    /// What the files say besides, in their order.
+    /// The settings that were not carried over, in the order of the files.
     pub not_carried_over: Vec<NotCarriedOver>,
 }
 
 impl From<EngineConfig> for Imported {
-    /// All of it is carried over.
+    /// Every setting is carried over.
     fn from(config: EngineConfig) -> Self {
         Self { config, not_carried_over: Vec::new() }
     }
 }
 
-/// A setting that has no effect on the engine, or not the one it has on the scheduler it was written for.
+/// A setting without effect on the engine, or with another effect than on the original scheduler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotCarriedOver {
-    /// The file it stands in, by the name the importer was given.
+    /// The file of the setting, by the name that the importer was given.
     pub file_name: String,
     /// The line of the key, counted from 1.
     pub line: usize,
-    /// The whole key.
+    /// The full key.
     pub key: String,
-    /// The value as it is written, trimmed.
+    /// The value as written, trimmed.
     pub value: String,
-    /// Why, in words for the file's owner.
+    /// The reason, in words for the owner of the file.
     pub reason: String,
 }

@@ -1,7 +1,8 @@
 //! Configuration files for the engine: its [own](toml), [YARN's](capacity_scheduler) and [YuniKorn's](yunikorn).
 //!
-//! Each reader turns text into the engine's [`EngineConfig`](apportion::config::EngineConfig) and checks it. A refusal
-//! names the file, the line and the column. The importers also list each setting that they could not carry over.
+//! Each reader turns text into the engine's [`EngineConfig`](apportion::config::EngineConfig) and validates it. An
+//! error names the file, the line and the column. The importers also list each setting that they could not carry
+//! over.
 
 #![forbid(unsafe_code)]
 

@@ -9,7 +9,7 @@ use crate::{ConfigFileError, NotCarriedOver};
 const SWITCH: &str = "yarn.acl.enable";
 const UNCHECKED: &str = "YARN checks access lists only with yarn.acl.enable = true";
 
-/// Reads the lists of the tree at `root`. To YARN the lists of the root are `*` if the files have none.
+/// Reads the lists of the tree at `root`. In YARN a root without lists has `*`.
 pub(super) fn read(
     settings: &Settings<'_>,
     listed: &Listed<'_>,
@@ -24,7 +24,7 @@ pub(super) fn read(
     Ok(())
 }
 
-/// Reads the lists of one queue and those below it; returns whether there are any.
+/// Reads the lists of one queue and the queues below it; returns whether there are any.
 fn queue(
     settings: &Settings<'_>,
     listed: &Listed<'_>,
@@ -41,7 +41,7 @@ fn queue(
         let Some(setting) = settings.get(&listed.key(name)) else { continue };
         is_any = true;
         if is_checked {
-            // What stands behind a space at the beginning are groups.
+            // Text after a leading space names groups.
             let indent = if setting.is_indented { " " } else { "" };
             let text = format!("{indent}{}", settings.value(&setting)?);
             let parsed = text.parse::<AccessList>();

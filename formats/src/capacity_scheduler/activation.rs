@@ -1,4 +1,4 @@
-//! How many applications may be active, and what their masters may need (`capacity-scheduler.md` 1.2 and 2.9).
+//! Limits on active applications and on their masters (`capacity-scheduler.md` 1.2 and 2.9).
 
 use apportion::config::{Percent, QueueConfig};
 
@@ -12,7 +12,7 @@ use crate::{ConfigFileError, NotCarriedOver};
 const PARALLEL: &str = "max-parallel-apps";
 const MASTERS: &str = "maximum-am-resource-percent";
 
-/// What masters may need of a leaf if the file does not say it.
+/// The part of a leaf for masters if the file does not set it.
 const MASTER_SHARE_DEFAULT: Percent = Percent::whole(10);
 
 /// Reads the limits of the tree at `root`.
@@ -23,7 +23,7 @@ pub(super) fn read(
     report: &mut Vec<NotCarriedOver>,
 ) -> Result<(), ConfigFileError> {
     queue(settings, listed, root, report)?;
-    // YARN counts a user's applications in the whole system.
+    // YARN counts a user's applications in the whole cluster.
     let of_users = format!("{PREFIX}user.");
     for setting in settings.in_order() {
         let Some(rest) = setting.key.strip_prefix(&of_users) else { continue };
@@ -42,7 +42,7 @@ fn queue(
     queue: &mut QueueConfig,
     report: &mut Vec<NotCarriedOver>,
 ) -> Result<(), ConfigFileError> {
-    // The scheduler's own value is that of every queue which has none.
+    // A queue without its own value has the scheduler's.
     let of_queue =
         |name: &str| settings.get(&listed.key(name)).or_else(|| settings.get(&format!("{PREFIX}{name}")));
     queue.parallel.total = of_queue(PARALLEL).map(|setting| limit(settings, &setting)).transpose()?;

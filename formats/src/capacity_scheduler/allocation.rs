@@ -1,4 +1,4 @@
-//! How large containers are: YARN's smallest and largest allocation of memory and vcores.
+//! Sizes of containers: YARN's smallest and largest allocation of memory and vcores.
 
 use apportion::config::AllocationSizes;
 use apportion::{ResourceTypes, Resources};
@@ -7,10 +7,10 @@ use super::property::{Setting, Settings};
 use super::scheduler::whole;
 use crate::{ConfigFileError, NotCarriedOver};
 
-/// Per unit of YARN's how much of which of the engine's types.
+/// For each of YARN's units: the engine's type, and the amount of it per unit.
 const UNITS: [(&str, &str, i64); 2] = [("mb", "memory_mib", 1), ("vcores", "vcore_milli", 1000)];
 
-/// What the files say, for an engine that counts `types`. YARN's own defaults are not taken where they say nothing.
+/// Reads the sizes for an engine that counts `types`. YARN's defaults do not replace missing settings.
 pub(super) fn read(
     settings: &Settings<'_>,
     types: &ResourceTypes,

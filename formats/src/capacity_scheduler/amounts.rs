@@ -1,4 +1,5 @@
-//! Amounts that YARN compares with those of the queues above (`ParentQueue.setChildQueues`, `AbstractCSQueue`).
+//! Checks amounts against those of the queues above, as YARN does (`ParentQueue.setChildQueues`,
+//! `AbstractCSQueue`).
 
 use super::known::PREFIX;
 use super::labels::name_in;
@@ -13,14 +14,15 @@ use crate::file::excerpt;
 const REFUSED: &str = "YARN refuses that";
 
 impl<'p> Queues<'p, '_> {
-    /// Compares the sum of the amounts of a parent's children with its own. An excess that YARN accepts is reported.
+    /// Checks that the amounts of a parent's children sum to at most its own. An excess that YARN accepts is
+    /// reported.
     pub(super) fn check_amounts(
         &mut self,
         parent: &Listed<'p>,
         children: &[Child<'p>],
         label: Option<&str>,
     ) -> Result<(), ConfigFileError> {
-        // The engine gives the root all there is, and scales down where YARN's newer mode does.
+        // The engine gives the root the whole cluster, and scales down where YARN's newer mode does.
         if !self.is_uniform || parent.path == "root" {
             return Ok(());
         }
@@ -39,7 +41,7 @@ impl<'p> Queues<'p, '_> {
         Ok(())
     }
 
-    /// Compares the amounts of a queue's maximum with the maximum that it has from above.
+    /// Checks the amounts of a queue's maximum against the maximum of the queues above.
     pub(super) fn check_maximum(
         &mut self,
         listed: &Listed<'p>,
@@ -66,7 +68,7 @@ impl<'p> Queues<'p, '_> {
         Ok(())
     }
 
-    /// The size that a property of a queue says.
+    /// The size in a property of a queue.
     fn size_of(
         &self,
         path: &str,
@@ -85,7 +87,7 @@ impl<'p> Queues<'p, '_> {
         Ok(Some((setting, size)))
     }
 
-    /// Whether YARN compares this type: its default calculator looks at memory alone.
+    /// Whether YARN compares this type: its default calculator compares memory alone.
     fn compares(&self, resource: usize) -> Result<bool, ConfigFileError> {
         Ok(is_dominant(self.settings)? || self.types.memory().is_ok_and(|memory| memory == resource))
     }

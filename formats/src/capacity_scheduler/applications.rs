@@ -1,4 +1,4 @@
-//! Which applications queues take: their state and how many (`capacity-scheduler.md` 1.1 and 1.2).
+//! The state of queues and their limits on applications (`capacity-scheduler.md` 1.1 and 1.2).
 
 use apportion::config::{ApplicationLimits, Capacity, QueueConfig, QueueState};
 
@@ -9,21 +9,20 @@ use super::users;
 use crate::file::excerpt;
 use crate::{ConfigFileError, NotCarriedOver};
 
-/// Absorbs what binary fractions of decimal percentages lose, before numbers are rounded down.
+/// Absorbs rounding errors of decimal percentages in binary, before numbers are rounded down.
 const ROUNDING: f64 = 1e-6;
 
-/// Limits of the whole scheduler, of which leaves without a limit of their own have a part.
+/// Limits of the whole scheduler, from which leaves without their own limit get a part.
 #[derive(Clone, Copy, Debug)]
 struct Defaults {
-    /// The system's limit; a leaf has as much of it as it is guaranteed of the partition of which it is guaranteed
-    /// most.
+    /// The system's limit. A leaf's part of it is its largest guaranteed fraction over all partitions.
     system: Option<u32>,
-    /// Every leaf's limit, instead of its part of the system's.
+    /// The limit of every leaf, in place of its part of the system's.
     each_leaf: Option<u32>,
 }
 
-/// What a queue is guaranteed of the cluster, of nodes without a label and of those with each; `None` where the file
-/// alone does not say it.
+/// The guaranteed fraction of the cluster, for nodes without a label and for each label. `None` if the file alone
+/// does not determine it.
 #[derive(Clone, Debug)]
 struct Part<'l> {
     default: Option<f64>,
@@ -41,7 +40,7 @@ impl<'l> Part<'l> {
         Self { default: part_in(self.default, ""), labels: self.labels.iter().map(of_label).collect() }
     }
 
-    /// The largest of all.
+    /// The largest fraction.
     fn largest(&self) -> Option<f64> {
         let parts = self.labels.iter().map(|(_, part)| *part);
         parts.chain([self.default]).try_fold(0.0f64, |largest, part| Some(largest.max(part?)))
@@ -73,8 +72,8 @@ pub(super) fn read(
     Ok(())
 }
 
-/// Reads one queue and those below it. `part` is what it is guaranteed of the cluster.
-/// Returns whether all leaves have their limits.
+/// Reads one queue and the queues below it. `part` is its guaranteed fraction of the cluster. Returns whether all
+/// leaves have limits.
 fn queue(
     settings: &Settings<'_>,
     listed: &Listed<'_>,
@@ -99,8 +98,8 @@ fn queue(
     Ok(is_exact)
 }
 
-/// One user's part of the leaf's limit: the minimum user limit times the user limit factor, at most all. `None`
-/// where that is all.
+/// One user's part of the leaf's limit: the minimum user limit times the user limit factor. `None` if that is the
+/// whole limit or more.
 fn per_user(
     settings: &Settings<'_>,
     leaf: &Listed<'_>,
@@ -113,7 +112,7 @@ fn per_user(
     Ok(Some(whole(most)).filter(|most| *most < total))
 }
 
-/// Rounded down; above all numbers: the largest.
+/// Rounds down; saturates at the largest number.
 fn whole(number: f64) -> u32 {
     (number + ROUNDING) as u32
 }
@@ -129,7 +128,7 @@ fn state(settings: &Settings<'_>, listed: &Listed<'_>) -> Result<QueueState, Con
     let text = settings.value(&setting)?;
     match text.to_ascii_uppercase().as_str() {
         "RUNNING" => Ok(QueueState::Running),
-        // A stopped queue drains by itself.
+        // A stopped queue drains on its own.
         "STOPPED" | "DRAINING" => Ok(QueueState::Stopped),
         _ => Err(settings.refused(&setting, format!("`{}` is neither RUNNING nor STOPPED", excerpt(text)))),
     }

@@ -1,4 +1,4 @@
-//! Queues that are made on demand: YARN's auto-creation v2 and its templates (`capacity-scheduler.md` 1.6).
+//! Queues made on demand: YARN's auto-creation v2 and its templates (`capacity-scheduler.md` 1.6).
 
 use apportion::config::{ApplicationOrdering, AutoCreation, Factor, QueueConfig};
 
@@ -13,10 +13,10 @@ use crate::{ConfigFileError, NotCarriedOver};
 
 pub(super) const KEY: &str = "auto-queue-creation-v2";
 
-/// Which queues a template is for: all that are made, leaves, parents.
+/// Templates: for all created queues, for leaves, for parents.
 const TEMPLATES: [&str; 3] = ["template", "leaf-template", "parent-template"];
 
-/// Reads what the properties of the `listed` queues say about queues below them that nobody lists.
+/// Reads the settings of the `listed` queues about unlisted queues below them.
 pub(super) fn read(
     settings: &Settings<'_>,
     types: &Types,
@@ -28,7 +28,7 @@ pub(super) fn read(
     note_unused(settings, listed, report)
 }
 
-/// Reports templates that are for no listed queue which makes queues.
+/// Reports templates that apply to no listed queue with auto-creation.
 fn note_unused(
     settings: &Settings<'_>,
     root: &Listed<'_>,
@@ -63,7 +63,7 @@ fn note_unused(
     Ok(())
 }
 
-/// Reads what one queue and those below it say.
+/// Reads the settings of one queue and the queues below it.
 fn read_below(
     settings: &Settings<'_>,
     types: &Types,
@@ -102,7 +102,7 @@ fn creation(
     if !settings.switch(&key("queue-auto-removal.enable"), true)? {
         creation.expiry_ms = None;
     }
-    // What both say is read twice and reported once.
+    // `template` is read for both, so its settings are reported once only.
     let path = listed.path.as_str();
     template(settings, types, (path, "template"), &mut creation.parent, &mut Vec::new())?;
     template(settings, types, (path, "template"), &mut creation.leaf, report)?;
@@ -111,7 +111,7 @@ fn creation(
     Ok(creation)
 }
 
-/// What the template of a queue says: names of properties, those that stars in paths stand for first.
+/// The settings of a queue's template: names of properties. Those from paths with stars come first.
 fn said_by<'s>(settings: &Settings<'s>, path: &str, template: &str) -> Vec<(&'s str, Setting<'s>)> {
     let mut said = Vec::new();
     for setting in settings.in_order() {
@@ -125,14 +125,14 @@ fn said_by<'s>(settings: &Settings<'s>, path: &str, template: &str) -> Vec<(&'s 
     said.into_iter().map(|(_, name, setting)| (name, setting)).collect()
 }
 
-/// Whether a template with this path is for queues that are made below `path`. In YARN, stars stand for the last names.
+/// Whether a template with this path applies below `path`. In YARN, stars stand for the last names.
 fn is_for(pattern: &str, path: &str) -> bool {
     let mut pairs = path.split('.').zip(pattern.split('.'));
     let is_as_deep = path.split('.').count() == pattern.split('.').count();
     is_as_deep && pairs.all(|(name, pattern)| pattern == "*" || pattern == name)
 }
 
-/// Takes over what a template says about the queues that are made.
+/// Applies a template to the created queues.
 fn template(
     settings: &Settings<'_>,
     types: &Types,

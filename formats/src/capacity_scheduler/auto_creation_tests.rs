@@ -1,4 +1,4 @@
-//! Queues that are made on demand, as YARN's templates say.
+//! Queues made on demand with YARN's templates.
 
 use apportion::Resources;
 use apportion::config::{ApplicationOrdering, AutoCreation, Capacity, Factor, Maximum, Percent, QueueConfig};

@@ -7,7 +7,7 @@ use super::tests::{file, import, imported, reasons};
 
 type Properties<'p> = Vec<(&'p str, &'p str)>;
 
-/// The property `name` of these queues below the root.
+/// Adds properties to `base`.
 fn with<'p>(base: &[(&'p str, &'p str)], more: &[(&'p str, &'p str)]) -> Properties<'p> {
     [base, more].concat()
 }
@@ -26,7 +26,7 @@ fn siblings_sum_to_100_percent_as_exactly_as_yarn_demands() {
     }
 }
 
-/// Each gives the same, so that they stay equal.
+/// Each queue gives the same amount, so that they stay equal.
 #[test]
 fn six_equal_queues_of_16_67_percent_are_accepted_and_stay_equal() {
     let names = ["a", "b", "c", "d", "e", "f"];
@@ -110,7 +110,7 @@ fn a_weight_above_what_the_user_limit_allows_is_refused() {
         "5:86: yarn.scheduler.capacity.root.a.user-settings.ann.weight: 2.1 is above 2, which is 100 % divided by the \
          minimum-user-limit-percent of `root.a`; YARN refuses that",
     );
-    // Leaves have the weights of the queues above them.
+    // Leaves inherit the weights of the queues above them.
     refused_with(
         &with(&base, &[("root.user-settings.ann.weight", "1.5")]),
         "4:84: yarn.scheduler.capacity.root.user-settings.ann.weight: 1.5 is above 1, which is 100 % divided by the \
@@ -190,7 +190,7 @@ fn a_maximum_above_that_of_a_queue_above_is_refused() {
         &with(&more, &[DOMINANT]),
         &format!("8:80: yarn.scheduler.capacity.root.a.b.maximum-capacity: {vcores}; YARN refuses that"),
     );
-    // A queue without a maximum has that of the queue above it.
+    // A queue without a maximum has the maximum of the queue above.
     let deeper = [
         ("root.a.b.queues", "d"),
         ("root.a.b.d.capacity", small),

@@ -1,4 +1,4 @@
-//! Files that are broken, hostile, or made by chance.
+//! Broken, hostile and random files.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -93,7 +93,7 @@ fn every_truncation_is_refused() {
     }
 }
 
-/// Words of the format, so that broken files still get far.
+/// Words of the format, so that broken files still get past the first checks.
 fn properties() -> impl Strategy<Value = String> {
     let names = prop::sample::select(vec![
         "root.queues",

@@ -1,4 +1,4 @@
-//! What applications get that do not say it themselves, and what they get at most (`capacity-scheduler.md` 1.2).
+//! Default and maximum priorities and lifetimes of applications (`capacity-scheduler.md` 1.2).
 
 use apportion::config::{Lifetimes, QueueConfig};
 
@@ -9,10 +9,10 @@ use crate::file::excerpt;
 use crate::{ConfigFileError, NotCarriedOver};
 
 const PRIORITY: &str = "default-application-priority";
-/// In `yarn-site.xml`. YARN's default is 0, but the file may have been left out, so only what is said is carried over.
+/// In `yarn-site.xml`. YARN's default is 0, but the file may be absent, so only a given value is carried over.
 const MAXIMUM_PRIORITY: &str = "yarn.cluster.max-application-priority";
 
-/// The largest priority of the whole cluster, if the files say it.
+/// The highest priority in the whole cluster, if the files set it.
 pub(super) fn maximum_priority(settings: &Settings<'_>) -> Result<Option<u32>, ConfigFileError> {
     settings.get(MAXIMUM_PRIORITY).map(|setting| whole(settings, &setting, 0)).transpose()
 }
@@ -39,7 +39,7 @@ pub(super) fn read(
     children.try_for_each(|(listed, child)| read(settings, listed, child, report))
 }
 
-/// YARN counts seconds, and none is none.
+/// YARN counts seconds, and 0 or less means no lifetime.
 fn lifetime_ms(settings: &Settings<'_>, key: &str) -> Result<Option<u64>, ConfigFileError> {
     let Some(setting) = settings.get(key) else { return Ok(None) };
     let text = settings.value(&setting)?;

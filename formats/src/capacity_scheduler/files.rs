@@ -1,4 +1,4 @@
-//! What `yarn-site.xml` and `resource-types.xml` add to the queues.
+//! Settings that `yarn-site.xml` and `resource-types.xml` add to the queues.
 
 use apportion::Resources;
 use apportion::config::{AllocationSizes, Capacity, HeartbeatPolicy, LocalityDelay};

@@ -1,4 +1,4 @@
-//! Every key of the file is one that YARN knows, or an error.
+//! Checks of keys: YARN must know every key of the file.
 
 use std::collections::BTreeMap;
 
@@ -32,8 +32,8 @@ pub(super) fn check(
     Ok(())
 }
 
-/// What becomes of a key that is no queue's. Only the file with the queues is the scheduler's own: what else others
-/// say is no mistake.
+/// The use of a key that belongs to no queue. Unknown keys are errors only in the file with the queues, and keys of
+/// the scheduler in any file.
 fn of_scheduler(settings: &Settings<'_>, setting: &Setting<'_>) -> Result<Use, ConfigFileError> {
     let is_foreign = !std::ptr::eq(setting.source, settings.source()) && known::is_foreign(setting.key);
     let becomes = known::of_scheduler(setting.key).or(is_foreign.then_some(known::FOREIGN));
@@ -52,11 +52,11 @@ struct Keys<'p, 't> {
 }
 
 impl Keys<'_, '_> {
-    /// What becomes of a queue's key; `rest` is what follows the prefix.
+    /// The use of a queue's key; `rest` is the text after the prefix.
     fn of_queue(&self, setting: &Setting<'_>, rest: &str) -> Result<Use, ConfigFileError> {
         let splits: Vec<_> =
             rest.match_indices('.').map(|(dot, _)| (&rest[..dot], &rest[dot + 1..])).collect();
-        // From the longest path: a queue may be called like a key.
+        // The longest path first, because a queue may have the name of a key.
         let listed = || splits.iter().rev().filter(|(path, _)| self.queues.contains_key(path));
         if let Some(becomes) = listed().find_map(|(_, name)| known::of_queue(name)) {
             return Ok(becomes);
@@ -66,7 +66,7 @@ impl Keys<'_, '_> {
             Some((path, becomes @ Use::Reported(_))) if path.split('.').any(|name| name == "*") => {
                 Ok(becomes)
             }
-            // Templates of many queues at once.
+            // Templates for many queues at once.
             Some((path, Use::Read)) if path.ends_with(".*") && rest.contains(&format!("{path}.{KEY}.")) => {
                 Ok(Use::Read)
             }

@@ -1,16 +1,16 @@
-//! The keys YARN knows (Hadoop 3.5, `capacity-scheduler.md` section 1), and what becomes of them here.
+//! The keys that YARN knows (Hadoop 3.5, `capacity-scheduler.md` section 1), and their use here.
 
 use apportion::nearest::nearest;
 
-/// What every key of the file starts with.
+/// The prefix of every key in the file.
 pub(super) const PREFIX: &str = "yarn.scheduler.capacity.";
 
-/// What becomes of a key.
+/// The use of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Use {
-    /// It has a meaning for this engine.
+    /// The engine has the setting.
     Read,
-    /// It is reported, for this reason.
+    /// The key is reported for this reason.
     Reported(&'static str),
 }
 
@@ -37,7 +37,7 @@ const OTHER_FILE: Use = Use::Reported("another file is not read; its rules can s
 const OTHER_SCHEDULER: Use = Use::Reported("a key of another scheduler");
 pub(super) const FOREIGN: Use = Use::Reported("not a key of the scheduler");
 
-/// Keys of one queue, behind its path. A star stands for one name or more.
+/// Keys of one queue, after its path. A star stands for one or more names.
 const OF_QUEUES: [(Use, &[&str]); 6] = [
     (
         READ,
@@ -128,7 +128,7 @@ const OF_QUEUES: [(Use, &[&str]); 6] = [
     ),
 ];
 
-/// Keys of the whole scheduler, behind the prefix.
+/// Keys of the whole scheduler, after the prefix.
 const OF_SCHEDULER: [(Use, &[&str]); 9] = [
     (OTHER_FILE, &["mapping-rule-json-file"]),
     (
@@ -196,8 +196,8 @@ const OF_SCHEDULER: [(Use, &[&str]); 9] = [
     (NOT_YET, &["workflow-priority-mappings", "workflow-priority-mappings-override.enable"]),
 ];
 
-/// Keys of the scheduler and what it works with that `yarn-site.xml` and `resource-types.xml` have. Hadoop reads
-/// all files into one configuration, so they may be in any.
+/// Keys of the scheduler and its surroundings, found in `yarn-site.xml` and `resource-types.xml`. Hadoop merges all
+/// files into one configuration, so they may be in any file.
 const OF_YARN: [(Use, &[&str]); 10] = [
     (
         READ,
@@ -252,21 +252,21 @@ const OF_YARN: [(Use, &[&str]); 10] = [
     ),
 ];
 
-/// Keys that are not the scheduler's, but are found beside its own.
+/// Keys of other parts of Hadoop, found beside the scheduler's.
 const OF_OTHERS: [(Use, &[&str]); 1] =
     [(FOREIGN, &["hadoop.*", "yarn.cluster.*", "yarn.nodemanager.*", "yarn.resourcemanager.*"])];
 
-/// What becomes of a queue's key, if YARN knows it.
+/// The use of a queue's key, if YARN knows it.
 pub(super) fn of_queue(name: &str) -> Option<Use> {
     find(&OF_QUEUES, name)
 }
 
-/// The known key of a queue closest to `name`.
+/// The known queue key nearest to `name`.
 pub(super) fn nearest_of_queue(name: &str) -> Option<String> {
     nearest(name, patterns(&OF_QUEUES))
 }
 
-/// What becomes of a key that is no queue's, given whole, if YARN knows it.
+/// The use of a full key that belongs to no queue, if YARN knows it.
 pub(super) fn of_scheduler(key: &str) -> Option<Use> {
     match key.strip_prefix(PREFIX) {
         Some(name) => find(&OF_SCHEDULER, name),
@@ -274,19 +274,19 @@ pub(super) fn of_scheduler(key: &str) -> Option<Use> {
     }
 }
 
-/// The known key closest to one that is no queue's, both given whole.
+/// The known key nearest to a key that belongs to no queue; both are full keys.
 pub(super) fn nearest_of_scheduler(key: &str) -> Option<String> {
     if let Some(name) = key.strip_prefix(PREFIX) {
         return nearest(name, patterns(&OF_SCHEDULER)).map(|name| format!("{PREFIX}{name}"));
     }
-    // The prefix itself may be misspelt.
+    // The prefix itself may be misspelled.
     let name = key.splitn(4, '.').nth(3).unwrap_or("");
     let is_known = name.starts_with("root.") || find(&OF_SCHEDULER, name).is_some();
     let with_prefix = is_known.then(|| format!("{PREFIX}{name}"));
     nearest(key, patterns(&OF_YARN).chain(with_prefix.as_deref()))
 }
 
-/// Whether a key of another file need not be known: none that begins like the scheduler's.
+/// Whether an unknown key of another file is no error, because it does not begin like the scheduler's keys.
 pub(super) fn is_foreign(key: &str) -> bool {
     !key.starts_with("yarn.scheduler.") && !key.starts_with("yarn.resource-type")
 }

@@ -1,5 +1,5 @@
-//! Node labels: which partitions there are, who may use them, and with which capacities
-//! (`capacity-scheduler.md` 1.3).
+//! Node labels: the partitions, the queues that may use them, and their capacities there (`capacity-scheduler.md`
+//! 1.3).
 
 use std::collections::BTreeSet;
 
@@ -13,10 +13,10 @@ use crate::ConfigFileError;
 const LABELS: &str = "accessible-node-labels";
 const DEFAULT_LABEL: &str = "default-node-label-expression";
 
-/// YARN's capacity in a partition about which a queue says nothing, though it may use it.
+/// YARN's capacity in a partition that a queue may use but sets no capacity for.
 const NOTHING: Capacity = Capacity::Percent(Percent::NONE);
 
-/// The labels that listed queues name. Which labels a cluster has no file says.
+/// The labels that listed queues name. No file lists the labels of a cluster.
 pub(super) fn named(settings: &Settings<'_>, root: &Listed<'_>) -> Result<Vec<String>, ConfigFileError> {
     let mut names = BTreeSet::new();
     for queue in root.walk() {
@@ -31,12 +31,12 @@ pub(super) fn named(settings: &Settings<'_>, root: &Listed<'_>) -> Result<Vec<St
     Ok(names.into_iter().collect())
 }
 
-/// The name of a property of the queue, or the one for a single partition.
+/// The name of a queue's property, or of its counterpart for one label.
 pub(super) fn name_in(label: Option<&str>, name: &str) -> String {
     label.map_or_else(|| name.to_owned(), |label| format!("{LABELS}.{label}.{name}"))
 }
 
-/// Reads who may use which of the labels, and with which capacities, into the tree at `root`.
+/// Reads the accessible labels of queues and their capacities there, into the tree at `root`.
 pub(super) fn read<'p>(
     queues: &mut Queues<'p, '_>,
     listed: &Listed<'p>,
@@ -48,7 +48,7 @@ pub(super) fn read<'p>(
     below(queues, listed, root, labels, &PartitionAccess::All)
 }
 
-/// Reads what is below a queue; `above` is what the queues above it may use.
+/// Reads the queues below a queue; `above` is the access of the queues above.
 fn below<'p>(
     queues: &mut Queues<'p, '_>,
     listed: &Listed<'p>,
@@ -96,7 +96,7 @@ fn note_unused(
     }
 }
 
-/// The partitions that the queue says it may use; a blank is YARN's way to say "none but the default one".
+/// The partitions in the queue's own list. In YARN a blank list means the default partition only.
 fn access(settings: &Settings<'_>, listed: &Listed<'_>) -> Result<Option<PartitionAccess>, ConfigFileError> {
     let Some(setting) = settings.get(&listed.key(LABELS)) else { return Ok(None) };
     let names = settings.value(&setting)?.split(',').map(str::trim).filter(|name| !name.is_empty());

@@ -1,6 +1,6 @@
 //! Mappings of users, groups and applications to queues (`capacity-scheduler.md` 1.6, queue mapping).
 //!
-//! A mapping to a queue that is not there is a mistake in the file, as it is to YARN.
+//! A mapping to an unknown queue is an error, as in YARN.
 
 use apportion::config::{
     Creation, MappingAction, MappingRule, Otherwise, PlaceIn, QueueMapping, QueuePath, Whose,
@@ -16,10 +16,10 @@ use crate::{ConfigFileError, NotCarriedOver};
 
 const RULES: &str = "yarn.scheduler.queue-placement-rules";
 const APPLICATIONS: &str = "yarn.scheduler.queue-placement-rules.app-name";
-/// What YARN calls the one class that reads mappings; both words stand for it.
+/// YARN's names for the one class that reads mappings.
 const READERS: [&str; 3] = ["user-group", "app-name", "CSMappingPlacementRule"];
 
-/// The rules that the mappings come to.
+/// Reads the mappings as placement rules.
 pub(super) fn read(
     settings: &Settings<'_>,
     root: &Listed<'_>,
@@ -64,7 +64,7 @@ fn is_json(settings: &Settings<'_>, report: &mut Vec<NotCarriedOver>) -> Result<
     }
 }
 
-/// Whether the class that reads mappings is among YARN's placement rules. Others are classes of their own.
+/// Whether the class that reads mappings is among YARN's placement rules. Other entries name other classes.
 fn are_read(settings: &Settings<'_>, report: &mut Vec<NotCarriedOver>) -> Result<bool, ConfigFileError> {
     let Some(setting) = settings.get(RULES) else { return Ok(true) };
     let rules = settings.value(&setting)?.split(',').map(str::trim).filter(|rule| !rule.is_empty());
@@ -78,7 +78,7 @@ fn are_read(settings: &Settings<'_>, report: &mut Vec<NotCarriedOver>) -> Result
     Ok(!readers.is_empty() || others.is_empty())
 }
 
-/// What one mapping of a list says, or what is wrong with it.
+/// The applications and the queue of one mapping.
 type Mapping = (Whose, String);
 
 fn list(
@@ -125,23 +125,23 @@ fn name_rule(parts: &[&str]) -> Result<Mapping, &'static str> {
     Ok((whose, queue.to_owned()))
 }
 
-/// Where a setting's rules may lead.
+/// The queues that a setting's rules may lead to.
 pub(super) struct Target<'s, 'p> {
     pub(super) settings: &'s Settings<'p>,
     pub(super) setting: &'s Setting<'p>,
     pub(super) root: &'s Listed<'p>,
-    /// Whether the rule may create what is missing, where the queue above does so.
+    /// Whether the rule may create missing queues, if the queue above has auto-creation.
     pub(super) creates: bool,
 }
 
 impl Target<'_, '_> {
-    /// The place with this path.
+    /// The placement with this path.
     pub(super) fn place(&self, path: &str) -> Result<PlaceIn, ConfigFileError> {
         let create = if self.creates { Creation::Path } else { Creation::Nothing };
         Ok(PlaceIn { create, ..PlaceIn::existing(self.path(path)?) })
     }
 
-    /// A path whose fixed names are listed, or may be created.
+    /// Parses a path whose fixed names must be listed, unless they may be created.
     pub(super) fn path(&self, written: &str) -> Result<QueuePath, ConfigFileError> {
         let refused = |problem: String| self.settings.refused(self.setting, problem);
         let path: QueuePath =

@@ -1,4 +1,4 @@
-//! Mapping rules as YARN writes them in JSON.
+//! Mapping rules in YARN's JSON form.
 
 use apportion::config::{MappingAction, MappingRule, Otherwise, PlaceIn, Whose};
 use serde::Deserialize;
@@ -101,7 +101,7 @@ impl Rule {
         }
     }
 
-    /// Where it leads, if it does not reject.
+    /// The path that the rule leads to; `None` if it rejects.
     fn path(&self) -> Result<Option<String>, &'static str> {
         let below = |name: &str| match &self.parent_queue {
             Some(parent) => format!("{parent}.{name}"),
@@ -123,7 +123,7 @@ impl Rule {
         Ok(Some(path))
     }
 
-    /// YARN rejects what it cannot put into the default queue.
+    /// YARN rejects an application that it cannot place in the default queue.
     fn otherwise(&self) -> Otherwise {
         match (self.policy, self.fallback_result) {
             (Policy::DefaultQueue, _) | (_, Some(Fallback::Reject)) => Otherwise::Reject,

@@ -1,9 +1,9 @@
-//! Importer of YARN's `capacity-scheduler.xml`, with what `yarn-site.xml` and `resource-types.xml` add.
+//! Importer of YARN's `capacity-scheduler.xml`, together with `yarn-site.xml` and `resource-types.xml`.
 //!
-//! Which keys have which meaning is in `docs/configuration.md`, "From YARN". Everything else that YARN knows is
-//! reported as [`NotCarriedOver`](super::NotCarriedOver); what YARN does not know is an error, and so is what YARN
-//! would refuse: capacities of siblings that do not sum to 100 %, queues that are configured but not listed, a maximum
-//! below the capacity.
+//! `docs/configuration.md`, "From YARN", lists the imported keys and their meaning. All other keys that YARN knows
+//! are reported as [`NotCarriedOver`](super::NotCarriedOver). Unknown keys are errors, and so are settings that
+//! YARN refuses: capacities of siblings that do not sum to 100 %, queues that are configured but not listed, a
+//! maximum below the capacity.
 
 mod access;
 mod activation;
@@ -51,34 +51,35 @@ use self::types::Types;
 use crate::file::Source;
 use crate::{ConfigFileError, Imported};
 
-/// A file's text with its name, which is only for messages.
+/// The text of a file, with a name for messages.
 #[derive(Clone, Copy, Debug)]
 pub struct NamedText<'a> {
     /// The name.
     pub name: &'a str,
-    /// What is in it.
+    /// The text.
     pub text: &'a str,
 }
 
-/// The files that say how a YARN cluster is scheduled. Hadoop reads them into one configuration, the queues last.
+/// The files that configure scheduling in a YARN cluster. Hadoop reads them into one configuration, the queues
+/// last.
 #[derive(Clone, Copy, Debug)]
 pub struct YarnFiles<'a> {
     /// `capacity-scheduler.xml`
     pub queues: NamedText<'a>,
-    /// `yarn-site.xml`: the nodes' heartbeats, and whatever a `capacity-scheduler.xml` may say.
+    /// `yarn-site.xml`: heartbeats of nodes, and any key of `capacity-scheduler.xml`.
     pub site: Option<NamedText<'a>>,
-    /// `resource-types.xml`: resources beside memory and vcores, with their units.
+    /// `resource-types.xml`: further resources with their units.
     pub resource_types: Option<NamedText<'a>>,
 }
 
-/// Imports the text of a `capacity-scheduler.xml` for an engine that counts `types`. YARN's `memory` is the
-/// type `memory_mib`, `vcores` is `vcore_milli`, and `yarn.io/gpu` is `gpu_milli` or `gpu`. `file_name` is only
-/// for messages.
+/// Imports the text of a `capacity-scheduler.xml` for an engine that counts `types`. YARN's `memory` becomes
+/// `memory_mib`, `vcores` becomes `vcore_milli`, and `yarn.io/gpu` becomes `gpu_milli` or `gpu`. `file_name`
+/// appears only in messages.
 ///
 /// # Errors
-/// The first thing that is wrong, with its line and column: broken XML, or XML with a document type; a key
-/// that YARN does not know (with the nearest one it does); a value of the wrong form; whatever YARN or
-/// [`EngineConfig::validate`] would refuse.
+/// The first mistake, with its line and column: broken XML, or XML with a document type; a key that YARN does not
+/// know (with the nearest known one); a value of the wrong form; or a setting that YARN or
+/// [`EngineConfig::validate`] refuses.
 pub fn from_capacity_scheduler_xml(
     text: &str,
     file_name: &str,
@@ -88,12 +89,12 @@ pub fn from_capacity_scheduler_xml(
     from_yarn_files(&YarnFiles { queues, site: None, resource_types: None }, Some(types))
 }
 
-/// Imports a cluster's files for an engine that counts `types`; without them, for one that counts memory, vcores
-/// and whatever `yarn.resource-types` lists.
+/// Imports a cluster's files for an engine that counts `types`. Without `types`, the engine counts memory, vcores
+/// and the resources in `yarn.resource-types`.
 ///
 /// # Errors
-/// As [`from_capacity_scheduler_xml`], in any of the files. In `yarn-site.xml` only keys that begin with
-/// `yarn.scheduler.` or `yarn.resource-types` have to be known.
+/// As [`from_capacity_scheduler_xml`], in any of the files. In `yarn-site.xml` unknown keys are errors only if they
+/// begin with `yarn.scheduler.` or `yarn.resource-types`.
 pub fn from_yarn_files(
     files: &YarnFiles<'_>,
     types: Option<&ResourceTypes>,
@@ -131,7 +132,7 @@ fn file<'a>(file: &NamedText<'a>) -> Result<File<'a>, ConfigFileError> {
     Ok(File { source, properties })
 }
 
-/// What the engine refuses, at the property of the queue it is about.
+/// An error of the engine, at the property of the queue that it is about.
 fn refused(settings: &Settings<'_>, error: ConfigError) -> ConfigFileError {
     let keys = match &error {
         ConfigError::Queue { path, .. } => ["capacity", "queues"].map(|name| tree::queue_key(path, name)),
@@ -147,7 +148,7 @@ fn refused(settings: &Settings<'_>, error: ConfigError) -> ConfigFileError {
     }
 }
 
-/// The body of a fuzz target: imports `data`, and what can be imported must be a valid configuration.
+/// The body of a fuzz target: imports `data`. An imported configuration must be valid.
 #[doc(hidden)]
 pub fn fuzz_capacity_scheduler_xml(data: &[u8]) {
     let text = String::from_utf8_lossy(data);

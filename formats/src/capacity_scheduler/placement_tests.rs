@@ -1,4 +1,4 @@
-//! Mappings and access lists, as YARN writes them.
+//! Mappings and access lists in YARN's notation.
 
 use apportion::config::{AccessList, QueueConfig};
 
@@ -21,7 +21,7 @@ fn with(more: &[(&str, &str)]) -> Imported {
     imported(&[&QUEUES[..], more].concat())
 }
 
-/// The rules in the native form, one line each.
+/// The rules in the native form, one per line.
 fn rules(imported: &Imported) -> Vec<String> {
     let text = to_toml(&imported.config);
     let rules = text.split("[[placement.rules]]\n").skip(1);
@@ -143,7 +143,7 @@ fn rules_in_json_that_lead_nowhere_are_refused() {
     );
 }
 
-/// The lists of the root, `a` and `b`: who may submit, then who may administer.
+/// The lists of the root, `a` and `b`: submitters, then administrators.
 fn lists(imported: &Imported) -> [[Option<String>; 2]; 3] {
     let root = &imported.config.root;
     let lists = |queue: &QueueConfig| {

@@ -1,4 +1,4 @@
-//! Properties as Hadoop takes them: of several with one name the last one counts, unless an earlier is final.
+//! Properties with Hadoop's rule: the last one of a name counts, unless an earlier one is final.
 
 use std::collections::BTreeMap;
 
@@ -21,11 +21,11 @@ pub(super) struct Property {
 /// A property with a value.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Setting<'p> {
-    /// The file it stands in.
+    /// The file of the property.
     pub(super) source: &'p Source<'p>,
     pub(super) key: &'p str,
     pub(super) value: &'p str,
-    /// Whether it was written with a space before it, which means something in access lists.
+    /// Whether the value was written with a leading space, which matters in access lists.
     pub(super) is_indented: bool,
     pub(super) key_offset: usize,
     value_offset: usize,
@@ -48,7 +48,7 @@ impl<'p> Setting<'p> {
 }
 
 impl Setting<'_> {
-    /// Where it is, for a reader of `other`.
+    /// The place of the setting, as seen from `other`.
     fn place_from(&self, other: &Self) -> String {
         let line = self.source.line(self.key_offset);
         if std::ptr::eq(self.source, other.source) {
@@ -66,7 +66,7 @@ pub(super) struct File<'p> {
     pub(super) properties: Vec<Property>,
 }
 
-/// The properties that count, by key.
+/// The effective properties, by key.
 #[derive(Debug)]
 pub(super) struct Settings<'p> {
     /// The file with the queues.
@@ -75,7 +75,8 @@ pub(super) struct Settings<'p> {
 }
 
 impl<'p> Settings<'p> {
-    /// Decides which properties count; the others are added to `report`. The file with the queues is the last.
+    /// Decides which properties are effective; the others are added to `report`. The file with the queues is the
+    /// last.
     pub(super) fn new(
         others: &'p [File<'p>],
         queues: &'p File<'p>,
@@ -105,7 +106,7 @@ impl<'p> Settings<'p> {
         settings
     }
 
-    /// The file with the queues, for what no setting says.
+    /// The file with the queues, for errors without a setting.
     pub(super) fn source(&self) -> &'p Source<'p> {
         self.source
     }
@@ -114,21 +115,21 @@ impl<'p> Settings<'p> {
         self.by_key.get(key).copied()
     }
 
-    /// Those whose keys begin so, in the order of their keys.
+    /// The settings whose keys have this prefix, in the order of their keys.
     pub(super) fn below<'k>(&self, prefix: &'k str) -> impl Iterator<Item = Setting<'p>> + use<'_, 'k, 'p> {
         let from = (std::ops::Bound::Included(prefix), std::ops::Bound::Unbounded);
         let settings = self.by_key.range::<str, _>(from).map(|(_, setting)| *setting);
         settings.take_while(move |setting| setting.key.starts_with(prefix))
     }
 
-    /// All of them in the order of their file.
+    /// All settings, in the order of their files.
     pub(super) fn in_order(&self) -> Vec<Setting<'p>> {
         let mut settings: Vec<_> = self.by_key.values().copied().collect();
         settings.sort_by_key(|setting| setting.key_offset);
         settings
     }
 
-    /// An entry of the report for a setting that does not count, or not as it is written.
+    /// An entry of the report, for a setting without effect or with another effect than written.
     pub(super) fn not_carried_over(
         &self,
         setting: &Setting<'_>,
@@ -137,12 +138,12 @@ impl<'p> Settings<'p> {
         setting.source.not_carried_over(setting.key_offset, setting.key, setting.value, reason)
     }
 
-    /// The error that the value is not one.
+    /// The error for an invalid value.
     pub(super) fn refused(&self, setting: &Setting<'_>, problem: impl Into<String>) -> ConfigFileError {
         setting.source.value(setting.value_offset, setting.key, problem)
     }
 
-    /// The value of a key that has a meaning here, which must be written out.
+    /// The value of an imported key; variables are refused.
     pub(super) fn value<'v>(&self, setting: &Setting<'v>) -> Result<&'v str, ConfigFileError> {
         if setting.value.contains("${") {
             return Err(self.refused(setting, "variables are not expanded; write the value itself"));
@@ -150,7 +151,7 @@ impl<'p> Settings<'p> {
         Ok(setting.value)
     }
 
-    /// `true` or `false`, in any case; `default` without the key.
+    /// Reads `true` or `false` in any case; `default` without the key.
     pub(super) fn switch(&self, key: &str, default: bool) -> Result<bool, ConfigFileError> {
         let Some(setting) = self.get(key) else { return Ok(default) };
         match self.value(&setting)?.to_ascii_lowercase().as_str() {

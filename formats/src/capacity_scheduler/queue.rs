@@ -1,4 +1,4 @@
-//! Queues with their limits, as the properties of the listed queues say.
+//! Reads the properties of the listed queues.
 
 use apportion::config::{
     ApplicationOrdering, Capacity, ConfigError, Factor, Maximum, Percent, QueueConfig, QueueOrdering,
@@ -23,9 +23,9 @@ pub(super) struct Queues<'p, 'r> {
     pub(super) settings: &'r Settings<'p>,
     pub(super) types: &'r Types,
     report: &'r mut Vec<NotCarriedOver>,
-    /// The user limit factor of leaves that have none of their own.
+    /// The user limit factor of leaves without their own.
     user_limit_factor: Option<Factor>,
-    /// Whether all children of one parent must have their capacities in one form, as YARN demands by default.
+    /// Whether all children of one parent must use one form of capacity, as YARN demands by default.
     pub(super) is_uniform: bool,
 }
 
@@ -43,7 +43,8 @@ impl<'p, 'r> Queues<'p, 'r> {
         Ok(queues)
     }
 
-    /// The tree, where there are these labels. This engine gives the root all there is, whatever the file says.
+    /// The tree, for a cluster with these labels. The engine gives the root the whole cluster, whatever the file
+    /// says.
     pub(super) fn root(
         &mut self,
         root: &Listed<'p>,
@@ -57,7 +58,7 @@ impl<'p, 'r> Queues<'p, 'r> {
         Ok(tree)
     }
 
-    /// Reports what the file says about the root's size, if that is not all.
+    /// Reports sizes of the root other than the whole.
     fn check_root(&mut self, root: &Listed<'p>, label: Option<&str>) -> Result<(), ConfigFileError> {
         for name in ["capacity", "maximum-capacity"] {
             if let Some(setting) = self.settings.get(&root.key(&labels::name_in(label, name))) {
@@ -100,8 +101,8 @@ impl<'p, 'r> Queues<'p, 'r> {
         self.report.push(self.settings.not_carried_over(setting, reason));
     }
 
-    /// The guarantees of these children of `parent`, which must go together, as far as the file says them: those for a
-    /// label, or those for nodes without one.
+    /// The guarantees of these children of `parent`, for a label or for nodes without one, if the file gives any.
+    /// They must fit together.
     pub(super) fn capacities(
         &mut self,
         parent: &Listed<'p>,
@@ -141,14 +142,14 @@ impl<'p, 'r> Queues<'p, 'r> {
         self.refused_list(parent, &child.path, problem)
     }
 
-    /// The error about `path` where `parent` lists its children.
+    /// An error about `path`, at the place where `parent` lists its children.
     pub(super) fn refused_list(&self, parent: &Listed<'p>, path: &str, problem: String) -> ConfigFileError {
         let place =
             parent.queues.map_or((self.settings.source(), 0), |setting| (setting.source, setting.key_offset));
         place.0.config(place.1, ConfigError::Queue { path: excerpt(path), problem })
     }
 
-    /// The maximum that goes with a capacity, if the file says one.
+    /// The maximum beside a capacity, if the file sets one.
     pub(super) fn maximum(
         &mut self,
         listed: &Listed<'p>,
@@ -235,7 +236,7 @@ impl<'p, 'r> Queues<'p, 'r> {
         text.parse().map_err(|_| refused())
     }
 
-    /// The order of a parent's children. What it has of a leaf's properties is reported.
+    /// The order of a parent's children. Properties that only leaves have are reported.
     fn child_ordering(&mut self, parent: &Listed<'p>) -> Result<QueueOrdering, ConfigFileError> {
         if let Some(setting) = self.settings.get(&parent.key("user-limit-factor")) {
             self.limit_factor(&setting)?;

@@ -1,4 +1,4 @@
-//! What is said about files that YARN, or this engine, would refuse.
+//! Errors for files that YARN or this engine refuses.
 
 use super::tests::{file, import};
 use super::*;

@@ -1,4 +1,4 @@
-//! Settings of the whole scheduler: locality delay, heartbeats, and what this engine does in one way only.
+//! Settings of the whole scheduler: locality delay, heartbeats, and settings that this engine does not vary.
 
 use apportion::config::{EngineConfig, HeartbeatPolicy, LocalityDelay};
 
@@ -10,14 +10,14 @@ use super::value;
 use crate::file::excerpt;
 use crate::{ConfigFileError, NotCarriedOver};
 
-/// YARN's delay until a rack-mate will do, if only the additional delay is configured.
+/// YARN's delay before a rack-mate is accepted, if only the additional delay is configured.
 const RACK_NODES_DEFAULT: u32 = 40;
 
-/// YARN's interval between the heartbeats of a node, and how many may be missing.
+/// YARN's heartbeat interval, and the number of heartbeats that a node may miss.
 const HEARTBEAT_MS_DEFAULT: u64 = 1000;
 const MISSED_DEFAULT: u32 = 2;
 
-/// Reads them all into `config`.
+/// Reads the settings into `config`.
 pub(super) fn read(
     settings: &Settings<'_>,
     config: &mut EngineConfig,
@@ -38,7 +38,7 @@ pub(super) fn read(
     Ok(())
 }
 
-/// When a silent node is skipped; `None` if the files have neither key.
+/// The heartbeat policy; `None` if the files have neither key.
 fn heartbeat(settings: &Settings<'_>) -> Result<Option<HeartbeatPolicy>, ConfigFileError> {
     let interval = settings.get("yarn.resourcemanager.nodemanagers.heartbeat-interval-ms");
     let missed = settings.get("yarn.scheduler.skip.node.multiplier");
@@ -50,7 +50,7 @@ fn heartbeat(settings: &Settings<'_>) -> Result<Option<HeartbeatPolicy>, ConfigF
     Ok(Some(HeartbeatPolicy { interval_ms, missed_max }))
 }
 
-/// A whole number that is at least `least`.
+/// A whole number of at least `least`.
 pub(super) fn whole<T: std::str::FromStr + PartialOrd + From<u8>>(
     settings: &Settings<'_>,
     setting: &Setting<'_>,
@@ -62,7 +62,7 @@ pub(super) fn whole<T: std::str::FromStr + PartialOrd + From<u8>>(
     })
 }
 
-/// Reports another scheduler's choice.
+/// Reports the choice of another scheduler.
 fn check_class(settings: &Settings<'_>, report: &mut Vec<NotCarriedOver>) {
     let setting = settings.get("yarn.resourcemanager.scheduler.class");
     if let Some(setting) = setting.filter(|setting| !setting.value.ends_with(".CapacityScheduler")) {
@@ -72,8 +72,8 @@ fn check_class(settings: &Settings<'_>, report: &mut Vec<NotCarriedOver>) {
     }
 }
 
-/// The delay in nodes (`capacity-scheduler.md` 2.7): YARN counts missed opportunities, each of which is meant to be
-/// another node. `None` if the file has neither delay.
+/// The delay in nodes (`capacity-scheduler.md` 2.7): YARN counts missed opportunities, each meant to be another
+/// node. `None` if the file has neither delay.
 fn locality_delay(
     settings: &Settings<'_>,
     report: &mut Vec<NotCarriedOver>,
@@ -88,7 +88,7 @@ fn locality_delay(
         return Ok(None);
     }
     let rack = match rack {
-        // Without a delay for the rack its nodes are as good as the named ones.
+        // Without a delay for the rack, its nodes count as well as the named ones.
         Some(setting) => nodes(settings, &setting)?.unwrap_or(0),
         None => RACK_NODES_DEFAULT,
     };
@@ -106,7 +106,7 @@ fn locality_delay(
     Ok(Some(LocalityDelay::Nodes { rack, any, full_reset }))
 }
 
-/// A number of nodes; `None` for YARN's `-1`.
+/// A number of nodes; `None` for `-1`.
 fn nodes(settings: &Settings<'_>, setting: &Setting<'_>) -> Result<Option<u32>, ConfigFileError> {
     let text = settings.value(setting)?;
     if value::is_minus_one(text) {
@@ -117,7 +117,7 @@ fn nodes(settings: &Settings<'_>, setting: &Setting<'_>) -> Result<Option<u32>, 
     })
 }
 
-/// Reports a calculator that compares less than this engine does.
+/// Reports a calculator that compares fewer types than this engine.
 fn check_calculator(settings: &Settings<'_>, report: &mut Vec<NotCarriedOver>) {
     let setting = settings.get(&format!("{PREFIX}resource-calculator"));
     if let Some(setting) = setting.filter(|setting| !setting.value.ends_with(".DominantResourceCalculator")) {

@@ -1,4 +1,4 @@
-//! What YARN demands of the capacities of one parent's children.
+//! YARN's rules for the capacities of one parent's children.
 
 use std::fmt::Display;
 
@@ -10,7 +10,7 @@ use super::property::Setting;
 use super::value::{Figure, Size};
 use crate::billionths::Billionths;
 
-/// How far percentages may sum to more or less than 100, in billionths of a percent: 0.05 %, YARN's `PRECISION`.
+/// The tolerance for sums of percentages around 100, in billionths of a percent: 0.05 %, YARN's `PRECISION`.
 const TOLERANCE_BILLIONTHS: u64 = 50_000_000;
 const ALL_BILLIONTHS: u64 = 100_000_000_000;
 
@@ -21,7 +21,7 @@ pub(super) struct Child<'p> {
     pub(super) size: Size,
 }
 
-/// Whether the capacities go together; the error says why not.
+/// Checks that the capacities fit together.
 pub(super) fn check(
     children: &[Child<'_>],
     types: &ResourceTypes,
@@ -42,7 +42,7 @@ pub(super) fn check(
         let percents: Vec<_> = children.iter().filter_map(|child| child.percent(0)).collect();
         return check_sum(&percents, is_mixed, may_be_zero);
     }
-    // Of one type they may sum to less.
+    // For a single type they may sum to less.
     types.names().iter().enumerate().try_for_each(|(i, name)| {
         let sum: u64 = children.iter().filter_map(|child| child.percent(i)).map(Billionths::get).sum();
         if sum <= ALL_BILLIONTHS + TOLERANCE_BILLIONTHS {
@@ -64,8 +64,8 @@ fn check_sum(percents: &[Billionths], is_mixed: bool, may_be_zero: bool) -> Resu
     Ok(())
 }
 
-/// The capacities for the engine, which takes percentages of at most 100 in sum and with four decimal places.
-/// `note` is told of each that is not what the file says.
+/// The capacities for the engine, whose percentages sum to at most 100 and have four decimal places. `note` gets a
+/// text for each capacity that differs from the file.
 pub(super) fn capacities<'p>(
     children: &[Child<'p>],
     mut note: impl FnMut(&Child<'p>, String),
@@ -87,7 +87,7 @@ pub(super) fn capacities<'p>(
     capacities
 }
 
-/// The part by which percentages of one type exceed 100 in sum. The largest ones give it up, each the same.
+/// The excess over 100 of the percentages of one type. The largest ones are reduced, each by the same amount.
 #[derive(Debug, Default)]
 struct Excess {
     largest: Percent,
@@ -103,7 +103,7 @@ impl Excess {
         Self { largest, of_each: sum.saturating_sub(Percent::ALL.millionths()).div_ceil(largest_ones) }
     }
 
-    /// The percentage for the engine; `note` is told if that is less than the number.
+    /// The percentage for the engine; `note` gets a text if it is less than the number.
     fn taken_off(&self, number: Billionths, mut note: impl FnMut(String)) -> Percent {
         if self.of_each == 0 || number.percent() != self.largest {
             return rounded(number, number.percent(), note);
@@ -115,7 +115,7 @@ impl Excess {
     }
 }
 
-/// The capacity of a queue of which it is not known who its siblings will be: a weight, or amounts alone.
+/// The capacity of a queue whose siblings are unknown: a weight, or amounts alone.
 pub(super) fn capacity_alone(size: &Size, mut note: impl FnMut(String)) -> Option<Capacity> {
     match size {
         Size::Weight(number) => Some(Capacity::Weight(rounded(*number, number.factor(), note))),
@@ -128,7 +128,7 @@ pub(super) fn capacity_alone(size: &Size, mut note: impl FnMut(String)) -> Optio
     }
 }
 
-/// The share for the engine; of what is not named, nothing.
+/// The share for the engine; zero for a type that is not named.
 fn share(figure: Option<Figure>, excess: &Excess, note: impl FnMut(String)) -> Share {
     match figure {
         None => Share::NONE,
@@ -138,8 +138,8 @@ fn share(figure: Option<Figure>, excess: &Excess, note: impl FnMut(String)) -> S
     }
 }
 
-/// The maximum for the engine; `None` if it is given in weights, which are none. What is not named has no limit of its
-/// own.
+/// The maximum for the engine; `None` for weights, which are not valid as a maximum. Types that are not named have
+/// no bound of their own.
 pub(super) fn maximum(size: &Size, mut note: impl FnMut(String)) -> Option<Maximum> {
     let mut bound = |figure: Option<Figure>| match figure {
         None => Some(Bound::NONE),
@@ -157,13 +157,13 @@ pub(super) fn maximum(size: &Size, mut note: impl FnMut(String)) -> Option<Maxim
     }
 }
 
-/// What is kept of a number; `note` is told if that is less.
+/// Returns the kept number; `note` gets a text if it is less than the exact one.
 fn rounded<T: Copy + Display + Into<Billionths>>(exact: Billionths, kept: T, note: impl FnMut(String)) -> T {
     rounding(exact, kept).into_iter().for_each(note);
     kept
 }
 
-/// What is said about a number with more decimal places than are kept.
+/// The text for a number with more decimal places than the engine keeps.
 pub(super) fn rounding<T: Copy + Display + Into<Billionths>>(exact: Billionths, kept: T) -> Option<String> {
     (exact != kept.into()).then(|| format!("rounded down to {kept}"))
 }

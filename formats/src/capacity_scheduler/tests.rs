@@ -1,4 +1,4 @@
-//! What is imported, and what is reported.
+//! Imported settings and reported ones.
 
 use std::path::Path;
 
@@ -35,7 +35,7 @@ pub(super) fn reasons(imported: &Imported) -> Vec<(&str, &str, usize)> {
     entries.map(|entry| (&entry.key[strip(&entry.key)..], entry.reason.as_str(), entry.line)).collect()
 }
 
-/// A leaf with what YARN gives to masters.
+/// A leaf with YARN's default part for masters.
 fn with_masters(name: &str, capacity: Capacity) -> QueueConfig {
     QueueConfig::leaf(name, capacity).with_master_share(Some(Percent::whole(10)))
 }

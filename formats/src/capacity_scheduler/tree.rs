@@ -1,4 +1,4 @@
-//! Which queues there are: those that `queues` properties list, from the root down.
+//! The listed queues: those that `queues` properties name, from the root down.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use super::property::{Setting, Settings};
 use crate::ConfigFileError;
 use crate::file::excerpt;
 
-/// Bounds every walk of the tree before it is validated, with room above the depth that is accepted.
+/// Bounds every walk of the tree before it is validated; more than validation accepts.
 const PATH_NAMES_MAX: usize = 64;
 
 /// A listed queue.
@@ -23,7 +23,7 @@ pub(super) struct Listed<'p> {
 }
 
 impl Listed<'_> {
-    /// The whole key of one of the queue's properties.
+    /// The full key of one of the queue's properties.
     pub(super) fn key(&self, name: &str) -> String {
         queue_key(&self.path, name)
     }
@@ -53,12 +53,12 @@ impl Listed<'_> {
     }
 }
 
-/// The whole key of a queue's property.
+/// The full key of a queue's property.
 pub(super) fn queue_key(path: &str, name: &str) -> String {
     format!("{PREFIX}{path}.{name}")
 }
 
-/// The root with everything that is listed below it.
+/// The root with all queues listed below it.
 pub(super) fn listed<'p>(settings: &Settings<'p>) -> Result<Listed<'p>, ConfigFileError> {
     queue(settings, "root".to_owned(), "root", 1)
 }

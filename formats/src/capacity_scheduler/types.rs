@@ -1,4 +1,4 @@
-//! Resource types: which there are, and which of the engine's each of YARN's is.
+//! Resource types: those of the files, and the engine's type for each of YARN's.
 
 use std::collections::BTreeMap;
 
@@ -14,17 +14,17 @@ const MEMORY: &str = "memory";
 const VCORES: &str = "vcores";
 const LIST: &str = "yarn.resource-types";
 
-/// The engine's types for YARN's resources, and the units that these have.
+/// The engine's types for YARN's resources, and the units of those resources.
 #[derive(Debug)]
 pub(super) struct Types {
     engine: ResourceTypes,
-    /// The unit of each listed resource, by YARN's name; it is empty for things that are counted one by one.
+    /// The unit of each listed resource, by YARN's name; empty for plain counts.
     units: BTreeMap<String, String>,
 }
 
 impl Types {
-    /// The types of `engine`, else memory, vcores and whatever is listed: `yarn.io/gpu` becomes `gpu`, and a
-    /// resource with the unit `Gi` ends in `_gi`.
+    /// The types of `engine`, else memory, vcores and all listed resources: `yarn.io/gpu` becomes `gpu`, and a
+    /// resource with the unit `Gi` gets a name that ends in `_gi`.
     pub(super) fn read(
         settings: &Settings<'_>,
         engine: Option<&ResourceTypes>,
@@ -61,17 +61,17 @@ impl Types {
         &self.engine
     }
 
-    /// Which type memory is.
+    /// The index of the memory type.
     pub(super) fn memory(&self) -> Result<usize, String> {
         self.index(MEMORY)
     }
 
-    /// Which type one of YARN's resources is.
+    /// The index of the type for one of YARN's resources.
     pub(super) fn index(&self, name: &str) -> Result<usize, String> {
         self.type_of(name).map(|(index, _)| index)
     }
 
-    /// An amount of one of YARN's resources: which type, and how much of it, rounded down.
+    /// An amount of one of YARN's resources: the type's index and the amount, rounded down.
     pub(super) fn amount(&self, name: &str, text: &str) -> Result<(usize, i128), String> {
         let (index, factor) = self.type_of(name)?;
         let unit = if name == MEMORY { "Mi" } else { self.units.get(name).map_or("", String::as_str) };
@@ -81,7 +81,7 @@ impl Types {
         Ok((index, amount))
     }
 
-    /// The engine's type for a resource of YARN, and how many of its units one of YARN's is: `memory` is
+    /// The engine's type for a resource of YARN, and the number of the engine's units per unit of YARN: `memory` is
     /// `memory_mib`, `vcores` is `vcore_milli`, `yarn.io/gpu` is `gpu_milli` or `gpu`.
     fn type_of(&self, name: &str) -> Result<(usize, i128), String> {
         const OWN_MEMORY: &str = "memory_mib";
@@ -112,7 +112,7 @@ impl Types {
     }
 }
 
-/// What the engine calls a resource: without YARN's prefix, and with the unit at the end.
+/// The engine's name for a resource: without YARN's prefix, and with the unit at the end.
 fn engine_name(name: &str, unit: &str) -> String {
     let own = name.strip_prefix("yarn.io/").unwrap_or(name).replace('-', "_");
     match unit {
@@ -132,7 +132,7 @@ fn whole(text: &str) -> Result<i128, String> {
     })
 }
 
-/// An amount in `unit`, which it has if none is given; rounded down.
+/// Converts an amount to `unit`, rounded down. Text without a unit is in `unit` already.
 fn converted(text: &str, unit: &str) -> Result<i128, String> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, own) = text.split_at(digits);
@@ -146,7 +146,7 @@ fn too_large(text: &str) -> String {
     format!("`{}` is too large", excerpt(text))
 }
 
-/// What one of a unit is in thousandths.
+/// The value of a unit in thousandths.
 fn thousandths(unit: &str) -> Option<i128> {
     let ones: i128 = match unit {
         "m" => return Some(1),

@@ -1,4 +1,4 @@
-//! What users of leaves may have beside each other (`capacity-scheduler.md` 2.8).
+//! Limits and weights of users in leaves (`capacity-scheduler.md` 2.8).
 
 use std::collections::BTreeMap;
 
@@ -13,13 +13,13 @@ use crate::file::excerpt;
 
 const MINIMUM: &str = "minimum-user-limit-percent";
 
-/// The leaf's minimum user limit, or the scheduler's; all of the leaf if neither is given.
+/// The leaf's minimum user limit, else the scheduler's, else 100 %.
 pub(super) fn minimum(settings: &Settings<'_>, leaf: &Listed<'_>) -> Result<Percent, ConfigFileError> {
     let setting = settings.get(&leaf.key(MINIMUM)).or_else(|| settings.get(&format!("{PREFIX}{MINIMUM}")));
     setting.map_or(Ok(Percent::ALL), |setting| Ok(number(settings, &setting, 100)?.percent()))
 }
 
-/// Weights of users with the properties that say them.
+/// Weights of users, with the properties that set them.
 type Weights<'p> = BTreeMap<String, (Factor, Setting<'p>)>;
 
 /// Reads the minimum user limits of leaves, and the weights of users at every queue, of the tree at `queue`.
@@ -31,7 +31,7 @@ pub(super) fn read<'p>(
     read_below(settings, listed, queue, &Weights::new())
 }
 
-/// `above` are the weights that the queue has from those above it.
+/// `above` are the weights inherited from the queues above.
 fn read_below<'p>(
     settings: &Settings<'p>,
     listed: &Listed<'p>,

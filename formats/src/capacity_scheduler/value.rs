@@ -1,4 +1,4 @@
-//! Values of capacities as YARN writes them: `25`, `3w`, `[memory=4Gi,vcores=2]`, `[memory=50%,vcores=2w]`.
+//! Values of capacities in YARN's notation: `25`, `3w`, `[memory=4Gi,vcores=2]`, `[memory=50%,vcores=2w]`.
 
 use apportion::config::Factor;
 use apportion::resource::{AMOUNT_MAX, RESOURCE_TYPES_MAX};
@@ -7,13 +7,13 @@ use super::types::Types;
 use crate::billionths::Billionths;
 use crate::file::excerpt;
 
-/// What is named in brackets, by type of the engine.
+/// The values in brackets, by type of the engine.
 pub(super) type Vector = [Option<Figure>; RESOURCE_TYPES_MAX];
 
-/// The largest weight YARN takes.
+/// The largest weight that YARN accepts.
 const WEIGHT_MAX: u64 = 10_000;
 
-/// A capacity or a maximum capacity as it is written.
+/// A capacity or a maximum capacity as written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Size {
     Percent(Billionths),
@@ -21,7 +21,7 @@ pub(super) enum Size {
     Vector(Vector),
 }
 
-/// What a size is of one type.
+/// The value of a size for one type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Figure {
     Percent(Billionths),
@@ -30,7 +30,7 @@ pub(super) enum Figure {
 }
 
 impl Size {
-    /// What it is of one type, if anything.
+    /// The value for one type, if any.
     pub(super) fn figure(&self, resource: usize) -> Option<Figure> {
         match self {
             Self::Percent(percent) => Some(Figure::Percent(*percent)),
@@ -39,19 +39,19 @@ impl Size {
         }
     }
 
-    /// Sizes of one kind can be siblings in any file.
+    /// The kind of the size. Siblings of one kind are valid in every file.
     pub(super) fn kind(&self) -> std::mem::Discriminant<Self> {
         std::mem::discriminant(self)
     }
 
-    /// Whether brackets hold something other than amounts.
+    /// Whether the brackets contain values other than amounts.
     pub(super) fn is_mixed(&self) -> bool {
         let is_share = |figure: &Figure| !matches!(figure, Figure::Amount(_));
         matches!(self, Self::Vector(figures) if figures.iter().flatten().any(is_share))
     }
 }
 
-/// Reads a size; the error says what is wrong.
+/// Reads a size; the error describes the mistake.
 pub(super) fn size(text: &str, types: &Types) -> Result<Size, String> {
     let text = text.trim();
     if let Some(inside) = text.strip_prefix('[') {
@@ -72,7 +72,7 @@ pub(super) fn decimal(text: &str, max: u64) -> Result<Billionths, String> {
     })
 }
 
-/// Whether the text is YARN's `-1`, its way to say "none".
+/// Whether the text is `-1`, with which YARN means "none".
 pub(super) fn is_minus_one(text: &str) -> bool {
     let number = text.trim().strip_prefix('-').map(|number| Billionths::parse(number, 1));
     number.flatten().is_some_and(|number| number.factor() == Factor::ONE)

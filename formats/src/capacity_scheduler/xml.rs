@@ -1,6 +1,6 @@
-//! Hadoop's configuration files: `<property>` elements with a name and a value, and where they are.
+//! Hadoop's configuration files: `<property>` elements with a name and a value, and their places.
 //!
-//! What a hostile file could use is refused: document types (and with them entities), deep nesting, long keys.
+//! Constructs useful for attacks are refused: document types (and so entities), deep nesting, long keys.
 
 use apportion::nearest::{hint, nearest};
 use quick_xml::Reader;
@@ -10,12 +10,12 @@ use super::property::Property;
 use crate::ConfigFileError;
 use crate::file::{Source, excerpt};
 
-/// Elements in elements; Hadoop's own files need three.
+/// The nesting limit of elements; Hadoop's own files need three.
 const NESTING_MAX: usize = 16;
-/// Longer than any key of YARN with the longest sensible queue path.
+/// The longest key; longer than any key of YARN with the longest sensible queue path.
 const KEY_BYTES_MAX: usize = 1024;
 
-/// What the reader is in.
+/// The element that the reader is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Element {
     Configuration,
@@ -23,11 +23,11 @@ enum Element {
     Name,
     Value,
     Final,
-    /// A description and the like, with everything in it.
+    /// A description or another ignored element, with everything in it.
     Other,
 }
 
-/// All properties of the file in its order.
+/// All properties of the file, in order.
 pub(super) fn properties(source: &Source<'_>) -> Result<Vec<Property>, ConfigFileError> {
     let mut reader = Reader::from_str(source.text());
     reader.config_mut().expand_empty_elements = true;
@@ -58,16 +58,16 @@ fn offset(position: u64) -> usize {
 #[derive(Debug)]
 struct Walk<'a> {
     source: &'a Source<'a>,
-    /// Where the current event starts.
+    /// The start of the current event.
     offset: usize,
     has_root: bool,
-    /// The elements around it with their offsets.
+    /// The open elements, with their offsets.
     open: Vec<(Element, usize)>,
     draft: Draft,
     properties: Vec<Property>,
 }
 
-/// A property while it is read.
+/// A property that is being read.
 #[derive(Debug, Default)]
 struct Draft {
     name: Option<Written>,
@@ -114,7 +114,7 @@ impl Walk<'_> {
         self.source.syntax(self.offset, message)
     }
 
-    /// The character that `&amp;`, `&#38;` and the like stand for.
+    /// The character for `&amp;`, `&#38;` and similar references.
     fn resolved(&self, reference: &BytesRef<'_>) -> Result<char, ConfigFileError> {
         let refused = |reason: &str| self.error(format!("`&{};` is refused: {reason}", excerpt(reference)));
         match reference.resolve_char_ref() {
@@ -181,7 +181,7 @@ impl Walk<'_> {
         self.error(format!("unexpected element `{name}`{hint}"))
     }
 
-    /// The short form `<property name="..." value="..."/>`.
+    /// Reads the short form `<property name="..." value="..."/>`.
     fn attributes(&mut self, start: &BytesStart<'_>) -> Result<(), ConfigFileError> {
         for attribute in start.attributes() {
             let attribute = attribute.map_err(|error| self.error(format!("not XML: {error}")))?;
@@ -206,7 +206,7 @@ impl Walk<'_> {
             return Ok(());
         }
         let is_visible = !text.trim().is_empty();
-        // In the source, because `text` has its line ends normalised.
+        // Looks in the source, because `text` has normalised line ends.
         let written = self.source.text().get(self.offset..).unwrap_or("");
         let visible = self.offset + (written.len() - written.trim_start().len());
         let field = element.and_then(|element| self.draft.field(element)).and_then(Option::as_mut);

@@ -1,4 +1,4 @@
-//! The table about queues that are made on demand, and its templates.
+//! The table of queues made on demand, and its templates.
 
 use apportion::ResourceTypes;
 use apportion::config::{AutoCreation, QueueConfig};
@@ -7,7 +7,7 @@ use super::queues::{KEYS, read_own};
 use super::table::Entry;
 use crate::ConfigFileError;
 
-/// What queues say that are configured, and templates do not.
+/// Keys of configured queues that templates do not have.
 const OF_CONFIGURED: [&str; 4] =
     ["auto_creation", "partitions", "accessible_partitions", "default_partition"];
 
@@ -24,7 +24,7 @@ pub(super) fn read(entry: &Entry<'_>, types: &ResourceTypes) -> Result<AutoCreat
     })
 }
 
-/// Milliseconds, or that they stay.
+/// Reads milliseconds, or `"never"` as `None`.
 fn expiry(entry: &Entry<'_>) -> Result<Option<u64>, ConfigFileError> {
     if entry.value.get_ref().as_str() == Some("never") { Ok(None) } else { entry.whole().map(Some) }
 }

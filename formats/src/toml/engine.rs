@@ -11,7 +11,7 @@ use super::queues::amounts;
 use super::table::Section;
 use crate::ConfigFileError;
 
-/// How a file names the order.
+/// The word for the node order in a file.
 pub(super) fn node_order_word(order: NodeOrderKind) -> &'static str {
     match order {
         NodeOrderKind::Spread => "spread",
@@ -88,7 +88,7 @@ fn reservations(engine: &Section<'_>, policy: &mut ReservationPolicy) -> Result<
     if let Some(delay) = section.read("delay_ms", |entry| entry.whole())? {
         policy.delay_ms = Some(delay);
     }
-    // After the delay: a disabled policy may keep its delay in the file for the day it is enabled again.
+    // After the delay: a disabled policy may keep its delay in the file.
     if section.read("enabled", |entry| entry.switch())? == Some(false) {
         policy.delay_ms = None;
     }

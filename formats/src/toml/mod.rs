@@ -1,6 +1,6 @@
 //! Native configuration files.
 //!
-//! Every table and every key is optional except the queues; omitted keys have the values shown here.
+//! All tables and keys are optional, except that there must be a queue. The values shown are the defaults.
 //!
 //! ```toml
 //! [resources]
@@ -8,36 +8,36 @@
 //! # devices = "gpu_milli"                 # the type that counts devices, if nodes have any
 //!
 //! [engine]
-//! partitions = []                         # names of the partitions beside the default one
-//! # non_exclusive_partitions = ["gpu"]    # those that lend idle nodes to asks for the default one
+//! partitions = []                         # names of the partitions; the default partition is not listed
+//! # non_exclusive_partitions = ["gpu"]    # partitions that lend idle nodes to asks for the default one
 //! node_order = "spread"                   # "spread", "pack" or "first"
-//! semantics = "strict"                    # or "yarn_compatible": users exceed their limits by one container
-//! # maximum_application_priority = 10      # a higher one counts as this
-//! stop_timeout_ms = 60000                 # a container that is being stopped is charged for so long at most
-//! stop_ended_applications = false         # true: the containers of an application that is ended are stopped first
+//! semantics = "strict"                    # or "yarn_compatible": users may exceed their limits by one container
+//! # maximum_application_priority = 10      # higher priorities are lowered to this
+//! stop_timeout_ms = 60000                 # a stopping container stays charged for at most this long
+//! stop_ended_applications = false         # true: the containers of an ended application are stopped first
 //!
 //! [engine.reservations]
 //! enabled = true                          # false: no reservations, and `delay_ms` has no effect
 //! delay_ms = 2000
 //! age_limit_ms = 3600000
 //! nodes = "10 %"
-//! continue_looking = true                 # false: whoever has a reservation waits for its node
+//! continue_looking = true                 # false: an ask with a reservation waits for its node
 //!
 //! [engine.locality_delay]                 # either both times or both numbers of nodes
 //! rack_ms = 500
 //! any_ms = 1000
 //! # rack_nodes = 40
-//! # any_nodes = 80                        # left out: as for the rack
-//! # full_reset = true                     # "yarn_compatible" only: a container on the rack begins the count anew
+//! # any_nodes = 80                        # default: as for the rack
+//! # full_reset = true                     # "yarn_compatible" only: a container on the rack restarts the count
 //!
 //! # [engine.heartbeat]                    # without this table nodes do not heartbeat
 //! # interval_ms = 1000
 //! # missed_max = 3
 //!
-//! # [engine.allocation]                   # how large containers are
-//! # minimum = { memory_mib = 1024 }       # the smallest, and the step to which sizes are rounded up
-//! # maximum = { memory_mib = 8192 }       # a larger one is refused; a multiple of the minimum
-//! # allow_empty = false                   # true: a container may have nothing of any type; else it is refused
+//! # [engine.allocation]                   # sizes of containers
+//! # minimum = { memory_mib = 1024 }       # the smallest container, and the step to which sizes are rounded up
+//! # maximum = { memory_mib = 8192 }       # larger containers are refused; a multiple of the minimum
+//! # allow_empty = false                   # true: a container may have zero of every type; false: refused
 //!
 //! [engine.limits]
 //! batch_requests = 256
@@ -48,58 +48,58 @@
 //! single_set_nodes = 1000
 //! set_nodes = 640
 //!
-//! # [placement]                           # to which queue an application goes; without rules: the one it requests
-//! # override_requested = true             # false: the rules are for applications that request no queue
-//! # [[placement.rules]]                   # as many as there are rules; the first that leads to a leaf decides
-//! # users = ["alice"]                     # whose: of these users, or of members of these `groups`, or with these
-//! # groups = []                           # names (`applications`); all three left out: everybody's
+//! # [placement]                           # placement rules; without rules: the queue that an application requests
+//! # override_requested = true             # false: the rules apply only to applications that request no queue
+//! # [[placement.rules]]                   # any number of rules; the first that leads to a leaf decides
+//! # users = ["alice"]                     # applies to these users, members of these `groups`, or applications with
+//! # groups = []                           # these names (`applications`); all three left out: every application
 //! # applications = []
-//! # except = false                        # true: all but those
+//! # except = false                        # true: applies to all others
 //! # queue = "root.analytics.%user"        # or `default_queue = "root.a"`, or `reject = true`
-//! # create = "nothing"                    # "leaf" or "path": what may be created
-//! # otherwise = "skip"                    # if there is no such leaf: "skip" the rule, "reject", or go to "default"
-//! # if_permitted = false                  # true: a queue the user may not submit to counts as none
+//! # create = "nothing"                    # "leaf" or "path": queues that may be created
+//! # otherwise = "skip"                    # without such a leaf: "skip" the rule, "reject", or use "default"
+//! # if_permitted = false                  # true: a queue to which the user may not submit counts as missing
 //!
-//! [queues."root.analytics.etl"]           # one table per queue; its parents are implied, and may be given
+//! [queues."root.analytics.etl"]           # one table per queue; its parents are implied, and may have tables
 //! capacity = "1w"                         # "40 %", "3w" or { memory_mib = 1024, vcore_milli = "50 %" }
 //! maximum_capacity = "100 %"              # "80 %" or { memory_mib = 4096 }: the other types have no limit
-//! # accessible_partitions = ["gpu"]       # beside the default one; ["*"]: all. As the queue above if left out
-//! # default_partition = "gpu"             # of asks that name none. As the queue above if left out
+//! # accessible_partitions = ["gpu"]       # in addition to the default one; ["*"]: all. Default: as the queue above
+//! # default_partition = "gpu"             # for asks that name none. Default: as the queue above
 //! ordering = "fifo"                       # "fifo", "fair" or "fair_by_size"
 //! child_ordering = "utilization"          # or "priority_utilization", "demand_priority", "utilization_then_demand" (parents)
-//! priority = 0                            # higher is first where the parent's order is "priority_utilization"
-//! priority_offset = 0                     # added to the priority of what is pending in it, as those above see it
-//! priority_fence = false                  # true: those above see the offset alone
+//! priority = 0                            # higher is first if the parent's order is "priority_utilization"
+//! priority_offset = 0                     # added to the priority of its pending asks, as the queues above see it
+//! priority_fence = false                  # true: the queues above see only the offset
 //! user_limit_factor = 1                   # 1.5 or "unlimited"
-//! user_limit_minimum = "100 %"            # below 100 %: what each of several users with something pending may have
-//! # user_weights = { alice = 1.5 }        # by how much users count, here and below; others once
-//! state = "running"                       # or "stopped": takes no new applications, nor do the queues below
-//! # maximum_applications = 100            # in it and below; one more is refused
+//! user_limit_minimum = "100 %"            # below 100 %: the part for each of several users with pending asks
+//! # user_weights = { alice = 1.5 }        # weights of users, here and below; default 1
+//! state = "running"                       # or "stopped": no new applications, here and below
+//! # maximum_applications = 100            # here and below; an application above the limit is refused
 //! # maximum_applications_per_user = 10    # of one user (leaves)
-//! # submitters = "alice,bob ops"          # users, a space, groups; or "*". Named here or above, or everybody
+//! # submitters = "alice,bob ops"          # users, a space, groups; or "*". Without a list here or above: every user
 //! # administrators = "carol"              # likewise; they may submit, too
-//! # maximum_parallel_applications = 20    # active at a time, in it and below; one more waits
-//! # maximum_parallel_applications_per_user = 5                 # of one user, in it and below
-//! # maximum_parallel_applications_by_user = { alice = 10 }     # of users named, instead
-//! # maximum_master_share = "10 %"         # what masters of active applications may need of it (leaves)
-//! default_application_priority = 0        # of applications that say none (leaves); higher is served first
-//! # default_application_lifetime_ms = 3600000                  # when those that say nothing are ended, here and below
-//! # maximum_application_lifetime_ms = 86400000                 # when all are, at the latest
+//! # maximum_parallel_applications = 20    # active at a time, here and below; an application above the limit waits
+//! # maximum_parallel_applications_per_user = 5                 # of one user, here and below
+//! # maximum_parallel_applications_by_user = { alice = 10 }     # of the named users, instead
+//! # maximum_master_share = "10 %"         # the part that masters of active applications may use (leaves)
+//! default_application_priority = 0        # of applications that name none (leaves); higher is served first
+//! # default_application_lifetime_ms = 3600000                  # of applications that name none, here and below
+//! # maximum_application_lifetime_ms = 86400000                 # of all applications, here and below
 //!
-//! # [[queues."root.analytics.etl".limits]]  # what users and groups may have in it and below
-//! # users = ["alice", "*"]                # each by itself; "*": each other one
-//! # groups = ["dev", "*"]                 # each together; "*": those in no group that a limit names
+//! # [[queues."root.analytics.etl".limits]]  # limits of users and groups, here and below
+//! # users = ["alice", "*"]                # for each user separately; "*": every other user
+//! # groups = ["dev", "*"]                 # for all members together; "*": users in no group that a limit names
 //! # maximum = { memory_mib = 4096 }       # in each partition
-//! # maximum_parallel_applications = 5     # active at a time; one more waits
+//! # maximum_parallel_applications = 5     # active at a time; an application above the limit waits
 //!
-//! # [queues."root.analytics.etl".partitions.gpu]   # in one partition instead, where the queue may use it
+//! # [queues."root.analytics.etl".partitions.gpu]   # other capacities in one partition that the queue may use
 //! # capacity = "20 %"
 //! # maximum_capacity = "50 %"
 //! ```
 //!
-//! A queue without `capacity` weighs `1w`: it and its like share equally what their siblings leave over.
-//! Children of one parent keep the order in which the file first mentions them. A percentage may also be
-//! given as a plain number. The meaning of each value is that of the field of [`EngineConfig`] it fills.
+//! A queue without `capacity` has the weight `1w`: all such siblings share the rest equally. Children of one parent
+//! keep the order in which the file first mentions them. A percentage may also be a plain number. The fields of
+//! [`EngineConfig`] document the meaning of each value.
 
 mod auto_creation;
 mod engine;
@@ -123,13 +123,13 @@ pub use self::write::to_toml;
 use crate::ConfigFileError;
 use crate::file::Source;
 
-/// Reads a native configuration file; the module describes the format. `file_name` is only for messages.
+/// Reads a native configuration file; the module describes the format. `file_name` appears only in messages.
 ///
 /// The result has passed [`EngineConfig::validate`].
 ///
 /// # Errors
-/// The first thing that is wrong, with its line and column: broken TOML, a key that is unknown (with the
-/// nearest known one) or has a value of the wrong type or range, and whatever `validate` refuses.
+/// The first mistake, with its line and column: broken TOML, an unknown key (with the nearest known one), a value
+/// of the wrong type or range, or a configuration that `validate` refuses.
 pub fn from_toml(text: &str, file_name: &str) -> Result<EngineConfig, ConfigFileError> {
     let source = Source::new(file_name, text)?;
     let table = DeTable::parse(source.text()).map_err(|error| {
@@ -146,7 +146,7 @@ pub fn from_toml(text: &str, file_name: &str) -> Result<EngineConfig, ConfigFile
     Ok(config)
 }
 
-/// The body of a fuzz target: reads `data`, and what can be read must survive being written.
+/// The body of a fuzz target: reads `data`. A configuration that was read must survive being written.
 #[doc(hidden)]
 pub fn fuzz_toml(data: &[u8]) {
     let text = String::from_utf8_lossy(data);

@@ -1,18 +1,18 @@
-//! Where in the file that is written which the engine refused.
+//! Finds the place in the file for an error of the engine.
 
 use apportion::config::ConfigError;
 
 use super::table::Section;
 use crate::ConfigFileError;
 
-/// The refusal with the place of what it is about: the closest table or key that the file has.
+/// The error with its place: the nearest table or key that the file has.
 pub(super) fn refused(document: &Section<'_>, error: ConfigError) -> ConfigFileError {
     let offset = match &error {
         ConfigError::Queue { path, .. } | ConfigError::UnknownQueue { path, .. } => queue(document, path),
         ConfigError::Value { key, .. } => deepest(document, std::iter::once("engine").chain(key.split('.'))),
         ConfigError::QueueMapping { rule, .. } => placement_rule(document, *rule),
         ConfigError::Resource(_) => deepest(document, ["resources"].into_iter()),
-        // About the file as a whole.
+        // The error concerns the file as a whole.
         _ => 0,
     };
     document.source().config(offset, error)
@@ -28,14 +28,14 @@ fn deepest<'k>(document: &Section<'_>, keys: impl Iterator<Item = &'k str>) -> u
     offset
 }
 
-/// The table of the rule.
+/// The place of the rule's table.
 fn placement_rule(document: &Section<'_>, rule: usize) -> usize {
     let rules = document.get("placement").and_then(|entry| entry.section().ok()?.get("rules"));
     let tables = rules.and_then(|entry| entry.tables().ok()).unwrap_or_default();
     tables.get(rule - 1).map_or(0, Section::offset)
 }
 
-/// The table of the queue; else the first one that implies the queue.
+/// The place of the queue's table, or of the first table that implies the queue.
 fn queue(document: &Section<'_>, path: &str) -> usize {
     let Some(entry) = document.get("queues") else { return 0 };
     let tables = entry.section().map(|queues| queues.entries()).unwrap_or_default();

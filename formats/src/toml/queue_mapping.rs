@@ -8,7 +8,7 @@ use super::table::{Entry, Section, quoted};
 use super::write::{Writer, list};
 use crate::ConfigFileError;
 
-/// What a rule may say.
+/// The keys of a rule.
 const KEYS: &[&str] = &[
     "users",
     "groups",

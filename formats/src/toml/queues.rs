@@ -17,13 +17,13 @@ use super::table::{Entry, Section};
 use crate::ConfigFileError;
 use crate::file::excerpt;
 
-/// What a queue is guaranteed if the file does not say it.
+/// The guarantee of a queue without `capacity`.
 const CAPACITY_DEFAULT: Capacity = Capacity::Weight(Factor::ONE);
 
-/// Bounds every walk of the tree before `validate` has seen it, with room above the depth it accepts.
+/// Bounds every walk of the tree before `validate` has checked it; more than `validate` accepts.
 const PATH_NAMES_MAX: usize = 64;
 
-/// What a queue's table may say.
+/// The keys of a queue's table.
 pub(super) const KEYS: &[&str] = &[
     "capacity",
     "maximum_capacity",
@@ -54,13 +54,13 @@ pub(super) const KEYS: &[&str] = &[
     "limits",
 ];
 
-/// What it may say of one partition.
+/// The keys of a queue's table for one partition.
 const PARTITION_KEYS: [&str; 2] = ["capacity", "maximum_capacity"];
 
-/// What a limit of users and groups says.
+/// The keys of a limit of users and groups.
 pub(super) const LIMIT_KEYS: [&str; 4] = ["users", "groups", "maximum", "maximum_parallel_applications"];
 
-/// How a file names the order.
+/// The word for the order in a file.
 pub(super) fn ordering_word(ordering: ApplicationOrdering) -> &'static str {
     match ordering {
         ApplicationOrdering::Fifo => "fifo",
@@ -69,7 +69,7 @@ pub(super) fn ordering_word(ordering: ApplicationOrdering) -> &'static str {
     }
 }
 
-/// How a file names the order of a parent's children.
+/// The word for the order of a parent's children in a file.
 pub(super) fn child_ordering_word(ordering: QueueOrdering) -> &'static str {
     match ordering {
         QueueOrdering::Utilization => "utilization",
@@ -79,7 +79,7 @@ pub(super) fn child_ordering_word(ordering: QueueOrdering) -> &'static str {
     }
 }
 
-/// How a file names a queue's state.
+/// The word for the state of a queue in a file.
 pub(super) fn state_word(state: QueueState) -> &'static str {
     match state {
         QueueState::Running => "running",
@@ -106,7 +106,7 @@ struct Tree<'a> {
 }
 
 impl<'a> Tree<'a> {
-    /// Where the queue is, after it and the parents its path implies were put in.
+    /// The position of the queue. Adds the queue and the parents that its path implies.
     fn position(&mut self, path: &'a str) -> usize {
         if let Some(position) = self.positions.get(path) {
             return *position;
@@ -169,7 +169,7 @@ fn read_queue(
     read_own(&section, types, queue)
 }
 
-/// What a queue, or a template of queues, says about itself.
+/// Reads the settings of a queue or of a template.
 pub(super) fn read_own(
     section: &Section<'_>,
     types: &ResourceTypes,
@@ -230,7 +230,7 @@ fn read_partitions(
     Ok(())
 }
 
-/// `["*"]` is all of them.
+/// Reads the names of partitions; `["*"]` means all.
 fn access(entry: &Entry<'_>) -> Result<PartitionAccess, ConfigFileError> {
     let names = entry.texts()?;
     if names.iter().any(|name| name == "*") {
@@ -242,7 +242,7 @@ fn access(entry: &Entry<'_>) -> Result<PartitionAccess, ConfigFileError> {
     Ok(PartitionAccess::Only(names.into_iter().collect()))
 }
 
-/// What a table says about capacities, be it a queue's own or that of one partition of it.
+/// Reads the capacities in a table, of a queue or of one of its partitions.
 fn partition_capacity(
     section: &Section<'_>,
     types: &ResourceTypes,
@@ -309,7 +309,8 @@ fn holder_limits(entry: &Entry<'_>, types: &ResourceTypes) -> Result<Vec<HolderL
     entry.tables()?.iter().map(limit).collect()
 }
 
-/// Whether a queue was meant: `[queues.root.a]` nests where `[queues."root.a"]` names.
+/// Whether the entry looks like an unquoted path: `[queues.root.a]` nests tables, `[queues."root.a"]` names a
+/// queue.
 fn is_unquoted_path(entry: &Entry<'_>) -> bool {
     let key: &str = entry.key.get_ref();
     entry.value.get_ref().is_table() && !KEYS.contains(&key)
@@ -364,7 +365,7 @@ pub(super) fn amounts(
     by_type(entry, types, |entry| entry.amount())
 }
 
-/// What the table says about each type.
+/// Reads the value of each type in the table.
 fn by_type<T: Copy>(
     entry: &Entry<'_>,
     types: &ResourceTypes,

@@ -1,4 +1,4 @@
-//! What is written is read back the same, and no text makes the reader panic.
+//! Written configurations are read back unchanged, and no text makes the reader panic.
 
 mod queues;
 
@@ -20,7 +20,7 @@ use queues::{name_partitions, percent, root};
 use super::*;
 use crate::damage::damage;
 
-/// Names that need quoting as well as plain ones.
+/// Plain names, and names that need quoting.
 fn name() -> impl Strategy<Value = String> {
     prop_oneof!["[a-z_-]{1,6}", "[^.,]{1,6}", Just("\"\\\n\u{7f}é".to_owned())]
         .prop_map(|name: String| name.trim().to_owned())
@@ -47,14 +47,14 @@ fn types() -> impl Strategy<Value = ResourceTypes> {
     )
 }
 
-/// Names and lists that an access list can have.
+/// Access lists with valid names.
 fn access_list() -> impl Strategy<Value = AccessList> {
     let names = || prop::collection::btree_set("[a-zé.\"\\\\-]{1,4}", 0..3);
     let named = (names(), names()).prop_map(|(users, groups)| AccessList::Named { users, groups });
     prop_oneof![1 => Just(AccessList::Everybody), 4 => named]
 }
 
-/// Paths that make sense in every tree, if what is missing may be created.
+/// Paths that are valid in every tree, if missing queues may be created.
 fn queue_path() -> impl Strategy<Value = QueuePath> {
     let part = prop_oneof![
         "[^.%]{0,5}[^.% \t]".prop_map(|name: String| name.trim().to_owned()).prop_map(PathPart::Name),
@@ -189,7 +189,7 @@ fn config() -> BoxedStrategy<EngineConfig> {
         .boxed()
 }
 
-/// Words of the format, so that broken files still get far.
+/// Words of the format, so that broken files still get past the first checks.
 fn fragments() -> impl Strategy<Value = String> {
     let words = prop::sample::select(vec![
         "[queues.\"root.a\"]\n",

@@ -1,4 +1,4 @@
-//! Tables of a TOML file: which keys they have, and where.
+//! Tables of a TOML file: their keys and the places of the keys.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ use crate::file::Source;
 #[derive(Clone, Debug)]
 pub(super) struct Section<'a> {
     source: &'a Source<'a>,
-    /// The keys that lead here, as they are written in a file; empty for the document.
+    /// The keys that lead here, as written in a file; empty for the document.
     path: String,
     offset: usize,
     table: Option<&'a DeTable<'a>>,
@@ -53,13 +53,13 @@ impl<'a> Section<'a> {
         Entry { source: self.source, path: joined(&self.path, key.get_ref()), key, value }
     }
 
-    /// The value of a key that must be there.
+    /// The value of a required key.
     pub(super) fn require(&self, key: &str) -> Result<Entry<'a>, ConfigFileError> {
         let missing = || self.source.value(self.offset, &joined(&self.path, key), "is missing");
         self.get(key).ok_or_else(missing)
     }
 
-    /// What `read` makes of the value of `key`; `None` without that key.
+    /// Reads the value of `key` with `read`; `None` without that key.
     pub(super) fn read<T>(
         &self,
         key: &str,
@@ -68,7 +68,7 @@ impl<'a> Section<'a> {
         self.get(key).map(|entry| read(&entry)).transpose()
     }
 
-    /// Refuses keys other than the known ones.
+    /// Refuses unknown keys.
     pub(super) fn only(&self, known: &[&str]) -> Result<(), ConfigFileError> {
         let unknown = self.entries().into_iter().find(|entry| !known.contains(&entry.key.get_ref().as_ref()));
         unknown.map_or(Ok(()), |entry| Err(self.unknown(&entry, known)))
@@ -80,7 +80,7 @@ impl<'a> Section<'a> {
         self.source.unknown_key(entry.offset(), &entry.path, nearest)
     }
 
-    /// The table under `key`, which may have only the known keys; an empty one if the file has none.
+    /// The table under `key`, with known keys only; an empty section if the file has none.
     pub(super) fn section(&self, key: &str, known: &[&str]) -> Result<Section<'a>, ConfigFileError> {
         let Some(entry) = self.get(key) else {
             let path = joined(&self.path, key);
@@ -106,7 +106,7 @@ impl<'a> Section<'a> {
 }
 
 impl<'a> Entry<'a> {
-    /// Where the key is.
+    /// The position of the key.
     pub(super) fn offset(&self) -> usize {
         self.key.span().start
     }
@@ -133,7 +133,7 @@ impl<'a> Entry<'a> {
         array.iter().enumerate().map(table).collect()
     }
 
-    /// The error that the value is not what is expected there.
+    /// The error for a value of the wrong type.
     pub(super) fn expected(&self, what: &str) -> ConfigFileError {
         let found = match self.value.get_ref() {
             DeValue::String(_) => "a string",
@@ -158,18 +158,18 @@ impl<'a> Entry<'a> {
         self.source.value(self.offset(), &self.path, problem)
     }
 
-    /// The same place as an entry for one item of the array that is the value.
+    /// The same entry for one item of the array.
     pub(super) fn item(&self, value: &'a Spanned<DeValue<'a>>) -> Self {
         Self { value, ..self.clone() }
     }
 }
 
-/// A key below others, as it would be written in a file.
+/// A key below other keys, as written in a file.
 pub(super) fn joined(path: &str, key: &str) -> String {
     if path.is_empty() { quoted_key(key) } else { format!("{path}.{}", quoted_key(key)) }
 }
 
-/// A key as it is written in a file: bare where TOML allows it.
+/// A key as written in a file: bare where TOML allows it.
 pub(super) fn quoted_key(key: &str) -> String {
     let is_bare = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     if !key.is_empty() && key.bytes().all(is_bare) { key.to_owned() } else { quoted(key) }

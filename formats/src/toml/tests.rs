@@ -1,4 +1,4 @@
-//! What native files say, and what is said about those that are wrong.
+//! Reading of native files, and the errors for wrong ones.
 
 use apportion::config::{
     ApplicationOrdering, Bound, Capacity, EngineLimits, Factor, HeartbeatPolicy, LocalityDelay, Maximum,
@@ -151,7 +151,7 @@ fn disabled_reservations_may_keep_their_delay() {
     assert_eq!(read(&text).reservations.delay_ms, Some(9));
 }
 
-/// Lines of the module's documentation are a file, with and without what it has in comments.
+/// The documented lines are a valid file, with and without the commented ones.
 #[test]
 fn the_documented_format_is_the_format() {
     let documented = include_str!("mod.rs").split("```").nth(1).unwrap().strip_prefix("toml").unwrap();

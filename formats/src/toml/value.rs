@@ -11,7 +11,7 @@ use super::table::Entry;
 use crate::ConfigFileError;
 use crate::file::excerpt;
 
-/// Longer texts are no numbers; it keeps messages short.
+/// Longer texts are not numbers; this keeps messages short.
 const NUMBER_BYTES_MAX: usize = 40;
 
 impl<'a> Entry<'a> {
@@ -61,7 +61,7 @@ impl<'a> Entry<'a> {
         Ok(amount)
     }
 
-    /// `"40 %"` or the plain number.
+    /// Reads `"40 %"` or the plain number.
     pub(super) fn percent(&self) -> Result<Percent, ConfigFileError> {
         let Some(text) = self.value.get_ref().as_str() else {
             return self.number("a percentage like \"40 %\"");
@@ -72,17 +72,17 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// `"3w"`.
+    /// Reads `"3w"`.
     pub(super) fn weight(&self, text: &str) -> Result<Factor, ConfigFileError> {
         self.decimal(text.trim().trim_end_matches('w'))
     }
 
-    /// `1.5`.
+    /// Reads `1.5`.
     pub(super) fn factor(&self) -> Result<Factor, ConfigFileError> {
         self.number("a number")
     }
 
-    /// `1.5`, or `"unlimited"` as `None`.
+    /// Reads `1.5`, or `"unlimited"` as `None`.
     pub(super) fn limit_factor(&self) -> Result<Option<Factor>, ConfigFileError> {
         if self.value.get_ref().as_str() == Some("unlimited") {
             return Ok(None);
@@ -98,7 +98,7 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// Kept digit by digit, so that 33.3333 is exactly that.
+    /// Parses digit by digit, so that 33.3333 is exact.
     fn decimal<T: FromStr<Err = ParseDecimalError>>(&self, text: &str) -> Result<T, ConfigFileError> {
         let text = text.trim();
         if text.len() > NUMBER_BYTES_MAX {
@@ -108,7 +108,7 @@ impl<'a> Entry<'a> {
         number.parse().map_err(|error: ParseDecimalError| self.error(error.to_string()))
     }
 
-    /// The one of several meanings whose word the value is.
+    /// The meaning whose word is the value.
     pub(super) fn word<T: Copy>(
         &self,
         meanings: &[T],

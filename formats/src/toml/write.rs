@@ -16,9 +16,9 @@ use super::table::{quoted, quoted_key};
 
 /// Writes the configuration as a native file.
 ///
-/// Reading the text with [`from_toml`](super::from_toml) gives the same configuration again, if it is one that
-/// [`EngineConfig::validate`] accepts, that says nothing about types it does not count, and of which what is mixed was
-/// made by [`Capacity::mixed`] and [`Maximum::mixed`].
+/// [`from_toml`](super::from_toml) reads an equal configuration from the text, under three conditions:
+/// [`EngineConfig::validate`] accepts the configuration, amounts of uncounted types are zero, and mixed capacities
+/// were made by [`Capacity::mixed`] and [`Maximum::mixed`].
 #[must_use]
 pub fn to_toml(config: &EngineConfig) -> String {
     let mut file = Writer::default();
@@ -33,7 +33,7 @@ pub fn to_toml(config: &EngineConfig) -> String {
     file.text
 }
 
-/// Whether the root is what it is without a table of its own.
+/// Whether the root has only defaults, so that it needs no table.
 fn is_plain_root(root: &QueueConfig) -> bool {
     *root == QueueConfig { children: root.children.clone(), ..QueueConfig::root([]) }
 }
@@ -142,7 +142,7 @@ fn write_limits(file: &mut Writer, limits: &EngineLimits) {
     file.line("set_nodes", limits.set_nodes);
 }
 
-/// Parents before children, and siblings in order: the reader takes the order from the first mention.
+/// Parents come before children, and siblings in order, because the reader takes the order from the first mention.
 fn write_children(file: &mut Writer, types: &ResourceTypes, parent: &QueueConfig, path: &str) {
     for child in &parent.children {
         let path = format!("{path}.{}", child.name);
@@ -172,7 +172,7 @@ fn write_queue(file: &mut Writer, types: &ResourceTypes, queue: &QueueConfig, pa
     }
 }
 
-/// What a queue, or a template of queues, says about itself; the factor if it is not the one that is meant anyway.
+/// Writes the settings of a queue or of a template. `factor` is written unless it is the default.
 fn write_own(
     file: &mut Writer,
     types: &ResourceTypes,
@@ -239,7 +239,7 @@ fn write_activation(file: &mut Writer, queue: &QueueConfig) {
     file.line_if("maximum_master_share", queue.master_share.map(|share| quoted(&share.to_string())));
 }
 
-/// An array of tables, each on one line; nothing without limits.
+/// An array of tables, one per line; `None` without limits.
 fn limits_text(types: &ResourceTypes, limits: &[HolderLimit]) -> Option<String> {
     let limit = |limit: &HolderLimit| {
         let [users, groups, maximum, parallel] = LIMIT_KEYS;
@@ -258,14 +258,14 @@ fn limits_text(types: &ResourceTypes, limits: &[HolderLimit]) -> Option<String> 
     (!limits.is_empty()).then(|| format!("[\n{}]", limits.iter().map(limit).collect::<String>()))
 }
 
-/// A table of users.
+/// A table with users as keys.
 fn by_name(users: &BTreeMap<String, impl std::fmt::Display>) -> String {
     let fields: Vec<_> =
         users.iter().map(|(user, value)| format!("{} = {value}", quoted_key(user))).collect();
     format!("{{ {} }}", fields.join(", "))
 }
 
-/// In tables of their own, which end the queue's.
+/// Written as separate tables, which end the queue's table.
 fn write_partitions(file: &mut Writer, types: &ResourceTypes, queue: &QueueConfig, path: &str) {
     for (name, own) in &queue.partitions {
         file.table(&format!("queues.{}.partitions.{}", quoted(path), quoted_key(name)));
@@ -297,7 +297,7 @@ fn maximum_text(types: &ResourceTypes, maximum: &Maximum) -> String {
     }
 }
 
-/// Nothing is what a type has that is left out.
+/// `None` for zero: a type that is left out has a share of zero.
 fn share_text(share: Share) -> Option<String> {
     match share {
         Share::NONE => None,
@@ -320,7 +320,7 @@ pub(super) fn list<'a>(texts: impl IntoIterator<Item = &'a String>) -> String {
     format!("[{}]", texts.join(", "))
 }
 
-/// What each type has, but for those that have nothing.
+/// A table by type, without the types for which `text_of` returns `None`.
 fn table(types: &ResourceTypes, text_of: impl Fn(usize) -> Option<String>) -> String {
     let named = types.names().iter().enumerate();
     let fields: Vec<_> = named

@@ -5,8 +5,8 @@ use apportion::config::{AccessList, QueueConfig};
 use super::tree::Queue;
 use crate::ConfigFileError;
 
-/// Reads the lists of the tree. To YuniKorn a root without a list permits nobody; a file that has none at all, which
-/// YuniKorn could place nothing with, permits everybody here.
+/// Reads the lists of the tree. In YuniKorn a root without a list permits no user. A file without any list, with
+/// which YuniKorn could place nothing, permits every user here.
 pub(super) fn read(root: &Queue<'_>, config: &mut QueueConfig) -> Result<(), ConfigFileError> {
     if queue(root, config)? {
         config.submitters.get_or_insert(AccessList::NOBODY);
@@ -15,7 +15,7 @@ pub(super) fn read(root: &Queue<'_>, config: &mut QueueConfig) -> Result<(), Con
     Ok(())
 }
 
-/// Reads the lists of one queue and those below it; returns whether there are any.
+/// Reads the lists of one queue and the queues below it; returns whether there are any.
 fn queue(queue: &Queue<'_>, config: &mut QueueConfig) -> Result<bool, ConfigFileError> {
     let mut is_any = false;
     for (key, list) in [("submitacl", &mut config.submitters), ("adminacl", &mut config.administrators)] {

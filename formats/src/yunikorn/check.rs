@@ -1,4 +1,4 @@
-//! What YuniKorn demands of the quotas of parents and children.
+//! YuniKorn's rules for the quotas of parents and children.
 
 use super::quantity::Quantities;
 use super::tree::Queue;
@@ -10,7 +10,7 @@ pub(super) fn check(root: &Queue<'_>) -> Result<(), ConfigFileError> {
     applications(root)
 }
 
-/// Checks a queue below a limit of `above`; returns what it is guaranteed, or its children are in sum.
+/// Checks a queue below a limit of `above`; returns its guarantee, or the sum of its children's.
 fn quotas<'n>(queue: &Queue<'n>, above: &Quantities<'n>) -> Result<Quantities<'n>, ConfigFileError> {
     if let Some(name) = queue.guaranteed.exceeds(&queue.max) {
         return Err(queue.refused(format!("its guaranteed {name} is above its max")));

@@ -1,4 +1,4 @@
-//! Files that are broken, hostile, or made by chance.
+//! Broken, hostile and random files.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -89,7 +89,7 @@ fn whole() -> String {
     )
 }
 
-/// Lines of the format, so that broken files still get far.
+/// Lines of the format, so that broken files still get past the first checks.
 fn lines() -> impl Strategy<Value = String> {
     let words = prop::sample::select(vec![
         "- name: a",

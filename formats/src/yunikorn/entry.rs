@@ -1,4 +1,4 @@
-//! A place in the file with the key that leads to it, and what can be read there.
+//! A value in the file with its key, and the ways to read it.
 
 use apportion::config::ConfigError;
 use apportion::nearest::{hint, nearest};
@@ -11,7 +11,7 @@ use crate::{ConfigFileError, NotCarriedOver};
 #[derive(Clone, Debug)]
 pub(super) struct Entry<'n> {
     source: &'n Source<'n>,
-    /// The key with everything it is nested in: `root.dev.resources.max.memory`.
+    /// The full key: `root.dev.resources.max.memory`.
     pub(super) path: String,
     pub(super) key: &'n str,
     pub(super) key_offset: usize,
@@ -23,12 +23,12 @@ impl<'n> Entry<'n> {
         Self { source, path: String::new(), key: "", key_offset: node.offset, node }
     }
 
-    /// The same place, under a name that people know it by.
+    /// The same entry under a more familiar name.
     pub(super) fn named(&self, path: String) -> Self {
         Self { path, ..self.clone() }
     }
 
-    /// The entries of a mapping in the order of the file; none where nothing is written.
+    /// The entries of a mapping, in the order of the file; none for an empty value.
     pub(super) fn entries(&self) -> Result<Vec<Entry<'n>>, ConfigFileError> {
         match &self.node.value {
             Value::Null => Ok(Vec::new()),
@@ -43,7 +43,7 @@ impl<'n> Entry<'n> {
         Self { source: self.source, path, key: &pair.key, key_offset: pair.key_offset, node: &pair.node }
     }
 
-    /// The entries of a mapping that has no keys but the known ones.
+    /// The entries of a mapping; unknown keys are refused.
     pub(super) fn only(&self, known: &[&str]) -> Result<Vec<Entry<'n>>, ConfigFileError> {
         let entries = self.entries()?;
         match entries.iter().find(|entry| !known.contains(&entry.key)) {
@@ -52,21 +52,21 @@ impl<'n> Entry<'n> {
         }
     }
 
-    /// The error that YuniKorn does not know this key, but perhaps the `nearest` beside it.
+    /// The error for a key that YuniKorn does not know, with the `nearest` known one.
     pub(super) fn unknown(&self, nearest: Option<String>) -> ConfigFileError {
         let above = &self.path[..self.path.len() - self.key.len()];
         let nearest = nearest.map(|key| format!("{above}{key}"));
         self.source.unknown_key(self.key_offset, &self.path, nearest)
     }
 
-    /// The value of one key of a mapping, if it has the key and anything is written there.
+    /// The value of one key of a mapping; `None` without the key or with an empty value.
     pub(super) fn get(&self, key: &str) -> Option<Entry<'n>> {
         let Value::Mapping(pairs) = &self.node.value else { return None };
         let pair = pairs.iter().find(|pair| pair.key == key)?;
         (!matches!(pair.node.value, Value::Null)).then(|| self.entry(pair))
     }
 
-    /// The items of a list; none where nothing is written.
+    /// The items of a list; none for an empty value.
     pub(super) fn items(&self) -> Result<Vec<Entry<'n>>, ConfigFileError> {
         let items = match &self.node.value {
             Value::Null => return Ok(Vec::new()),
@@ -82,7 +82,7 @@ impl<'n> Entry<'n> {
         Ok(items.iter().enumerate().map(item).collect())
     }
 
-    /// The text, trimmed; empty where nothing is written.
+    /// The trimmed text; empty for an empty value.
     pub(super) fn text(&self) -> Result<&'n str, ConfigFileError> {
         match &self.node.value {
             Value::Null => Ok(""),
@@ -91,7 +91,7 @@ impl<'n> Entry<'n> {
         }
     }
 
-    /// The text as it is written, with the spaces around it.
+    /// The text as written, with the spaces around it.
     pub(super) fn untrimmed(&self) -> Result<&'n str, ConfigFileError> {
         match &self.node.value {
             Value::Text(text) => Ok(text),
@@ -116,7 +116,7 @@ impl<'n> Entry<'n> {
         text.parse().map_err(|_| self.expected("a whole number from 0"))
     }
 
-    /// The one of `words` that the value is, in any case.
+    /// The word among `words` that equals the value, in any case.
     pub(super) fn word(&self, words: &[&'static str]) -> Result<&'static str, ConfigFileError> {
         let text = self.text()?.to_ascii_lowercase();
         words.iter().find(|word| **word == text).copied().ok_or_else(|| {
@@ -143,7 +143,7 @@ impl<'n> Entry<'n> {
         self.source.value(self.node.offset, key, problem)
     }
 
-    /// What an engine would refuse of what stands here.
+    /// An error of the engine, at the key of this entry.
     pub(super) fn config_error(&self, error: ConfigError) -> ConfigFileError {
         self.source.config(self.key_offset, error)
     }
@@ -153,7 +153,7 @@ impl<'n> Entry<'n> {
         self.source.line(self.key_offset)
     }
 
-    /// What stands here has no effect, or not the one it has on YuniKorn: one line for each value.
+    /// Reports that the entry has no effect, or another one than in YuniKorn: one line for each value.
     pub(super) fn report(&self, reason: &str, report: &mut Vec<NotCarriedOver>) {
         let (entries, items) = (self.entries().unwrap_or_default(), self.items().unwrap_or_default());
         let collections: Vec<_> =
@@ -175,7 +175,7 @@ impl<'n> Entry<'n> {
         matches!(self.node.value, Value::Null | Value::Text(_))
     }
 
-    /// The text, or the list of texts on one line.
+    /// The text, or a list of texts on one line.
     fn flow(&self) -> String {
         match self.items() {
             Ok(items) if self.is_list() => {

@@ -1,4 +1,4 @@
-//! Limits of users and groups: checked as YuniKorn checks them, and carried over.
+//! Limits of users and groups, checked as in YuniKorn and carried over.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,10 +15,10 @@ const BEHIND_ROOT: &str =
     "the root queue has limits of its own; those of the partition would be the same queue's";
 const KEYS: [&str; 5] = ["limit", "users", "groups", "maxresources", "maxapplications"];
 
-/// The limits in force for users and groups, by which of the two and the name.
+/// The limits in force, by kind of holder (user or group) and name.
 type InForce<'n> = BTreeMap<(&'static str, &'n str), (Quantities<'n>, u64)>;
 
-/// Reads the limits of the queue and all below.
+/// Reads the limits of the queue and of all queues below it.
 pub(super) fn read<'n>(
     queue: &Queue<'n>,
     config: &mut QueueConfig,
@@ -46,7 +46,8 @@ pub(super) fn read<'n>(
     children.into_iter().try_for_each(|(child, config)| read(child, config, &in_force, types, report))
 }
 
-/// Reads the limits of a partition, which are those of its root, unless the root has limits; then they are reported.
+/// Reads the limits of a partition, which are those of its root. If the root has limits, the partition's are
+/// reported.
 pub(super) fn read_partition(
     limits: &Entry<'_>,
     root: &Queue<'_>,
@@ -62,7 +63,7 @@ pub(super) fn read_partition(
     carry_over(limits, config, types, report)
 }
 
-/// Limits that leave nothing of what this engine counts are reported only.
+/// Carries the limits over. A limit without any type that this engine counts is only reported.
 fn carry_over(
     limits: &Entry<'_>,
     config: &mut QueueConfig,
@@ -79,7 +80,7 @@ fn carry_over(
             quantity::check(written, types, report)?;
         }
         let amounts = Quantities::read(written.as_ref())?;
-        // YuniKorn takes amounts that are all zero for none.
+        // YuniKorn treats amounts that are all zero as no limit.
         let maximum = if amounts.is_zero() { Default::default() } else { amounts.amounts(types) };
         let applications = entry.get("maxapplications").map_or(Ok(0), |entry| entry.count())?;
         let parallel = Some(u32::try_from(applications).unwrap_or(u32::MAX)).filter(|most| *most > 0);
@@ -91,7 +92,7 @@ fn carry_over(
     Ok(())
 }
 
-/// A limit of one user or group: which of the two, the name, where, the amounts and the applications.
+/// A limit of one user or group: kind, name, place, amounts and applications.
 type Limit<'n> = (&'static str, &'n str, Entry<'n>, Quantities<'n>, u64);
 
 fn list<'n>(limits: &Entry<'n>, queue: &Queue<'n>) -> Result<Vec<Limit<'n>>, ConfigFileError> {
@@ -140,7 +141,7 @@ fn check_bounds(
     }
 }
 
-/// A name that POSIX and directories know, or `*` after all names; each once.
+/// Checks the name: valid in POSIX and directories, or `*` after all names; no name twice.
 fn check_name<'n>(
     item: &Entry<'_>,
     kind: &'static str,

@@ -1,10 +1,11 @@
 //! Importer of YuniKorn's `queues.yaml`.
 //!
-//! Which keys have which meaning is in `docs/configuration.md`, "From YuniKorn". Everything else that YuniKorn knows is
-//! checked as YuniKorn checks it and reported as [`NotCarriedOver`](super::NotCarriedOver); a key that YuniKorn does
-//! not know is an error (`peers.md` section 1.1).
+//! `docs/configuration.md`, "From YuniKorn", lists the imported keys and their meaning. All other keys that
+//! YuniKorn knows are checked as in YuniKorn and reported as [`NotCarriedOver`](super::NotCarriedOver). Unknown
+//! keys are errors (`peers.md` section 1.1).
 //!
-//! A queue without a guarantee, and without one below it, weighs `1w`. Users have no limit of their own.
+//! A queue has the weight `1w` if neither it nor a queue below it has a guarantee. Users have no limit of their
+//! own.
 
 mod access;
 mod check;
@@ -38,14 +39,14 @@ use self::tree::Queue;
 use crate::file::Source;
 use crate::{ConfigFileError, Imported};
 
-/// Imports the text of a `queues.yaml` for an engine that counts `types`. YuniKorn's `memory`, in bytes, is the
-/// type `memory_mib`, `vcore` is `vcore_milli`, and a name like `nvidia.com/gpu` is `gpu_milli` or `gpu`; a
-/// resource that the engine does not count is reported. `file_name` is only for messages.
+/// Imports the text of a `queues.yaml` for an engine that counts `types`. YuniKorn's `memory`, in bytes, becomes
+/// `memory_mib`; `vcore` becomes `vcore_milli`; a name like `nvidia.com/gpu` becomes `gpu_milli` or `gpu`.
+/// Resources that the engine does not count are reported. `file_name` appears only in messages.
 ///
 /// # Errors
-/// The first thing that is wrong, with its line and column: broken YAML, aliases that repeat too much, a key that
-/// YuniKorn does not know (with the nearest one it does), a value of the wrong form, whatever YuniKorn's own
-/// checks or [`EngineConfig::validate`] would refuse.
+/// The first mistake, with its line and column: broken YAML; aliases that repeat too much; a key that YuniKorn does
+/// not know (with the nearest known one); a value of the wrong form; or a setting that YuniKorn or
+/// [`EngineConfig::validate`] refuses.
 pub fn from_queues_yaml(
     text: &str,
     file_name: &str,
@@ -80,7 +81,7 @@ pub fn from_queues_yaml(
     Ok(Imported { config, not_carried_over: report })
 }
 
-/// What the engine refuses, at the queue it is about.
+/// An error of the engine, at the queue that it is about.
 fn refused(root: &Queue<'_>, error: ConfigError) -> ConfigFileError {
     let queue = match &error {
         ConfigError::Queue { path, .. } => root.find(path).unwrap_or(root),
@@ -89,7 +90,7 @@ fn refused(root: &Queue<'_>, error: ConfigError) -> ConfigFileError {
     queue.entry.config_error(error)
 }
 
-/// The body of a fuzz target: imports `data`, and what can be imported must be a valid configuration.
+/// The body of a fuzz target: imports `data`. An imported configuration must be valid.
 #[doc(hidden)]
 pub fn fuzz_queues_yaml(data: &[u8]) {
     let text = String::from_utf8_lossy(data);

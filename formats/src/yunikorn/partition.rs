@@ -1,4 +1,4 @@
-//! Partitions: which one is imported, and what it says beside its queues.
+//! Partitions: the one that is imported, and its settings other than queues.
 
 use std::collections::BTreeMap;
 
@@ -20,8 +20,8 @@ const KEYS: [&str; 8] = [
 ];
 const NOT_YET: &str = "not supported by this engine yet";
 
-/// The partition named `default`, else the only or first one. The others are reported, each with its name: an
-/// engine has one tree of queues.
+/// The partition named `default`, else the first one. The others are reported by name, because an engine has one
+/// tree of queues.
 pub(super) fn chosen<'n>(
     document: &Entry<'n>,
     report: &mut Vec<NotCarriedOver>,
@@ -54,7 +54,7 @@ pub(super) fn chosen<'n>(
     Ok(chosen)
 }
 
-/// What a partition says beside its queues: the order of nodes. The rest is checked and reported.
+/// Reads a partition's node order. Its other settings are checked and reported.
 pub(super) fn node_order(
     partition: &Entry<'_>,
     report: &mut Vec<NotCarriedOver>,

@@ -1,4 +1,4 @@
-//! Placement rules and access lists, as YuniKorn writes them.
+//! Placement rules and access lists in YuniKorn's notation.
 
 use apportion::config::{AccessList, QueueConfig};
 
@@ -12,7 +12,7 @@ fn with_rules(rules: &str) -> Imported {
     ))
 }
 
-/// The rules in the native form, one line each.
+/// The rules in the native form, one per line.
 fn rules(imported: &Imported) -> Vec<String> {
     let text = to_toml(&imported.config);
     let rules = text.split("[[placement.rules]]\n").skip(1);

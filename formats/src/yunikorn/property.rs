@@ -1,4 +1,4 @@
-//! The properties of queues: what YuniKorn knows, and what the engine makes of it.
+//! Properties of queues: those that YuniKorn knows, and their use in the engine.
 
 use apportion::config::{ApplicationOrdering, QueueOrdering};
 use apportion::nearest::nearest;
@@ -22,16 +22,16 @@ const KEYS: [&str; 9] = [
     "quota.preemption.delay",
 ];
 
-/// The order of applications; a queue has its parent's unless it says otherwise.
+/// The order of applications; a queue without its own has its parent's.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sorting {
     pub(super) ordering: ApplicationOrdering,
-    /// Whether priority is looked at first.
+    /// Whether priority comes first.
     has_priority: bool,
 }
 
 impl Sorting {
-    /// How a parent orders the queues below it.
+    /// The order of the queues below a parent.
     pub(super) fn child_ordering(self) -> QueueOrdering {
         if self.has_priority { QueueOrdering::DemandPriority } else { QueueOrdering::UtilizationThenDemand }
     }
@@ -43,7 +43,7 @@ impl Default for Sorting {
     }
 }
 
-/// Reads a queue's properties, of which the order of applications counts for it and all below.
+/// Reads a queue's properties. The order of applications applies to the queue and to all queues below it.
 pub(super) fn read(
     properties: Option<&Entry<'_>>,
     inherited: Sorting,
@@ -64,7 +64,7 @@ pub(super) fn read(
     Ok(sorting)
 }
 
-/// The offset that a queue adds to priorities, and whether it is a fence. Neither is inherited.
+/// The priority offset of a queue, and whether the queue is a fence. Neither is inherited.
 pub(super) fn priority(properties: Option<&Entry<'_>>) -> Result<(i32, bool), ConfigFileError> {
     let property = |key| properties.and_then(|properties| properties.get(key));
     let offset = property("priority.offset").map_or(Ok(0), |property| {
@@ -91,7 +91,7 @@ fn ordering(
     }
 }
 
-/// In the engine's order priority comes first with fifo, and second with fair.
+/// In the engine priority comes first with fifo, and second with fair.
 fn check_priority(properties: &Entry<'_>, sorting: Sorting, report: &mut Vec<NotCarriedOver>) {
     let Some(written) =
         properties.get("application.sort.priority").or_else(|| properties.get("application.sort.policy"))
@@ -113,7 +113,7 @@ fn other(property: &Entry<'_>, report: &mut Vec<NotCarriedOver>) -> Result<(), C
     let is_default = match property.key {
         "priority.policy" | "priority.offset" => true,
         "preemption.policy" => {
-            // There is no preemption by policy, so without it nothing is lost.
+            // The engine never preempts by policy, so a disabled policy loses nothing.
             matches!(property.word(&["default", "fence", "disabled", ""])?, "disabled")
         }
         "application.unschedasks.backoff" => property.count()? == 0,
@@ -129,7 +129,7 @@ fn other(property: &Entry<'_>, report: &mut Vec<NotCarriedOver>) -> Result<(), C
     Ok(())
 }
 
-/// YuniKorn passes over a property that it does not know. What looks like a slip of the pen is refused.
+/// YuniKorn ignores unknown properties. A property that looks misspelled is refused.
 fn unknown(property: &Entry<'_>, report: &mut Vec<NotCarriedOver>) -> Result<(), ConfigFileError> {
     match nearest(property.key, KEYS) {
         Some(nearest) => Err(property.unknown(Some(nearest))),
@@ -140,7 +140,7 @@ fn unknown(property: &Entry<'_>, report: &mut Vec<NotCarriedOver>) -> Result<(),
     }
 }
 
-/// A duration like `1m30s`, or a plain number where YuniKorn takes one.
+/// A duration like `1m30s`, or a plain number where YuniKorn accepts one.
 fn check_duration(property: &Entry<'_>) -> Result<(), ConfigFileError> {
     let text = property.text()?;
     let refused = || property.error(format!("`{}` is not a duration like 30s or 1m30s", excerpt(text)));

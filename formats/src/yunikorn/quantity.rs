@@ -1,4 +1,4 @@
-//! Amounts as YuniKorn writes them: memory in bytes (`10Gi`), cores in whole ones (`2`) or thousandths (`2500m`).
+//! Amounts in YuniKorn's notation: memory in bytes (`10Gi`), vcores whole (`2`) or in thousandths (`2500m`).
 
 use std::collections::BTreeMap;
 
@@ -10,14 +10,14 @@ use super::entry::Entry;
 use crate::file::excerpt;
 use crate::{ConfigFileError, NotCarriedOver};
 
-/// The types with a unit of their own.
+/// The types that have units of their own.
 const MEMORY: &str = "memory";
 const VCORE: &str = "vcore";
 
-/// How many bytes the engine's unit of memory has.
+/// Bytes in the engine's unit of memory.
 const MEBIBYTE: i128 = 1 << 20;
 
-/// Amounts in YuniKorn's units, by YuniKorn's names; it takes any name.
+/// Amounts in YuniKorn's units, by YuniKorn's names; any name is valid.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Quantities<'n> {
     by_name: BTreeMap<&'n str, i128>,
@@ -38,18 +38,18 @@ impl<'n> Quantities<'n> {
         self.by_name.is_empty()
     }
 
-    /// Whether there is nothing above 0; YuniKorn takes such amounts for none at all.
+    /// Whether all amounts are zero; YuniKorn treats such amounts as absent.
     pub(super) fn is_zero(&self) -> bool {
         self.by_name.values().all(|amount| *amount == 0)
     }
 
-    /// The first type of which these exceed a defined amount of `limit`.
+    /// The first type whose amount exceeds the one in `limit`, if `limit` has it.
     pub(super) fn exceeds(&self, limit: &Self) -> Option<&'n str> {
         let is_above = |name: &str, amount: &i128| limit.by_name.get(name).is_some_and(|most| amount > most);
         self.by_name.iter().find(|(name, amount)| is_above(name, amount)).map(|(name, _)| *name)
     }
 
-    /// For every type that either defines the smaller amount.
+    /// The smaller amount of each type that either defines.
     pub(super) fn at_most(mut self, limit: &Self) -> Self {
         for (name, most) in &limit.by_name {
             let amount = self.by_name.entry(name).or_insert(*most);
@@ -65,7 +65,7 @@ impl<'n> Quantities<'n> {
         }
     }
 
-    /// With the amounts of `others` for the types that these do not define.
+    /// Adds the amounts of `others` for types not defined here.
     pub(super) fn or(mut self, others: &Self) -> Self {
         for (name, amount) in &others.by_name {
             self.by_name.entry(name).or_insert(*amount);
@@ -73,7 +73,7 @@ impl<'n> Quantities<'n> {
         self
     }
 
-    /// The amounts in the engine's units, rounded down; `None` for a type without one.
+    /// The amounts in the engine's units, rounded down; `None` for a type without an amount.
     pub(super) fn amounts(&self, types: &ResourceTypes) -> [Option<i64>; RESOURCE_TYPES_MAX] {
         let mut amounts = [None; RESOURCE_TYPES_MAX];
         for (name, quantity) in &self.by_name {
@@ -86,8 +86,8 @@ impl<'n> Quantities<'n> {
     }
 }
 
-/// Reports of the amounts below `entry` those that the engine does not count, or counts in larger units, and
-/// refuses those that it cannot count.
+/// Reports the amounts below `entry` that the engine does not count or counts in larger units. Refuses amounts that
+/// are too large.
 pub(super) fn check(
     entry: &Entry<'_>,
     types: &ResourceTypes,
@@ -110,7 +110,7 @@ pub(super) fn check(
     Ok(())
 }
 
-/// How one of YuniKorn's units becomes the engine's.
+/// The conversion of one of YuniKorn's units to the engine's.
 #[derive(Clone, Copy, Debug)]
 struct Unit {
     factor: i128,
@@ -139,7 +139,7 @@ fn type_of(name: &str, types: &ResourceTypes) -> Option<(usize, Unit)> {
     candidates.into_iter().find_map(|(own, unit)| Some((position(&own)?, unit)))
 }
 
-/// What follows the vendor, in the engine's letters.
+/// The name without the vendor, in the engine's spelling.
 fn own_name(name: &str) -> String {
     name.rsplit('/').next().unwrap_or(name).replace(['-', '.'], "_")
 }
@@ -150,7 +150,7 @@ fn uncounted(name: &str, types: &ResourceTypes) -> String {
     format!("this engine does not count it (as `{own}`){}", hint(nearest(name, known).as_deref()))
 }
 
-/// A whole number with a decimal or binary suffix; of cores, the thousandths.
+/// A whole number with a decimal or binary suffix; for vcores, in thousandths.
 fn quantity(text: &str, is_vcore: bool) -> Result<i128, String> {
     let text: String = text.split_whitespace().collect();
     let shown = || excerpt(&text);

@@ -1,4 +1,4 @@
-//! Queues for the engine, as YuniKorn's queues say.
+//! Turns YuniKorn's queues into the engine's.
 
 use apportion::config::{AutoCreation, Capacity, Factor, Maximum, Percent, QueueConfig};
 use apportion::{ResourceTypes, Resources};
@@ -10,11 +10,11 @@ use super::tree::Queue;
 use crate::{ConfigFileError, NotCarriedOver};
 
 const NO_CREATION: &str = "no placement rule creates queues; a queue without queues below it is a leaf";
-/// Rules lead this deep below the queues of a file: a user's queue below that of a namespace, or of a group.
+/// How deep placement rules lead below the queues of a file: for example namespace or group, then user.
 const DEPTH_MAX: u32 = 3;
-/// YuniKorn knows no bound.
+/// YuniKorn has no limit.
 const QUEUES_MAX: u32 = 10_000;
-/// How often YuniKorn looks for queues that are empty.
+/// YuniKorn's interval for removing empty queues.
 const EXPIRY_MS: u64 = 10_000;
 
 /// Makes the engine's queues.
@@ -27,8 +27,8 @@ pub(super) struct Queues<'r> {
 }
 
 impl Queues<'_> {
-    /// The tree. A queue's guarantee is an amount if YuniKorn has one for it or for any queue below it, since
-    /// what is guaranteed below has to be guaranteed above; the others share what is left.
+    /// Makes the tree. A queue's guarantee is an amount if it or any queue below it has one, because a guarantee
+    /// below must be guaranteed above. The other queues share the rest.
     pub(super) fn root(&mut self, root: &Queue<'_>) -> Result<QueueConfig, ConfigFileError> {
         let plain = AutoCreation::default().leaf;
         let mut config = self.queue(root, Sorting::default(), &plain)?.0;
@@ -36,7 +36,7 @@ impl Queues<'_> {
         Ok(config)
     }
 
-    /// The queue, and what it and those below it are guaranteed.
+    /// Makes the queue; returns it with its guarantee, which covers the queues below it.
     fn queue<'n>(
         &mut self,
         queue: &Queue<'n>,
@@ -81,7 +81,7 @@ impl Queues<'_> {
         Ok((config.with_children(children), guaranteed))
     }
 
-    /// The quota, of which YuniKorn passes over one that is all zero.
+    /// Reports parts of a quota that the engine does not count. YuniKorn ignores a quota that is all zero.
     fn counted<'n>(
         &mut self,
         entry: Option<&Entry<'_>>,
@@ -108,8 +108,8 @@ impl Queues<'_> {
         Ok(is_said || !queue.children.is_empty())
     }
 
-    /// What leaves say that are created below. Where none are, what is wrong is refused, and all of it is not carried
-    /// over.
+    /// Reads the template for auto-created leaves. Without auto-creation it is checked, then reported as not
+    /// carried over.
     fn template(&mut self, entry: &Entry<'_>, above: Sorting) -> Result<QueueConfig, ConfigFileError> {
         if self.creates {
             return self.leaves_below(entry, above);
@@ -144,7 +144,7 @@ impl Queues<'_> {
     }
 }
 
-/// What is guaranteed, or one part of what is left where nothing is.
+/// The capacity: the guaranteed amounts, or the weight 1 without a guarantee.
 fn capacity_of(guaranteed: &Quantities<'_>, types: &ResourceTypes) -> Capacity {
     let amounts = guaranteed.amounts(types);
     if amounts.iter().flatten().all(|amount| *amount == 0) {
@@ -160,7 +160,7 @@ fn maximum_of(max: &Quantities<'_>, types: &ResourceTypes) -> Maximum {
     }
 }
 
-/// How many applications may run; above that YuniKorn lets them wait. 0 is any number.
+/// The limit on running applications, above which YuniKorn lets them wait; 0 means no limit.
 fn running(applications: u64) -> Option<u32> {
     Some(u32::try_from(applications).unwrap_or(u32::MAX)).filter(|running| *running > 0)
 }

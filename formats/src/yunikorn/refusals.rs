@@ -1,4 +1,4 @@
-//! What is said about files that YuniKorn, or this engine, would refuse.
+//! Errors for files that YuniKorn or this engine refuses.
 
 use super::tests::{below_root, import};
 
@@ -54,7 +54,7 @@ fn names_are_checked() {
     );
     refused_below_root(
         "- name: a b",
-        "6:19: root.queues[0].name: `a b` is not a valid queue name; use letters, digits and any of _ : # / @ -, up to 64",
+        "6:19: root.queues[0].name: `a b` is not a valid queue name; use up to 64 letters, digits and _ : # / @ -",
     );
     refused_below_root("- parent: true", "6:13: root.queues[0]: this queue has no name");
     refused(

@@ -1,4 +1,4 @@
-//! Placement rules: checked as YuniKorn checks them, above all that fixed queues exist (`peers.md` 1.1).
+//! Placement rules, checked as in YuniKorn: above all, fixed queues must exist (`peers.md` 1.1).
 
 use apportion::config::{
     Creation, MappingAction, MappingRule, PathPart, PlaceIn, QueueMapping, QueuePath, Whose,
@@ -12,9 +12,9 @@ use crate::{ConfigFileError, NotCarriedOver};
 
 const KEYS: [&str; 5] = ["name", "create", "filter", "parent", "value"];
 const RULES: [&str; 4] = ["provided", "user", "fixed", "tag"];
-/// Rules have rules for parents; more than a tree of queues can be deep is a mistake.
+/// The longest chain of rules and their parents; more than the depth of a tree of queues is a mistake.
 const CHAIN_MAX: usize = 32;
-/// YuniKorn takes a single name with one of these for a regular expression.
+/// YuniKorn treats a single name with one of these characters as a regular expression.
 const EXPRESSION: [char; 11] = ['^', '$', '*', '+', '?', '(', ')', '[', '{', '}', '|'];
 
 const NO_EXPRESSIONS: &str = "this engine has no regular expressions: the rule is left out";
@@ -23,7 +23,7 @@ const NO_PARENT_FILTERS: &str =
 
 const NOTHING_BELOW: &str = "no queues are below that queue, and it creates none: the rule is left out";
 
-/// The rules, and behind them one that rejects: YuniKorn refuses what no rule places.
+/// The rules, followed by one that rejects: YuniKorn refuses an application that no rule places.
 pub(super) fn read(
     rules: &Entry<'_>,
     root: &Queue<'_>,
@@ -47,7 +47,7 @@ pub(super) fn read(
     Ok(queue_mapping)
 }
 
-/// Whether any of the rules, or of those for their parents, creates queues.
+/// Whether any of the rules, or of their parent rules, creates queues.
 pub(super) fn creates(rules: &Entry<'_>) -> Result<bool, ConfigFileError> {
     for entry in rules.items()? {
         for rule in chain(&entry)? {
@@ -59,7 +59,7 @@ pub(super) fn creates(rules: &Entry<'_>) -> Result<bool, ConfigFileError> {
     Ok(false)
 }
 
-/// The rule behind the rules for its parents, outermost first.
+/// The rule and its parent rules, outermost first.
 fn chain<'n>(rule: &Entry<'n>) -> Result<Vec<Entry<'n>>, ConfigFileError> {
     let mut chain = vec![rule.clone()];
     loop {
@@ -90,7 +90,7 @@ fn may_create(rule: &Entry<'_>) -> Result<bool, ConfigFileError> {
     rule.get("create").map_or(Ok(false), |create| create.switch())
 }
 
-/// Whose applications the rule is about.
+/// The applications that the rule applies to.
 fn filter(rule: &Entry<'_>) -> Result<Whose, ConfigFileError> {
     let Some(filter) = rule.get("filter") else { return Ok(Whose::everybody()) };
     filter.only(&["type", "users", "groups"])?;
@@ -100,12 +100,12 @@ fn filter(rule: &Entry<'_>) -> Result<Whose, ConfigFileError> {
         items.iter().map(|name| name.text().map(str::to_owned)).collect()
     };
     let (users, groups) = (names("users")?, names("groups")?);
-    // A filter that names nobody lets everybody through, whatever its type.
+    // A filter without names lets every application through, whatever its type.
     let except = kind == "deny" && !(users.is_empty() && groups.is_empty());
     Ok(Whose { users, groups, applications: Vec::new(), except })
 }
 
-/// What a chain comes to, or why it cannot be carried over.
+/// The placement rule for a chain, or why it cannot be carried over.
 fn rule(chain: &[Entry<'_>], root: &Queue<'_>) -> Result<Result<MappingRule, &'static str>, ConfigFileError> {
     let Some((own, above)) = chain.split_last() else { return Ok(Err(NO_PARENT_FILTERS)) };
     let whose = filter(own)?;
@@ -129,7 +129,7 @@ fn rule(chain: &[Entry<'_>], root: &Queue<'_>) -> Result<Result<MappingRule, &'s
     Ok(Ok(MappingRule { whose, action: MappingAction::Place(place) }))
 }
 
-/// Fixed parents that may not be created are there, so only the others count.
+/// Fixed parents that may not be created must exist, so only the others count.
 fn creation(chain: &[Entry<'_>]) -> Result<Creation, ConfigFileError> {
     let Some((own, above)) = chain.split_last() else { return Ok(Creation::Nothing) };
     if !may_create(own)? {
@@ -165,8 +165,8 @@ fn is_fixed(rule: &Entry<'_>) -> bool {
     rule.get("name").is_some_and(|name| name.word(&["fixed"]).is_ok())
 }
 
-/// The queue that the leading fixed rules name has to exist unless it may be created, and be a leaf unless
-/// other rules go on below it.
+/// Checks the queue that the leading fixed rules name. It must exist unless it may be created. It must be a leaf,
+/// or a parent if further rules go on below it.
 fn check_fixed(chain: &[Entry<'_>], root: &Queue<'_>) -> Result<(), ConfigFileError> {
     let fixed: Vec<_> = chain.iter().take_while(|rule| is_fixed(rule)).collect();
     let (Some(last), Some(rule)) = (fixed.last(), chain.last()) else { return Ok(()) };

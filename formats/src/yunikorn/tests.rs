@@ -1,4 +1,4 @@
-//! What is imported, and what is reported.
+//! Imported settings and reported ones.
 
 use apportion::Resources;
 use apportion::config::{
@@ -35,7 +35,7 @@ fn leaf(name: &str, capacity: Capacity) -> QueueConfig {
     QueueConfig::leaf(name, capacity).with_user_limit_factor(None)
 }
 
-/// A root that looks at priorities first.
+/// A root with priorities first.
 fn tree(children: impl IntoIterator<Item = QueueConfig>) -> QueueConfig {
     QueueConfig::root(children).with_child_ordering(QueueOrdering::DemandPriority)
 }
@@ -107,7 +107,7 @@ fn the_root_may_be_left_out() {
     assert_eq!(reported(&imported), []);
 }
 
-/// What YuniKorn knows and this engine has nothing for.
+/// Settings that YuniKorn knows and this engine lacks.
 const WITH_EVERYTHING_ELSE: &str = "checksum: ABC
 partitions:
   - name: default

@@ -1,4 +1,4 @@
-//! The queues of a partition as they are written.
+//! The queues of a partition as written.
 
 use std::collections::BTreeMap;
 
@@ -28,9 +28,9 @@ const NAME_BYTES_MAX: usize = 64;
 /// A queue in YuniKorn's terms.
 #[derive(Debug)]
 pub(super) struct Queue<'n> {
-    /// Where it is written, named by its path. For a root that is not written: the list of queues.
+    /// The queue's place, under its path. For an implied root: the list of queues.
     pub(super) entry: Entry<'n>,
-    /// In lower case, as YuniKorn takes it.
+    /// The name in lower case, as YuniKorn reads it.
     pub(super) name: String,
     pub(super) guaranteed: Quantities<'n>,
     pub(super) max: Quantities<'n>,
@@ -55,14 +55,14 @@ impl<'n> Queue<'n> {
         self.children.iter().find(is_above)?.find(path)
     }
 
-    /// The error that something is wrong with this queue.
+    /// An error about this queue.
     pub(super) fn refused(&self, problem: impl Into<String>) -> ConfigFileError {
         let error = ConfigError::Queue { path: excerpt(self.path()), problem: problem.into() };
         self.entry.config_error(error)
     }
 }
 
-/// The tree below `queues`, the list of a partition. A root that is not written is added.
+/// The tree below `queues`, the list of a partition. A missing root is added.
 pub(super) fn root<'n>(queues: &Entry<'n>) -> Result<Queue<'n>, ConfigFileError> {
     let items = queues.items()?;
     let is_root = |entry: &Entry<'n>| name(entry).is_ok_and(|name| name == "root");
@@ -125,7 +125,7 @@ fn children<'n>(parent: &Entry<'n>, items: &[Entry<'n>]) -> Result<Vec<Queue<'n>
     Ok(children)
 }
 
-/// The queue's name in lower case.
+/// The name of the queue in lower case.
 fn name(entry: &Entry<'_>) -> Result<String, ConfigFileError> {
     let Some(written) = entry.get("name") else {
         entry.entries()?;
@@ -135,7 +135,7 @@ fn name(entry: &Entry<'_>) -> Result<String, ConfigFileError> {
     let is_fine = |byte: u8| byte.is_ascii_alphanumeric() || b"_:#/@-".contains(&byte);
     if name.is_empty() || name.len() > NAME_BYTES_MAX || !name.bytes().all(is_fine) {
         let problem = format!(
-            "`{}` is not a valid queue name; use letters, digits and any of _ : # / @ -, up to {NAME_BYTES_MAX}",
+            "`{}` is not a valid queue name; use up to {NAME_BYTES_MAX} letters, digits and _ : # / @ -",
             excerpt(name)
         );
         return Err(written.error(problem));

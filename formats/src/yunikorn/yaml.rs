@@ -1,8 +1,8 @@
-//! The file as a tree of texts, lists and mappings that know their places.
+//! The file as a tree of texts, lists and mappings with their places.
 //!
-//! Scalars stay the texts that they are written as: `010` as a queue's name is not 8. An alias shares what its
-//! anchor names; how much aliases repeat in all is bounded, and so is the depth they make, which is what keeps
-//! files harmless that double their size with every line.
+//! Scalars stay as written: a queue named `010` is not 8. An alias shares the value of its anchor. The total number
+//! of repeated values is bounded, and so is the nesting depth. So a file that doubles in size with every line does
+//! no harm.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -12,11 +12,11 @@ use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError, Span};
 use crate::ConfigFileError;
 use crate::file::{Source, excerpt};
 
-/// How deep collections may be nested; a queue takes two levels.
+/// The nesting limit of collections; a queue takes two levels.
 const NESTING_MAX: usize = 128;
-/// How many values aliases may repeat in all.
+/// The most values that aliases may repeat in total.
 const REPEATED_MAX: usize = 100_000;
-/// The longest text that is a key or a value.
+/// The longest key or value.
 const TEXT_BYTES_MAX: usize = 64 << 10;
 
 /// A value with its place.
@@ -24,15 +24,15 @@ const TEXT_BYTES_MAX: usize = 64 << 10;
 pub(super) struct Node {
     pub(super) offset: usize,
     pub(super) value: Value,
-    /// How many values it is made of, itself included.
+    /// The number of values in it, itself included.
     size: usize,
-    /// How many collections it nests.
+    /// The depth of collections in it.
     height: usize,
 }
 
 #[derive(Debug)]
 pub(super) enum Value {
-    /// Nothing, `~` or `null`.
+    /// An empty value, `~` or `null`.
     Null,
     Text(String),
     List(Vec<Rc<Node>>),
@@ -47,7 +47,7 @@ pub(super) struct Pair {
     pub(super) node: Rc<Node>,
 }
 
-/// Reads the one document of the file; an empty file is nothing.
+/// Reads the only document of the file; an empty file is null.
 pub(super) fn document(source: &Source<'_>) -> Result<Rc<Node>, ConfigFileError> {
     let mut reader = Reader { source, open: Vec::new(), anchors: BTreeMap::new(), repeated: 0, root: None };
     for event in Parser::new_from_str(source.text()) {
@@ -159,7 +159,7 @@ impl Reader<'_> {
         self.complete(node, 0)
     }
 
-    /// Puts a value where it belongs: into the list, as a key, as the value of a key, or as the document.
+    /// Puts a value in its place: into a list, as a key, as the value of a key, or as the document.
     fn complete(&mut self, node: Rc<Node>, anchor: usize) -> Result<(), ConfigFileError> {
         if anchor != 0 {
             self.anchors.insert(anchor, Rc::clone(&node));
@@ -175,7 +175,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The pairs with what `<<` adds to them; what is written out goes before what is merged.
+    /// Adds the pairs of `<<`; written pairs take precedence over merged ones.
     fn merged(&self, pairs: Vec<Pair>) -> Result<Vec<Pair>, ConfigFileError> {
         let mut lines = BTreeMap::new();
         for pair in &pairs {

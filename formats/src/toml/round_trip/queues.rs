@@ -1,4 +1,4 @@
-//! Trees of queues, drawn at random.
+//! Random trees of queues.
 
 use apportion::config::HolderLimit;
 use apportion::resource::AMOUNT_MAX;
@@ -53,7 +53,7 @@ fn maximum(types: usize) -> BoxedStrategy<Maximum> {
     prop_oneof![percent(100).prop_map(Maximum::Percent), amounts, mixed].boxed()
 }
 
-/// Which of the partitions a queue names: it says something about the first of each pair, and may use the second.
+/// The partitions that a queue names: it has settings for the first of each pair, and may use the second.
 fn partitions(types: usize) -> BoxedStrategy<PartitionsPlan> {
     let own = (prop::option::of(capacity(types)), prop::option::of(maximum(types)))
         .prop_map(|(capacity, maximum)| PartitionCapacity { capacity, maximum });
@@ -62,10 +62,10 @@ fn partitions(types: usize) -> BoxedStrategy<PartitionsPlan> {
 
 type PartitionsPlan = (Vec<(prop::sample::Index, PartitionCapacity)>, Option<Option<u8>>, Option<u8>);
 
-/// Gives the queue, which must not be the root, and those below what their plans say about these partitions.
+/// Applies the plans for these partitions to the queue, which must not be the root, and to the queues below it.
 pub(super) fn name_partitions(queue: &mut QueueConfig, names: &[String], above: &PartitionAccess) {
     let access = queue.accessible_partitions.take();
-    // The generated queue names partitions by their numbers.
+    // The generated queue names partitions by number.
     let of_number = |number: &String| names.get(number.parse::<usize>().unwrap() % names.len().max(1));
     let access = access.map(|access| match access {
         PartitionAccess::All => above.clone(),
@@ -209,7 +209,7 @@ pub(super) fn root(types: usize) -> BoxedStrategy<QueueConfig> {
         .boxed()
 }
 
-/// Names of their own, so that nobody has two limits.
+/// Unique names, so that no holder has two limits.
 fn any_holder_limits(types: usize) -> impl Strategy<Value = Vec<HolderLimit>> {
     let amounts = vec(prop::option::of(0..=AMOUNT_MAX), types);
     let limit = (any::<[bool; 4]>(), amounts, any::<u32>());
