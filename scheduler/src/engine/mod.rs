@@ -36,7 +36,7 @@
 //! |---|---|---|
 //! | a proposer panics, at any step | unwinding drops its batch, which gives lease, units and amounts back; the panic is counted (`Health::proposer_panics`); the proposer starts again, up to 100 times without a sent batch | `engine/tests/faults.rs`, `cargo soak` |
 //! | a batch is late, out of order, or lost | late: judged by the state as it is then; lost: as above | the same, `models/batches.rs` |
-//! || the clock jumps | the committer rings all due timers in one group | `cargo soak`, properties |
+//! | the clock jumps | the committer rings all due timers in one group | `cargo soak`, properties |
 //! | clock or log sink hang | callers are held back; with a clock that hangs, readers of the state too; `Health` can be read meanwhile | `a_stalled_committer_holds_callers_back`, `cargo soak` |
 //! | the log sink fails | logging stops (`Engine::log_error`), scheduling goes on | `a_sink_that_fails_stops_the_log_and_nothing_else`, `cargo soak` |
 //! | clock or sink panic | the committing half ends, also if an embedder catches the panic of a step; gate, signal and all streams close, waiters return, `Engine::is_running` is false | `a_sink_that_panics_ends_the_engine_and_nobody_waits_for_ever`, `a_step_that_panics_is_the_last` |
