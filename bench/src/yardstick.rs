@@ -264,7 +264,7 @@ fn sizes() -> Vec<Amounts> {
     CONTAINER_SIZES.into_iter().flat_map(repeated).collect()
 }
 
-/// Five levels: each queue above the leaves covers at least a fifth of the queues below it.
+/// Five levels: below the root, each level has at least a fifth as many queues as the next one.
 fn tree(leaves: usize, total: &Amounts) -> (Vec<Queue>, Vec<Leaf>) {
     const CHILDREN: usize = 5;
     let width = |level: usize| leaves.div_ceil(CHILDREN.pow((LEVELS - 1 - level) as u32)).max(1);

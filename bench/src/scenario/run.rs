@@ -98,7 +98,7 @@ fn play(cluster: &mut Cluster, scenario: &Scenario, steps: &mut usize) -> Result
     audit(cluster).map_err(|error| (last, "audit at the end".into(), error))
 }
 
-/// Executes one item of a step with its immediate effects.
+/// Executes one node, application or step of the file, with its immediate effects.
 fn attempt<T>(
     cluster: &mut Cluster,
     what: &Spanned<T>,
