@@ -1,7 +1,7 @@
-//! A conflict storm: every ask names one of ten nodes. Many proposers must keep most of the rate of one.
+//! A conflict storm: every ask names one of ten nodes. Many proposers must keep most of one proposer's rate.
 //!
-//! After the measurements, rounds of one proposer and of many take turns, so that other work on the machine hits them
-//! alike; if many keep less than [`KEPT_PERCENT_MIN`] of the rate of one, the bench fails.
+//! After the measurements, rounds of one proposer and of many take turns, so that other work on the machine affects
+//! both alike. If many proposers keep less than [`KEPT_PERCENT_MIN`] of the rate of one, the bench fails.
 
 use std::process::ExitCode;
 use std::time::Instant;
@@ -11,23 +11,23 @@ use apportion_load::{Churn, ClusterShape, Profile, Room, Setup};
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput};
 
 const SHAPE: ClusterShape = ClusterShape { nodes: 10_000, leaves: 20, applications: 100 };
-/// What many proposers must keep of the rate of one.
+/// The least part of one proposer's rate that many proposers must keep.
 const KEPT_PERCENT_MIN: f64 = 70.0;
-/// How many rounds of each are compared.
+/// Number of compared rounds of each.
 const ROUNDS: usize = 31;
-/// At least so many containers are placed in a round.
+/// A round places at least this many containers.
 const CONTAINERS: usize = 10_000;
 
 fn storm(proposers: usize, room: Room) -> Churn {
     let profile = Profile::conflict_storm(room);
     let setup = Setup { profile, ..Setup::new(SHAPE, Mode::Parallel { proposers }) };
     let mut storm = Churn::new(&setup).expect("all containers that have room are placed");
-    // How many sets may be out has to settle first.
+    // The limit on leased sets has to settle first.
     weather(&mut storm);
     storm
 }
 
-/// Lets everything complete at once and be asked for again, until enough has been placed.
+/// Lets all containers complete at once, and asks for them again, until enough have been placed.
 fn weather(storm: &mut Churn) {
     let mut placed = 0;
     while placed < CONTAINERS {
@@ -53,8 +53,8 @@ fn measure(criterion: &mut Criterion) {
     }
 }
 
-/// What `proposers` keep of the rate of one, in percent, by the medians of rounds that take turns; and what percentage
-/// of their proposals is rejected.
+/// The rate of `proposers` as a percentage of one proposer's rate, by the medians of alternating rounds, and the
+/// percentage of their proposals that is rejected.
 fn kept_and_rejected_percent(proposers: usize, room: Room) -> (f64, f64) {
     let (mut one, mut many) = (storm(1, room), storm(proposers, room));
     let mut seconds = [Vec::new(), Vec::new()];
@@ -72,7 +72,7 @@ fn kept_and_rejected_percent(proposers: usize, room: Room) -> (f64, f64) {
     (100.0 * one_s / many_s, 100.0 * many.rejected_fraction())
 }
 
-/// Whether many proposers keep enough; says how much.
+/// Prints the rates that many proposers keep, and returns whether they are enough.
 fn is_enough_kept() -> bool {
     let mut is_enough = true;
     for (room, name) in ROOMS {
@@ -92,7 +92,7 @@ fn main() -> ExitCode {
     let mut criterion = Criterion::default().configure_from_args();
     measure(&mut criterion);
     criterion.final_summary();
-    // `cargo test --benches` only wants to see it run.
+    // `cargo test --benches` only checks that the bench runs.
     let is_measuring = std::env::args().any(|argument| argument == "--bench");
     if is_measuring && !is_enough_kept() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }

@@ -1,4 +1,4 @@
-//! The engine as its embedder sees it, in serial mode, where the same work is done each time.
+//! The engine as its embedder uses it, in serial mode, where every run does the same work.
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ fn place(engine: &Engine, application: apportion::ApplicationId) {
     engine.run_until_quiet();
 }
 
-/// From ask to committed container; should hardly depend on the number of nodes.
+/// From ask to committed container; this time should hardly depend on the number of nodes.
 fn placement(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("place 10,000 containers");
     group.throughput(Throughput::Elements(u64::from(CONTAINERS))).sample_size(20);
@@ -71,7 +71,7 @@ fn churn(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Ten users, of whom each may have a hundred applications active, come with two hundred, spread over the leaves.
+/// Ten users submit two hundred applications each, spread over the leaves; each user may have a hundred active.
 fn activation(criterion: &mut Criterion) {
     const APPLICATIONS: usize = 2_000;
     let mut group = criterion.benchmark_group("submit 2,000 applications of which half wait");
@@ -98,7 +98,7 @@ fn activation(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// So many leaves, in all of which together a user may have a hundred applications active.
+/// An engine with this many leaves, in all of which together a user may have a hundred active applications.
 fn engine_of_leaves(leaves: usize) -> Engine {
     let leaf = |number| QueueConfig::leaf(format!("leaf-{number}"), Capacity::Weight(Factor::ONE));
     let limits = ParallelLimits { per_user: Some(100), ..ParallelLimits::default() };

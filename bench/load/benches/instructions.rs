@@ -1,9 +1,9 @@
-//! Instructions per container, counted by callgrind: the same number on every run, so a gate in CI.
+//! Instructions per container, counted by callgrind: the same number on every run, so CI uses it as a gate.
 //!
-//! `cargo bench -p apportion-load --bench instructions` compares with `instructions.json` beside this file and ends
-//! with 1 if a workload takes over 2 % more than it says; `-- --save` writes the new numbers there, for the commit that
-//! changes them. An engine in serial mode does the same work each time. What setting up takes is in two runs of
-//! different length alike, and their difference has none of it. The audit at the end is not counted.
+//! `cargo bench -p apportion-load --bench instructions` compares with `instructions.json` next to this file. It exits
+//! with 1 if a workload takes over 2 % more than the file says. `-- --save` writes the new numbers, for the commit that
+//! changes them. An engine in serial mode does the same work each time. Setup costs the same in two runs of
+//! different length, so the difference of the runs excludes it. The audit at the end is not counted.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,15 +15,15 @@ use apportion::Mode;
 use apportion_load::{Churn, ClusterShape, Profile, Setup, fill};
 
 const WORKLOADS: [&str; 3] = ["fill", "churn", "constrained"];
-/// Containers of the two runs.
+/// Number of containers in the two runs.
 const LENGTHS: [usize; 2] = [2_000, 6_000];
 /// Containers that complete together.
 const STEP: usize = 500;
-/// Above this factor it is a regression, below its inverse the saved number is out of date.
+/// A count above this factor is a regression; below its inverse, the saved number is out of date.
 const TOLERANCE: f64 = 1.02;
 const SHAPE: ClusterShape = ClusterShape { nodes: 500, leaves: 20, applications: 100 };
 
-/// The work that is counted.
+/// Runs the counted work.
 fn subject(workload: &str, containers: usize) -> anyhow::Result<()> {
     let profile = if workload == "constrained" { Profile::CONSTRAINED } else { Profile::CHURN };
     let setup = Setup { profile, ..Setup::new(SHAPE, Mode::Serial) };
@@ -35,12 +35,12 @@ fn subject(workload: &str, containers: usize) -> anyhow::Result<()> {
     (0..containers / STEP).try_for_each(|_| churn.step(STEP))
 }
 
-/// All instructions of a run of this program as the subject.
+/// Counts all instructions of a run of this program as the subject.
 fn count(workload: &str, containers: usize) -> anyhow::Result<u64> {
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("callgrind.out");
     let output = Command::new("valgrind")
-        // In this order: a function to toggle at says that nothing is collected before.
+        // The order matters: --toggle-collect turns off collection at the start.
         .args(["--tool=callgrind", "--toggle-collect=apportion::engine::Engine::audit"])
         .arg("--collect-atstart=yes")
         .arg(format!("--callgrind-out-file={}", file.display()))
@@ -102,7 +102,7 @@ fn run() -> anyhow::Result<bool> {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).filter(|a| *a != "--bench").collect();
     match arguments[..] {
         ["--subject", workload, containers] => subject(workload, containers.parse()?).map(|()| true),
-        // `cargo test --benches` only wants to see it run, and what it builds takes three times as many.
+        // `cargo test --benches` only checks that the bench runs, and its build takes three times as many instructions.
         _ if !is_measuring => {
             WORKLOADS.iter().try_for_each(|workload| subject(workload, LENGTHS[0])).map(|()| true)
         }

@@ -1,7 +1,7 @@
-//! A busy cluster where each container that completes is asked for again: all workloads but `fill`.
+//! A busy cluster in which each completed container is asked for again: all workloads except `fill`.
 //!
-//! One thread stands for the resource manager around the engine: it reads events, reports completions and asks, all
-//! through the public handle. That work is part of what is measured.
+//! One thread plays the resource manager around the engine: it reads events, reports completions and asks, all
+//! through the public handle. The measurement includes its work.
 
 use std::ops::ControlFlow;
 use std::thread;
@@ -23,28 +23,29 @@ use crate::tasks::{Kinds, Task};
 
 /// Asks of one call while the cluster is filled.
 const ASKS_PER_CALL: usize = 1_024;
-/// Asks that may be unanswered before no more containers complete: a part of those that run, and so many at most.
+/// The window of unanswered asks, beyond which no more containers complete: a part of the running ones, up to a
+/// maximum.
 const WINDOW_PART: usize = 10;
 const WINDOW_MAX: usize = 2_048;
 /// How long the resource manager lets events gather when it has enough unanswered asks.
 const PAUSE: Duration = Duration::from_micros(100);
-/// So many asks may wait when nothing happens, in percent of what runs.
+/// Idle threshold: this many asks may be pending, in percent of running containers.
 const WAITING_MAX_PERCENT: usize = 2;
-/// With more asked for than there is room for, at least this part of what runs out first is in use when nothing
-/// happens.
+/// With more asks than room, at least this part of the scarce resource is in use when the engine is
+/// idle.
 const FULL_PERCENT_MIN: i64 = 99;
-/// Between two looks at what is due, where asks come at a rate.
+/// The time between two checks for due asks, where asks come at a rate.
 const PACE: Duration = Duration::from_micros(20);
-/// After so much more time than a run should take it ends, if nothing was placed.
+/// A run without any placement ends after this much more time than it should take.
 const STUCK: Duration = Duration::from_secs(60);
-/// Looks without any event after which containers complete although too much is unanswered: what is left may wait
-/// for just that.
+/// Number of checks without any event after which containers complete although too many asks are unanswered. The
+/// remaining asks may wait for just that.
 const PATIENCE_LOOKS: u32 = 100;
 
-/// Asked between two steps of a run.
+/// Decides between two steps of a run whether to continue.
 pub type GoOn<'a> = &'a dyn Fn() -> ControlFlow<()>;
 
-/// A cluster that is kept busy for as long as it is asked to.
+/// A cluster that is kept busy on request.
 #[derive(Debug)]
 pub struct Churn {
     cluster: Cluster,
@@ -57,8 +58,8 @@ pub struct Churn {
     idle_looks: u32,
     window: usize,
     load: Load,
-    /// The resource type that runs out first, of which the next three are amounts: of a container on average, of what
-    /// asks can have, of what is in use.
+    /// The resource type that runs out first. The next three fields are amounts of it: of a container on average,
+    /// obtainable by asks, and in use.
     scarce: usize,
     mean: i64,
     obtainable: i64,
@@ -74,7 +75,7 @@ impl Churn {
         Self::filled(setup, &mut |_| {})
     }
 
-    /// The same, and says meanwhile what part of everything was asked for.
+    /// Does the same as [`new`](Self::new), and reports the part of everything that was asked for so far.
     ///
     /// # Errors
     /// As for [`new`](Self::new).
@@ -129,11 +130,11 @@ impl Churn {
         Ok(())
     }
 
-    /// Keeps the cluster busy for so long, and until something was placed, unless `go_on` ends it before; afterwards
-    /// only what finds no room is left unanswered.
+    /// Keeps the cluster busy for this time, and until a container was placed, unless `go_on` ends it earlier.
+    /// Afterwards only asks that find no room are unanswered.
     ///
     /// # Errors
-    /// When the engine ends early, or what is asked for again finds no room.
+    /// When the engine ends early, or asks made again find no room.
     pub fn run(&mut self, duration: Duration, go_on: GoOn<'_>) -> anyhow::Result<Record> {
         self.placed = 0;
         let (begun, meter) = (Instant::now(), Meter::start(&self.cluster.engine));
@@ -148,8 +149,8 @@ impl Churn {
         Ok(record)
     }
 
-    /// Lets so many containers complete per second and asks for them again, for so long, however long the answers take:
-    /// the record says how long that was. `go_on` may end it before.
+    /// Lets this many containers complete per second and asks for them again, for this time, however long the answers
+    /// take. The record has the latencies. `go_on` may end the run earlier.
     ///
     /// # Errors
     /// As for [`run`](Self::run).
@@ -170,8 +171,8 @@ impl Churn {
         Ok(Record { latency_ns: Some(self.latency.ns().clone()), ..record })
     }
 
-    /// Lets so many containers complete, asks for them again, and waits for an answer to everything. In serial mode
-    /// that is the same work each time.
+    /// Lets this many containers complete, asks for them again, and waits for an answer to every ask. In serial mode
+    /// this is the same work each time.
     ///
     /// # Errors
     /// As for [`run`](Self::run).
@@ -180,19 +181,19 @@ impl Churn {
         self.settle()
     }
 
-    /// How many containers run.
+    /// Number of running containers.
     #[must_use]
     pub fn running(&self) -> usize {
         self.running.len()
     }
 
-    /// What part of all requests that were decided was rejected, from 0 to 1.
+    /// The rejected fraction of all decided requests, from 0 to 1.
     #[must_use]
     pub fn rejected_fraction(&self) -> f64 {
         self.cluster.engine.stats().rejected_fraction()
     }
 
-    /// What it takes to hold the cluster.
+    /// Memory of the cluster.
     #[must_use]
     pub fn memory(&self) -> Memory {
         self.cluster.memory
@@ -208,15 +209,15 @@ impl Churn {
         }
     }
 
-    /// The audit.
+    /// Audits the engine.
     ///
     /// # Errors
-    /// When it finds something.
+    /// When the audit finds a violation.
     pub fn expect_sound(&self) -> anyhow::Result<()> {
         self.cluster.expect_sound()
     }
 
-    /// Takes events, lets containers complete and asks for them again, until enough is unanswered.
+    /// Handles events, lets containers complete and asks for them again, until enough asks are unanswered.
     fn turn_over(&mut self) -> anyhow::Result<()> {
         let is_idle = self.take_events()? == 0;
         self.idle_looks = if is_idle { self.idle_looks + 1 } else { 0 };
@@ -229,7 +230,7 @@ impl Churn {
         Ok(())
     }
 
-    /// How many containers are expected that have not come.
+    /// Number of expected containers that have not been placed.
     fn unanswered(&self) -> usize {
         match self.load {
             Load::Percent(_) | Load::PerNode(_) => self.asked.len(),
@@ -240,7 +241,7 @@ impl Churn {
         }
     }
 
-    /// Lets so many containers complete and asks for them again.
+    /// Lets this many containers complete and asks for them again.
     fn replace(&mut self, count: usize) -> anyhow::Result<()> {
         let (mut completed, mut tasks) = (Vec::new(), Vec::new());
         for _ in 0..count.min(self.running.len()) {
@@ -254,7 +255,7 @@ impl Churn {
         self.ask(&tasks)
     }
 
-    /// Waits for an answer to everything.
+    /// Waits until every ask is answered.
     fn settle(&mut self) -> anyhow::Result<()> {
         self.cluster.engine.run_until_quiet();
         self.take_events()?;
@@ -276,7 +277,7 @@ impl Churn {
     }
 
     fn expect_all_placed(&self) -> anyhow::Result<()> {
-        // A large container may wait for room on one node, and a container that names hosts for those.
+        // A large container may wait for room on one node, and a container with named hosts for those hosts.
         if self.asked.len() * 100 > self.running.len() * WAITING_MAX_PERCENT {
             bail!("{} asks find no room in addition to {} containers", self.asked.len(), self.running.len());
         }
@@ -285,7 +286,7 @@ impl Churn {
 
     fn take_events(&mut self) -> anyhow::Result<usize> {
         let count = self.cluster.events.drain_into(&mut self.events).context("an event was left out")?;
-        // Events come after the group's note.
+        // The events follow the sink's record of their group.
         self.latency.record_groups(self.cluster.notes.take_groups());
         for event in self.events.drain(..) {
             match event.kind {
@@ -345,7 +346,7 @@ mod tests {
         assert_eq!(Churn::new(&setup(Profile::SCALE)).unwrap().running(), 1_000);
     }
 
-    /// Nothing runs but on ten nodes, and what has no room waits.
+    /// Containers run only on ten nodes, and asks without room wait.
     #[test]
     fn a_storm_keeps_ten_nodes_full() {
         let mut storm = Churn::new(&setup(Profile::conflict_storm(Room::Tight))).unwrap();

@@ -1,4 +1,4 @@
-//! The cluster that throughput is measured on, with every kind of limit in force.
+//! The cluster of the throughput measurements, with every kind of limit in force.
 
 use std::io;
 use std::sync::Arc;
@@ -21,54 +21,54 @@ use crate::sizes::draw_size;
 const PARTITION: &str = "other";
 const NODES_PER_RACK: usize = 40;
 
-/// How large a cluster is, and how many share it.
+/// The size of a cluster, and the number of applications that share it.
 #[derive(Clone, Copy, Debug)]
 pub struct ClusterShape {
-    /// Nodes; a tenth of them in a partition of their own.
+    /// Number of nodes; a tenth of them are in a separate partition.
     pub nodes: usize,
-    /// Leaf queues.
+    /// Number of leaf queues.
     pub leaves: usize,
-    /// Applications, spread evenly over them.
+    /// Number of applications, spread evenly over the leaves.
     pub applications: usize,
 }
 
-/// A cluster and how an engine for it is set up.
+/// A cluster and the setup of its engine.
 #[derive(Clone, Copy, Debug)]
 pub struct Setup {
     /// The cluster.
     pub shape: ClusterShape,
-    /// Who does the engine's work.
+    /// Which threads do the engine's work.
     pub mode: Mode,
-    /// How many requests a batch may hold; the engine's default if nothing is said.
+    /// The most requests in a batch; `None` means the engine's default.
     pub batch_requests: Option<usize>,
-    /// What its nodes are and what is asked of them.
+    /// The kinds of nodes and asks.
     pub profile: Profile,
-    /// Seed of everything that is drawn.
+    /// Seed of all random values.
     pub seed: u64,
 }
 
-/// An engine with nodes and applications, and nothing placed.
+/// An engine with nodes and applications, and no container.
 #[derive(Debug)]
 pub struct Cluster {
     /// The engine.
     pub engine: Engine,
     /// Its handle.
     pub handle: Handle,
-    /// Where the applications' events arrive.
+    /// The stream of the applications' events.
     pub events: EventStream,
     /// The applications, in the order of their submission.
     pub applications: Vec<ApplicationId>,
-    /// Asks are drawn from it.
+    /// The generator of asks.
     pub random: Pcg64Mcg,
-    /// When groups were committed.
+    /// Times of group commits.
     pub notes: Notes,
-    /// What it takes to hold it.
+    /// Memory of the cluster.
     pub(crate) memory: Memory,
-    /// The partition that a tenth of everything belongs to.
+    /// The partition with a tenth of the nodes and asks.
     other: PartitionId,
-    /// Of the default partition, and of the other.
+    /// Nodes of the default partition, and of the other.
     nodes: [Vec<NodeId>; 2],
-    /// Those that a storm is about, likewise.
+    /// Nodes that a storm's asks name, likewise.
     wanted: [Vec<NodeId>; 2],
     profile: Profile,
 }
@@ -80,7 +80,7 @@ impl Setup {
         Self { shape, mode, batch_requests: None, profile: Profile::CHURN, seed: 1 }
     }
 
-    /// Starts an engine on the machine's own clock; nodes have the capacity that `capacity` says by number. Its event
+    /// Starts an engine on the machine's own clock; `capacity` gives the capacity of each node by number. Its event
     /// stream holds `events`.
     pub(crate) fn start(
         &self,
@@ -88,12 +88,12 @@ impl Setup {
         events: usize,
     ) -> anyhow::Result<Cluster> {
         let mut config = self.config();
-        // Time stands still, so what an ask waits for its hosts is counted in others that it was offered.
+        // Virtual time stands still, so locality delays are counted in offered nodes.
         config.locality_delay = LocalityDelay::nodes(40, 80);
         self.start_with(config, Arc::new(Stopwatch(Instant::now())), capacity, events)
     }
 
-    /// Starts an engine with these settings on this clock; nodes have the capacity that `capacity` says by number. Its
+    /// Starts an engine with these settings on this clock; `capacity` gives the capacity of each node by number. Its
     /// event stream holds `events`.
     ///
     /// # Errors
@@ -156,7 +156,7 @@ impl Setup {
         self.profile.tree.applications(self.shape, self.profile.priorities, self.seed)
     }
 
-    /// Two partitions and the profile's queues.
+    /// The configuration: two partitions and the profile's queues.
     #[must_use]
     pub fn config(&self) -> EngineConfig {
         let root = self.profile.tree.root(self.shape.leaves);
@@ -181,7 +181,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// An ask for one container, drawn.
+    /// Draws an ask for one container.
     pub fn draw_ask(&mut self) -> AskSpec {
         let spec = AskSpec::new(draw_size(self.profile.sizes, &mut self.random), 1);
         let spec = spec.with_priority(self.random.random_range(0..self.profile.priorities));
@@ -199,7 +199,7 @@ impl Cluster {
         }
     }
 
-    /// As the replicas of a block in HDFS: one somewhere, two beside each other on another rack.
+    /// Draws hosts like the replicas of a block in HDFS: one anywhere, two on another rack.
     fn draw_hosts(&mut self, is_other: bool) -> [NodeId; 3] {
         let nodes = &self.nodes[usize::from(is_other)];
         let mut draw = || self.random.random_range(0..nodes.len());
@@ -208,7 +208,7 @@ impl Cluster {
     }
 }
 
-/// Virtual time stands still; real time is measured.
+/// A clock whose virtual time stands still, and which measures real time.
 #[derive(Debug)]
 struct Stopwatch(Instant);
 
@@ -222,7 +222,7 @@ impl Clock for Stopwatch {
     }
 }
 
-/// Takes the log as it is encoded, and keeps nothing of it.
+/// A sink that discards the encoded log.
 struct Encoded;
 
 impl LogSink for Encoded {

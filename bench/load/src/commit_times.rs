@@ -1,4 +1,4 @@
-//! When changes were committed, in wall time.
+//! Commit times of changes, in wall time.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,20 +7,20 @@ use std::time::Instant;
 use apportion::CommitSeq;
 use apportion::log::{LogDigest, LogSink, LoggedGroup};
 
-/// Wraps a sink: digests the log, and notes when each group was committed.
+/// Wraps a sink: digests the log, and records the commit time of each group.
 pub struct LatencySink {
     inner: Option<Box<dyn LogSink>>,
     notes: Notes,
 }
 
-/// The notes of a [`LatencySink`], readable while the engine runs.
+/// The records of a [`LatencySink`], readable while the engine runs.
 #[derive(Clone, Debug, Default)]
 pub struct Notes(Arc<Mutex<Noted>>);
 
 #[derive(Debug, Default)]
 struct Noted {
     digest: LogDigest,
-    /// The last change of each group and when it was committed, since they were last taken.
+    /// The last change and the commit time of each group since the last call of `take_groups`.
     groups: Vec<(CommitSeq, Instant)>,
 }
 

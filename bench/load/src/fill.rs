@@ -1,4 +1,4 @@
-//! `fill`: so many asks for one container each, by so many calls, into an empty cluster.
+//! `fill`: asks for one container each, one call per ask, into an empty cluster.
 
 use anyhow::{Context, bail};
 use apportion::event::EventKind;
@@ -7,17 +7,17 @@ use apportion::{AskSpec, EventStream, Resources};
 use crate::cluster::{Cluster, Setup};
 use crate::meter::{Meter, Record};
 
-/// How full the cluster is in the end at most, in percent.
+/// How full the cluster becomes at most, in percent.
 const FULL_PERCENT: i64 = 60;
 /// Mean size of a container: MiB and thousandths of a vcore.
 const MEAN_SIZE: [i64; 2] = [8_520, 2_390];
-/// No node is smaller than four of the largest containers, so that one of them finds room beside others.
+/// The smallest node: four of the largest containers, so that one of them finds room next to others.
 const NODE_MIN: [i64; 2] = [256 * 1024, 64_000];
 
 /// Fills an empty cluster once: timed from the first call to the last commit.
 ///
 /// # Errors
-/// When the engine does not start or ends early, not everything is placed, or the audit finds something.
+/// When the engine does not start or ends early, a container is not placed, or the audit finds a violation.
 pub fn fill(setup: &Setup, asks: usize) -> anyhow::Result<Record> {
     let capacity = node_capacity(setup.shape.nodes, asks);
     let mut cluster = setup.start(|_| capacity, asks + setup.shape.applications + 1_024)?;
@@ -41,7 +41,7 @@ pub fn fill(setup: &Setup, asks: usize) -> anyhow::Result<Record> {
     Ok(Record { memory: cluster.memory, used_part, ..record })
 }
 
-/// How many asks were answered by a container.
+/// Number of asks that were answered by a container.
 fn count_placed(events: &EventStream) -> anyhow::Result<usize> {
     let mut placed = 0;
     while let Some(event) = events.try_next().context("an event was left out")? {
@@ -54,7 +54,7 @@ fn count_placed(events: &EventStream) -> anyhow::Result<usize> {
     Ok(placed)
 }
 
-/// Nodes that so many containers fill to 60 % at most.
+/// The capacity of nodes that this many containers fill to at most 60 %.
 fn node_capacity(nodes: usize, asks: usize) -> Resources {
     let amount = |place: usize| {
         (MEAN_SIZE[place] * asks as i64 * 100 / FULL_PERCENT / nodes as i64).max(NODE_MIN[place])

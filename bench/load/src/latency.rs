@@ -1,4 +1,4 @@
-//! How long asks take to be committed.
+//! Latencies from ask to commit.
 
 use std::collections::VecDeque;
 use std::time::Instant;
@@ -9,7 +9,7 @@ use hdrhistogram::{CreationError, Histogram};
 /// Longer times count as this one.
 const LONGEST_NS: u64 = 60_000_000_000;
 
-/// Times from ask to commit, and when groups were committed whose events have not been read.
+/// Latencies, and the commit times of groups whose events have not been read.
 #[derive(Debug)]
 pub(crate) struct Latency {
     groups: VecDeque<(CommitSeq, Instant)>,
@@ -21,7 +21,7 @@ impl Latency {
         Ok(Self { groups: VecDeque::new(), ns: Histogram::new_with_max(LONGEST_NS, 3)? })
     }
 
-    /// Forgets the times.
+    /// Discards the latencies.
     pub(crate) fn reset(&mut self) {
         self.ns.reset();
     }
@@ -30,12 +30,12 @@ impl Latency {
         &self.ns
     }
 
-    /// Groups, in order, with their last changes.
+    /// Records groups, in order, with their last changes.
     pub(crate) fn record_groups(&mut self, groups: Vec<(CommitSeq, Instant)>) {
         self.groups.extend(groups);
     }
 
-    /// An ask was placed by this change.
+    /// Records that this change placed an ask.
     pub(crate) fn record(&mut self, seq: CommitSeq, asked_at: Instant) {
         while self.groups.front().is_some_and(|(last, _)| *last < seq) {
             self.groups.pop_front();

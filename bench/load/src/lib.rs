@@ -1,9 +1,9 @@
 //! Load for the engine on the machine's own clock: how many containers a second it places, by workload.
 //!
-//! | module | what it does |
+//! | module | purpose |
 //! |---|---|
 //! | `cluster` | starts an engine with nodes, queues and applications: [`Setup`] |
-//! | `profile`, `queues`, `sizes`, `tasks` | say how large nodes and containers are, who asks, and in which queues |
+//! | `profile`, `queues`, `sizes`, `tasks` | define sizes of nodes and containers, asks and queues |
 //! | `fill` | fills an empty cluster: [`fill()`] |
 //! | `churn` | keeps a full cluster busy: [`Churn`] |
 //! | `meter`, `latency`, `memory`, `commit_times`, `process` | measure time, processor time and memory |

@@ -1,15 +1,15 @@
-//! What it takes to hold a cluster, by what the system says of this process.
+//! Memory that a cluster takes, as the operating system reports it for this process.
 
 use crate::process::resident_bytes;
 
-/// Resident memory that came with nodes and with containers, of everything in this process: the engine, and what
-/// the caller notes about each. Right for the first cluster of a process; later ones live in what others left.
+/// Growth of resident memory with nodes and with containers, of everything in this process: the engine, and the
+/// caller's records of each. Valid only for the first cluster of a process; later ones reuse freed memory.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Memory {
     before: Option<u64>,
-    /// Per node, with its name, and with queues and applications; `None` where the system does not say.
+    /// Per node, including its name and a share of queues and applications; `None` where the system does not report it.
     pub bytes_per_node: Option<f64>,
-    /// Per container, likewise.
+    /// Per container; `None` where the system does not report it.
     pub bytes_per_container: Option<f64>,
 }
 
@@ -23,7 +23,7 @@ impl Memory {
         self.before_fill();
     }
 
-    /// What was used up to now does not count as the containers'.
+    /// Starts the containers' measurement: memory in use up to now does not count.
     pub(crate) fn before_fill(&mut self) {
         self.before = resident_bytes();
     }

@@ -1,4 +1,4 @@
-//! What is measured around a stretch of work.
+//! Measurements around a piece of work.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -10,35 +10,35 @@ use hdrhistogram::Histogram;
 use crate::memory::Memory;
 use crate::process;
 
-/// What one stretch of work came to.
+/// The measurements of one piece of work.
 #[derive(Clone, Debug)]
 pub struct Record {
     /// Containers placed.
     pub placed: u64,
-    /// How long it took.
+    /// Its duration.
     pub elapsed: Duration,
-    /// Processor time of all threads meanwhile, if the system says.
+    /// Processor time of all threads during it, if the system reports it.
     pub cpu_ns: Option<u64>,
-    /// Commit requests accepted meanwhile.
+    /// Accepted commit requests.
     pub committed: u64,
-    /// Those rejected, by reason.
+    /// Rejected commit requests, by reason.
     pub rejected: BTreeMap<&'static str, u64>,
-    /// The batches that they came in.
+    /// Number of batches with these requests.
     pub batches: u64,
-    /// How long the engine's parts took.
+    /// Times of the engine's parts.
     pub timing: EngineTiming,
-    /// From ask to commit, in nanoseconds, where asks come at a rate.
+    /// Latency from ask to commit, in nanoseconds, where asks come at a rate.
     pub latency_ns: Option<Histogram<u64>>,
-    /// What part of what asks can have was in use at the end, while completions were still on their way; of the
+    /// The used part of the capacity that asks can get, at the end, before the last completions arrived, for the
     /// resource type that runs out first.
     pub used_part: f64,
-    /// Containers asked for that had none at the end.
+    /// Requested containers that were not placed at the end.
     pub pending: u64,
-    /// What it takes to hold the cluster.
+    /// Memory of the cluster.
     pub memory: Memory,
 }
 
-/// Begun before the work.
+/// The readings at the start of the work.
 pub(crate) struct Meter {
     begun: Instant,
     cpu_ns: Option<u64>,
@@ -51,7 +51,7 @@ impl Meter {
         Self { stats: engine.stats(), cpu_ns: process::cpu_ns(), begun: Instant::now() }
     }
 
-    /// Ended as soon as `placed` containers were placed.
+    /// Ends the measurement, as soon as `placed` containers were placed.
     pub(crate) fn stop(self, engine: &Engine, placed: u64) -> Record {
         let elapsed = self.begun.elapsed();
         let cpu_ns = process::cpu_ns().zip(self.cpu_ns).map(|(after, before)| after.saturating_sub(before));

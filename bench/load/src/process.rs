@@ -1,9 +1,9 @@
-//! What the system says about this process; nothing where it says nothing.
+//! The operating system's figures about this process; `None` where it reports none.
 
 use std::fs;
 
-/// Nanoseconds that all threads alive have run. Threads that have ended are not counted, so it is asked before an
-/// engine is shut down.
+/// Nanoseconds of processor time of all living threads. Threads that have ended are not counted, so it is read before
+/// an engine is shut down.
 #[must_use]
 pub fn cpu_ns() -> Option<u64> {
     let tasks = fs::read_dir("/proc/self/task").ok()?;

@@ -1,72 +1,72 @@
-//! What a cluster is made of and what is asked of it, by workload.
+//! The kinds of nodes and asks of each workload.
 
 use apportion::Resources;
 
 use crate::queues::Tree;
 use crate::sizes::{CONTAINER_SIZES, SizeWeight, mean_size, mean_vcores, node_vcores};
 
-/// Every tenth node is of the other partition, and so are a tenth of the asks.
+/// Every tenth node is in the other partition, and so is a tenth of the asks.
 pub(crate) const PARTITION_EVERY: usize = 10;
-/// How many nodes a conflict storm is about.
+/// Number of nodes that a conflict storm's asks name.
 pub const WANTED_NODES: usize = 10;
-/// Containers of a mean size that one wanted node has room for: few of them are in flight at a time.
+/// Room on one wanted node, in containers of mean size: few of them are in flight at a time.
 const WANTED_CONTAINERS: f64 = 1_000.0;
 
-/// A cluster's nodes, and what is asked of them.
+/// A cluster's nodes, and the asks for it.
 #[derive(Clone, Copy, Debug)]
 pub struct Profile {
     pub(crate) tree: Tree,
     pub(crate) nodes: Nodes,
-    /// Sizes of containers, with how often they occur.
+    /// Sizes of containers, with their frequencies.
     pub(crate) sizes: &'static [SizeWeight],
     pub(crate) hosts: Hosts,
-    /// How many priorities asks and applications have.
+    /// Number of priorities of asks and applications.
     pub(crate) priorities: u32,
     pub(crate) load: Load,
 }
 
-/// What nodes have, with 4 GiB for each vcore.
+/// Capacities of nodes, with 4 GiB for each vcore.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Nodes {
     /// 32, 64 or 96 vcores (W1).
     Mixed,
-    /// As many vcores each.
+    /// This many vcores each.
     Equal(i64),
-    /// The wanted ones have room for so many containers of a mean size; the others are mixed.
+    /// The wanted nodes have room for this many containers of mean size; the others are mixed.
     Wanted(f64),
 }
 
 /// Which hosts asks name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Hosts {
-    /// So many of a hundred asks name three: one somewhere and two on another rack.
+    /// This percentage of asks names three hosts: one anywhere and two on another rack.
     Replicas(u32),
-    /// Every ask names one of ten, and will do with none but that.
+    /// Every ask names one of ten nodes, and accepts no other.
     Wanted,
 }
 
-/// How much is asked for.
+/// The amount that is asked for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Load {
-    /// This part of the vcores that asks can have, in percent.
+    /// This part of the vcores that asks can get, in percent.
     Percent(i64),
-    /// So many containers for each node.
+    /// This many containers for each node.
     PerNode(usize),
-    /// So many containers altogether, which is more than there is room for.
+    /// This many containers in total, more than fit.
     Backlog(usize),
 }
 
-/// How much room a conflict storm leaves.
+/// The room that a conflict storm leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Room {
-    /// Enough for nearly everything: only the others stand in the way.
+    /// Room for nearly everything: only other proposals cause conflicts.
     Ample,
-    /// For a twentieth of it: whatever completes makes room for one more, and everybody wants it.
+    /// Room for a twentieth of it: every completion makes room for one more, and all asks want it.
     Tight,
 }
 
 impl Profile {
-    /// W1 of `docs/workloads.md`: a cluster in use to 85 %, asks that name nothing.
+    /// W1 of `docs/workloads.md`: a cluster that is 85 % busy, asks without named hosts.
     pub const CHURN: Self = Self {
         tree: Tree::Organisations,
         nodes: Nodes::Mixed,
@@ -75,7 +75,7 @@ impl Profile {
         priorities: 3,
         load: Load::Percent(85),
     };
-    /// Of W4a of `docs/workloads.md`: the same, and six of ten asks name hosts.
+    /// W4a of `docs/workloads.md`: like W1, but six of ten asks name hosts.
     pub const CONSTRAINED: Self = Self { hosts: Hosts::Replicas(60), ..Self::CHURN };
     /// Small containers, ten on every node.
     pub const SCALE: Self = Self {
@@ -85,8 +85,7 @@ impl Profile {
         ..Self::CHURN
     };
 
-    /// W2 of `docs/workloads.md`, small: many large containers among far more than there is room for, so many
-    /// altogether.
+    /// W2 of `docs/workloads.md`, small: this many containers in total, far more than fit, 1 % of them large.
     #[must_use]
     pub fn backlog_s(containers: usize) -> Self {
         Self {
@@ -98,15 +97,15 @@ impl Profile {
         }
     }
 
-    /// W2 of `docs/workloads.md`, large: smaller nodes, which the largest containers do not fit on and which is
-    /// therefore without them.
+    /// W2 of `docs/workloads.md`, large: smaller nodes. The largest containers do not fit on them,
+    /// so this profile has none.
     #[must_use]
     pub fn backlog_l(containers: usize) -> Self {
         Self { nodes: Nodes::Equal(32), sizes: &[(1, 4, 96), (4, 16, 4)], ..Self::backlog_s(containers) }
     }
 
-    /// W3 of `docs/workloads.md`, without what that says of application masters, minimum user limits and preemption: a
-    /// deep tree of unequal queues and users who all want more than there is, so many containers altogether.
+    /// W3 of `docs/workloads.md`, without application masters, minimum user limits and preemption: a
+    /// deep tree of unequal queues, whose users all want more than fits; this many containers in total.
     #[must_use]
     pub fn wide_tree(containers: usize) -> Self {
         Self {
@@ -129,10 +128,10 @@ impl Profile {
         Self { nodes, hosts: Hosts::Wanted, load, ..Self::CHURN }
     }
 
-    /// What the node with this number has, of so many.
+    /// Capacity of the node with this number, out of `nodes`.
     #[must_use]
     pub fn capacity(&self, number: usize, nodes: usize) -> Resources {
-        // By tens, as every tenth node is of the other partition.
+        // By tens, because every tenth node is in the other partition.
         let mixed = node_vcores(number / PARTITION_EVERY) * 1_000;
         let vcores_milli = match self.nodes {
             Nodes::Equal(vcores) => vcores * 1_000,
@@ -158,15 +157,15 @@ impl Profile {
         self.sizes.iter().map(|(vcores, gib, _)| Resources::new(&[gib * 1_024, vcores * 1_000])).collect()
     }
 
-    /// What asks can have of the node with this number, of so many.
+    /// The capacity that asks can get of the node with this number, out of `nodes`.
     pub(crate) fn obtainable(&self, number: usize, nodes: usize) -> Resources {
         let can_be_had = self.hosts != Hosts::Wanted || is_wanted(number, nodes);
         if can_be_had { self.capacity(number, nodes) } else { Resources::ZERO }
     }
 }
 
-/// Whether a storm is about the node with this number, of so many: ten all over the cluster, of which one is of the
-/// other partition.
+/// Whether a storm's asks name the node with this number, out of `nodes`: ten nodes all over the cluster, one of which
+/// is in the other partition.
 pub(crate) fn is_wanted(number: usize, nodes: usize) -> bool {
     let distance = (nodes / WANTED_NODES).saturating_sub(1) / PARTITION_EVERY * PARTITION_EVERY + 1;
     number.is_multiple_of(distance) && number / distance < WANTED_NODES

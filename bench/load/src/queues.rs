@@ -1,4 +1,4 @@
-//! Queue trees, and whose applications are whose.
+//! Queue trees, and the owners of applications.
 
 use apportion::ApplicationSpec;
 use apportion::config::{ApplicationOrdering, Capacity, Factor, Maximum, Percent, QueueConfig};
@@ -10,23 +10,23 @@ use crate::cluster::ClusterShape;
 
 pub(crate) const USERS_PER_LEAF: usize = 10;
 const ORGANISATIONS: usize = 4;
-/// What a leaf may use of its organisation, in percent: in force, and above what any run needs.
+/// A leaf's maximum, in percent of its organisation: in force, but above the needs of any run.
 const MAXIMUM_PERCENT: u32 = 90;
 /// Queues below each queue of the wide tree.
 const BRANCHES: usize = 10;
-/// How unequal siblings of the wide tree are, and a leaf's users.
+/// Zipf exponents of the weights of siblings in the wide tree, and of a leaf's users.
 const SIBLINGS_EXPONENT: f64 = 1.1;
 const USERS_EXPONENT: f64 = 0.8;
-/// What a queue of the wide tree may use at most: so many times its part of its parent.
+/// The maximum of a queue in the wide tree, as a multiple of its part of its parent.
 const MAXIMUM_TIMES: f64 = 4.0;
 
-/// How queues are arranged.
+/// The shape of the queue tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tree {
-    /// Four organisations with leaves of equal weight; applications in turn of ten users in each leaf.
+    /// Four organisations with leaves of equal weight; the applications of ten users in each leaf take turns.
     Organisations,
-    /// W3 of `docs/workloads.md`: three levels of ten each, siblings' weights by Zipf's law, at most four times its
-    /// guarantee to each, every second leaf fair; users by Zipf's law.
+    /// W3 of `docs/workloads.md`: three levels of ten queues each, siblings' weights by Zipf's law, a maximum of four
+    /// times the guarantee, every second leaf fair; users by Zipf's law.
     Wide,
 }
 
@@ -57,7 +57,7 @@ impl Tree {
         }
     }
 
-    /// So many applications, evenly over the leaves.
+    /// This many applications, evenly over the leaves.
     pub(crate) fn applications(
         self,
         shape: ClusterShape,
@@ -96,7 +96,7 @@ fn organisations(leaves: usize) -> QueueConfig {
     QueueConfig::root((0..organisations).map(organisation))
 }
 
-/// How many children the queue with this number on its level has, where each of them stands for so many leaves.
+/// Number of children of the queue with this number on its level, if each child covers `leaves_each` leaves.
 fn below(leaves: usize, leaves_each: usize, number: usize) -> usize {
     (leaves - number * BRANCHES * leaves_each).div_ceil(leaves_each).min(BRANCHES)
 }

@@ -3,7 +3,7 @@
 use apportion::Resources;
 use rand::RngExt;
 
-/// A container size with how often it occurs: vcores, GiB, weight in percent.
+/// A container size with its frequency: vcores, GiB, weight in percent.
 pub type SizeWeight = (i64, i64, u32);
 
 /// Container sizes S1 of `docs/workloads.md`.
@@ -23,7 +23,7 @@ pub fn mean_size(sizes: &[SizeWeight]) -> [f64; 2] {
     [gib * 1_024.0, mean_vcores(sizes) * 1_000.0]
 }
 
-/// One of these sizes, whose weights sum to 100, in MiB and thousandths of a vcore.
+/// Draws one of these sizes, whose weights sum to 100, in MiB and thousandths of a vcore.
 pub fn draw_size(sizes: &[SizeWeight], random: &mut impl RngExt) -> Resources {
     let mut point = random.random_range(0..100);
     for &(vcores, gib, weight) in sizes {

@@ -1,24 +1,24 @@
-//! What recurs: who asks for a container, and for what.
+//! Recurring tasks: the application and the kind of each ask.
 
 use apportion::AskSpec;
 
 /// A container that is asked for again when it has completed.
 #[derive(Clone, Copy, Debug)]
 pub struct Task {
-    /// Which of the applications.
+    /// Index of the application.
     pub application: u32,
-    /// Which of the kinds.
+    /// Index of the kind.
     pub kind: u32,
 }
 
-/// Asks that recur: few, as sizes, priorities and partitions are few.
+/// The kinds of recurring asks: few, since sizes, priorities and partitions are few.
 #[derive(Debug, Default)]
 pub struct Kinds(Vec<AskSpec>);
 
 impl Kinds {
-    /// The number of this kind of ask, which is kept if it is new.
+    /// The number of this kind of ask; a new kind is added.
     pub fn number_of(&mut self, spec: AskSpec) -> u32 {
-        // Those that name hosts are hardly ever equal.
+        // Asks that name hosts are hardly ever equal.
         let is_same = |kind: &AskSpec| spec.preference.is_empty() && *kind == spec;
         let known = self.0.iter().position(is_same);
         known.unwrap_or_else(|| {

@@ -95,7 +95,7 @@ pub fn measure_starvation(
     })
 }
 
-/// Reads the use, as parts of the cluster's vcores.
+/// A reading of the use, as parts of the cluster's vcores.
 struct Look {
     used_part: f64,
     kept_free_part: f64,

@@ -1,4 +1,4 @@
-//! A cluster whose committer and proposer are called by hand.
+//! A cluster whose committer and proposer the bench calls directly.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -19,11 +19,11 @@ use rand_pcg::Pcg64Mcg;
 
 /// The most requests of a batch: the engine's default.
 pub(crate) const BATCH: usize = 256;
-/// Sizes up to 4 vcores, which find room wherever a tenth of a node is free, so that every batch is full.
+/// Number of sizes up to 4 vcores. They fit wherever a tenth of a node is free, so that every batch is full.
 const SMALL_SIZES: usize = 5;
 const PRIORITIES: u32 = 3;
 
-/// What a cluster is like.
+/// The shape of a cluster.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
     pub(crate) nodes: usize,
@@ -32,11 +32,11 @@ pub(crate) struct Shape {
     pub(crate) ordering: ApplicationOrdering,
     pub(crate) node_order: NodeOrderKind,
     pub(crate) users_per_leaf: usize,
-    /// Whether users are held to equal shares of what their leaf uses.
+    /// Whether users are held to equal shares of their leaf's use.
     pub(crate) shares: bool,
 }
 
-/// An engine in one thread's hands.
+/// An engine on one thread.
 pub(crate) struct Cluster {
     pub(crate) engine: Engine,
     pub(crate) handle: Handle,
@@ -49,7 +49,7 @@ pub(crate) struct Cluster {
 }
 
 impl Shape {
-    /// So many nodes, and one application.
+    /// A cluster with this many nodes and one application.
     pub(crate) fn of_nodes(nodes: usize) -> Self {
         Self {
             nodes,
@@ -62,7 +62,7 @@ impl Shape {
         }
     }
 
-    /// So many nodes, shared by a thousand applications of twenty leaves.
+    /// A cluster with this many nodes, shared by a thousand applications of twenty leaves.
     pub(crate) fn shared(nodes: usize) -> Self {
         Self { leaves: 20, applications: 1_000, ..Self::of_nodes(nodes) }
     }
@@ -78,7 +78,7 @@ impl Shape {
         let root = QueueConfig::root((0..self.leaves).map(leaf));
         let mut config = EngineConfig::new(ResourceTypes::memory_and_vcores(), root);
         config.node_order = self.node_order;
-        // One set, as in serial mode: a pass is over everything and ends when its batch is full.
+        // One set, as in serial mode: a pass covers all nodes and ends when its batch is full.
         config.limits.single_set_nodes = usize::MAX;
         config.limits.pass_visits = u32::MAX as usize;
         config.limits.batch_requests = BATCH;
@@ -98,7 +98,7 @@ fn leaf_name(number: usize) -> String {
 }
 
 impl Cluster {
-    /// Nodes of 32, 64 and 96 vcores, empty.
+    /// An empty cluster with nodes of 32, 64 and 96 vcores.
     pub(crate) fn start(shape: Shape) -> Self {
         let capacity = |number| Resources::new(&[node_vcores(number) * 4_096, node_vcores(number) * 1_000]);
         Self::assemble(shape, capacity, Arc::new(ManualClock::new()), None)
@@ -129,7 +129,7 @@ impl Cluster {
         Self { engine, handle, applications, running, committer, proposer, events, random }
     }
 
-    /// Places so many containers.
+    /// Places this many containers.
     pub(crate) fn fill(&mut self, containers: usize) {
         let mut left = containers;
         while left > 0 {
@@ -141,7 +141,7 @@ impl Cluster {
         assert_eq!(self.running.len(), containers, "everything finds room");
     }
 
-    /// Asks for so many single containers, of many applications and sizes.
+    /// Asks for this many single containers, of many applications and sizes.
     pub(crate) fn ask_for(&mut self, count: usize) {
         let asks: Vec<_> = (0..count).map(|_| self.draw()).collect();
         self.ask(asks);
@@ -155,12 +155,12 @@ impl Cluster {
         (application, spec.with_priority(self.random.random_range(0..PRIORITIES)))
     }
 
-    /// Sends asks; they are committed when the committer comes to it.
+    /// Sends asks, which the committer commits later.
     pub(crate) fn ask(&self, asks: Vec<(ApplicationId, AskSpec)>) {
         self.handle.submit_asks(asks).expect("possible asks");
     }
 
-    /// Sends that so many containers have completed, any of them.
+    /// Reports the completion of this many containers, whichever they are.
     pub(crate) fn complete(&mut self, count: usize) {
         let mut completed = Vec::new();
         for _ in 0..count {
@@ -170,17 +170,17 @@ impl Cluster {
         self.handle.complete_containers(completed).expect("the engine runs");
     }
 
-    /// Commits what was sent.
+    /// Commits the messages that were sent.
     pub(crate) fn commit_waiting(&mut self) {
         while self.committer.step() == Step::Worked {}
     }
 
-    /// One pass.
+    /// Runs one pass.
     pub(crate) fn propose(&mut self) -> Box<ProposalBatch> {
         self.proposer.propose().expect("something is pending")
     }
 
-    /// One pass that finds a full batch.
+    /// Runs one pass, which must fill its batch.
     pub(crate) fn propose_full_batch(&mut self) -> Box<ProposalBatch> {
         let batch = self.propose();
         assert_eq!(batch.requests().len(), BATCH, "enough is pending, and finds room");
@@ -191,13 +191,13 @@ impl Cluster {
         self.proposer.send(batch).expect("the engine runs");
     }
 
-    /// Gives everything back that a batch has in flight, as if it had never been.
+    /// Gives back all amounts of a batch that are in flight, as if it had never existed.
     pub(crate) fn forget(&mut self, batch: Box<ProposalBatch>) {
         drop(batch);
         self.commit_waiting();
     }
 
-    /// Proposes and commits until nothing is left to do.
+    /// Proposes and commits until the engine is quiet.
     pub(crate) fn settle(&mut self) {
         self.commit_waiting();
         while let Some(batch) = self.proposer.propose() {
@@ -217,7 +217,7 @@ impl Cluster {
         }
     }
 
-    /// How long so many passes take of which each finds a full batch, and is forgotten.
+    /// The time of this many passes, each of which fills a batch that is then dropped.
     pub(crate) fn time_passes(&mut self, passes: u64) -> Duration {
         let mut total = Duration::ZERO;
         for _ in 0..passes {

@@ -1,4 +1,4 @@
-//! Groups of commits in a busy cluster: containers that are placed, that are asked for, that complete.
+//! Group commits in a busy cluster: placements, asks and completions of containers.
 
 use std::time::{Duration, Instant};
 
@@ -25,10 +25,10 @@ pub(crate) fn bench(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// What a round times, and in which place.
+/// The timed parts of a round, with their places.
 const TURNS: [(&str, usize); 3] = [("asks, nodes", 0), ("placements, nodes", 1), ("completions, nodes", 2)];
 
-/// Asks for a batch of containers, places them, and lets as many complete: how long each is committed for.
+/// Asks for a batch of containers, places them, and lets as many complete. Returns the commit time of each part.
 fn round(cluster: &mut Cluster) -> [Duration; 3] {
     let asks = (0..BATCH).map(|_| cluster.draw()).collect();
     cluster.ask(asks);

@@ -1,4 +1,4 @@
-//! The one decision that everything rests on.
+//! The fit test, on which every decision depends.
 
 use std::hint::black_box;
 

@@ -1,4 +1,4 @@
-//! Where there is room: passes of one application with equal asks, so that nothing but the index differs.
+//! The search for room: passes of one application with equal asks, so that only the index differs.
 
 use std::time::{Duration, Instant};
 
@@ -9,9 +9,9 @@ use criterion::{BenchmarkId, Criterion, Throughput};
 use super::cluster::{BATCH, Cluster, Shape};
 use super::sizes;
 
-/// Fewer than what a set remembers of changes, which is 1,024: beyond that it is made anew.
+/// Fewer than the 1,024 changes that a set remembers; with more changes the set is rebuilt.
 const CHANGES: usize = 1_000;
-/// About four fifths of a node of 52 vcores on average are in use by so many of 2.4.
+/// This many containers of 2.4 vcores use about four fifths of a node of 52 vcores on average.
 const CONTAINERS_PER_NODE: usize = 17;
 
 pub(crate) fn bench(criterion: &mut Criterion) {
@@ -19,7 +19,7 @@ pub(crate) fn bench(criterion: &mut Criterion) {
     update(criterion);
 }
 
-/// The first node in order that has room, in clusters that are mostly in use.
+/// Finds the first node in order with room, in clusters that are mostly in use.
 fn search(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("index: search");
     group.throughput(Throughput::Elements(BATCH as u64));
@@ -39,7 +39,7 @@ fn search(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// A pass for one container after containers of many nodes have completed: it begins by following them.
+/// A pass for one container after containers of many nodes have completed: it begins by applying those changes.
 fn update(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("index: update");
     group.throughput(Throughput::Elements(CHANGES as u64));
@@ -65,7 +65,7 @@ fn time_update(cluster: &mut Cluster) -> Duration {
     cluster.send(batch);
     cluster.ask_for(CHANGES - 1);
     cluster.settle();
-    // What was placed last is followed too, or the next update would be of more than it says.
+    // The latest placements are applied too, or the next update would cover more than its number of changes.
     cluster.ask_for(1);
     cluster.settle();
     cluster.complete(1);

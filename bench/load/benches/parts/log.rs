@@ -1,7 +1,7 @@
 //! The log of a batch: its changes encoded, with a checksum, up to the sink.
 //!
-//! The engine encodes a group after it has dropped the guard, and reads the measuring clock just then: what passes from
-//! that reading to the sink's call is the log's.
+//! The engine encodes a group after it has dropped the guard, and reads the measuring clock just then. The time from
+//! that reading to the sink's call is the time of the log.
 
 use std::io;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ pub(crate) fn bench(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Places a batch of containers and lets them complete; how long the log of placing them took.
+/// Places a batch of containers and lets them complete. Returns the time of logging the placements.
 fn round(cluster: &mut Cluster, timing: &Timing) -> Duration {
     cluster.ask_for(BATCH);
     let batch = cluster.propose_full_batch();
@@ -44,13 +44,13 @@ fn round(cluster: &mut Cluster, timing: &Timing) -> Duration {
     Duration::from_nanos(took_ns)
 }
 
-/// All on one thread; the atomics are there because a clock and a sink may be sent to others.
+/// Everything runs on one thread; the atomics are needed because a clock and a sink must be `Send`.
 #[derive(Debug)]
 struct Timing {
     origin: Instant,
-    /// When the clock was last read.
+    /// The last reading of the clock.
     left_ns: AtomicU64,
-    /// From there to the sink, all groups together.
+    /// Total time from that reading to the sink, over all groups.
     total_ns: AtomicU64,
 }
 

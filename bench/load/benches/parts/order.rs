@@ -1,4 +1,5 @@
-//! Whose turn it is: shares, and passes on one endless node, where to find room costs nothing.
+//! The choice of the next queue and application: shares, and passes on one endless node, where finding room costs
+//! nothing.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -48,7 +49,7 @@ pub(crate) fn bench(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Every application wants as much as a whole batch can hold.
+/// A cluster in which every application wants as much as a whole batch can hold.
 fn on_one_node(shape: Shape) -> Cluster {
     let endless = Resources::new(&[1 << 40; 2]);
     let mut cluster = Cluster::assemble(shape, |_| endless, Arc::new(ManualClock::new()), None);

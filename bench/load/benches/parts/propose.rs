@@ -6,7 +6,7 @@ use super::cluster::{BATCH, Cluster, Shape};
 use super::sizes;
 
 const CONTAINERS_PER_NODE: usize = 17;
-/// Asks that wait: more than a pass can serve.
+/// Number of pending asks: more than a pass can serve.
 const PENDING: usize = 8 * BATCH;
 
 pub(crate) fn bench(criterion: &mut Criterion) {
