@@ -1,13 +1,13 @@
-//! The figures that are compared, and where they stand in a result.
+//! The compared figures, and their places in a result.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// What a figure counts.
+/// The quantity of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// Containers, jobs.
+    /// Numbers of containers or jobs.
     Count,
     /// Virtual time.
     Seconds,
@@ -18,7 +18,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// The least difference that can be seen when figures are written.
+    /// The smallest difference that is visible in written figures.
     #[must_use]
     pub fn resolution(self) -> f64 {
         match self {
@@ -29,13 +29,13 @@ impl Unit {
     }
 }
 
-/// A figure's name: what it is about (all jobs if that is empty), and which it is.
+/// A figure's name: its subject (empty for all jobs), and the figure itself.
 pub(super) type Name = (String, String);
 
 /// Values of several runs, each with its run's place.
 pub(super) type Values = Vec<(usize, f64)>;
 
-/// Where a figure of all jobs stands, its name and its unit.
+/// The place of a figure of all jobs, its name and its unit.
 const FIGURES: [(&str, &str, Unit); 20] = [
     ("/placed", "placed", Unit::Count),
     ("/makespan_s", "virtual time", Unit::Seconds),
@@ -58,7 +58,7 @@ const FIGURES: [(&str, &str, Unit); 20] = [
     ("/fairness/users_contended_s", "time in which users wait", Unit::Seconds),
     ("/reserved", "reservations", Unit::Count),
 ];
-/// The same of each queue and each user, from where that stands.
+/// The figures of each queue and each user, by place in its object.
 const GROUP_FIGURES: [(&str, &str, Unit); 6] = [
     ("/finished", "jobs finished", Unit::Count),
     ("/completion_s/mean", "completion, mean", Unit::Seconds),
@@ -68,7 +68,7 @@ const GROUP_FIGURES: [(&str, &str, Unit); 6] = [
     ("/below", "missing to its guarantee", Unit::Part),
 ];
 
-/// All figures of a run that it has, by name; and the names in the order in which people read them.
+/// All figures that a run has, in reading order.
 pub(super) fn figures_of(run: &Value) -> Vec<(Name, Unit, f64)> {
     let all_jobs = |name: &str| (String::new(), name.to_owned());
     let mut figures: Vec<(Name, Unit, f64)> = Vec::new();
@@ -106,8 +106,8 @@ fn group_figures<'a>(
     GROUP_FIGURES.into_iter().filter_map(figure)
 }
 
-/// The values of each figure over several runs, and the names: all jobs first, then queues and users in the order of the
-/// runs. A figure that some runs lack has fewer values, each with its run's place.
+/// The values of each figure over several runs, and the names: all jobs first, then queues and users in the order of
+/// the runs. A figure that some runs lack has fewer values, each with its run's place.
 pub(super) fn columns(runs: &[&Value]) -> (Vec<(Name, Unit)>, BTreeMap<Name, Values>) {
     let (mut names, mut values) = (Vec::new(), BTreeMap::<Name, Values>::new());
     for (place, run) in runs.iter().enumerate() {

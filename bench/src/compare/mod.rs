@@ -1,7 +1,7 @@
-//! What differs between two results beyond noise.
+//! Differences between two results beyond noise.
 //!
-//! A result is what `replay` and `demo` write with `--json`, or an array of such as `sweep` writes it. Runs that differ
-//! by the seed alone are a point; the points of one file are compared with those of the other.
+//! A result is a file that `replay` or `demo` wrote with `--json`, or an array of such results as `sweep` writes it.
+//! Runs that differ only in the seed form a point; the points of one file are compared with those of the other.
 
 mod figures;
 mod points;

@@ -1,4 +1,4 @@
-//! Which runs of one file are compared with which of the other.
+//! Matches the runs of one file with those of the other.
 
 use std::collections::BTreeSet;
 
@@ -7,19 +7,19 @@ use serde_json::Value;
 use super::read::{ResultFile, Run};
 use crate::report::counted;
 
-/// What tells the points of a sweep apart.
+/// The settings that distinguish the points of a sweep.
 const CASE: [&str; 5] = ["queues_file", "node_order", "application_order", "size", "compress"];
-/// What else may explain a difference.
+/// Other settings that may explain a difference.
 const SETUP: [&str; 8] =
     ["format", "mode", "proposers", "nodes", "asks", "compress_durations", "tick_ms", "interrupted_at_s"];
 
-/// Runs of both files that differ by the seed alone.
+/// Runs of both files that differ only in the seed.
 pub(super) struct Pair<'a> {
-    /// What tells it from the other points of the files; empty if there is one.
+    /// The settings that distinguish it from other points; empty if there is one point.
     pub(super) label: String,
     pub(super) first: Vec<&'a Run>,
     pub(super) second: Vec<&'a Run>,
-    /// In which settings its runs differ, in words.
+    /// The settings in which its runs differ, in words.
     pub(super) setup: Vec<String>,
 }
 
@@ -86,7 +86,7 @@ fn only_in(file: &ResultFile, varied: &[&str], values: &[String]) -> String {
     format!("only in {}: {}", file.name, label(varied, values))
 }
 
-/// Settings that differ between two runs, those that label the point excepted.
+/// Settings that differ between two runs, except those in the point's label.
 fn setup(first: &Run, second: &Run, varied: &[&str]) -> Vec<String> {
     let keys = CASE.into_iter().chain(SETUP).filter(|key| !varied.contains(key));
     let difference = |key: &str| {

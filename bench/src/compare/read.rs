@@ -13,29 +13,29 @@ pub struct ReadError {
     problem: String,
 }
 
-/// The runs that a file holds, one at least.
+/// The runs in a file, at least one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResultFile {
-    /// Its path, for people.
+    /// Its path, as shown in reports.
     pub name: String,
     /// The runs in order.
     pub runs: Vec<Run>,
-    /// Simulations of a sweep that a signal stopped: their figures compare with nothing.
+    /// Simulations of a sweep that a signal stopped: their figures are not comparable.
     pub stopped: usize,
 }
 
 /// One simulation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
-    /// Everything that was written about it.
+    /// The whole JSON object.
     pub figures: Value,
-    /// The seed of what was drawn.
+    /// The seed of the random values.
     pub seed: u64,
 }
 
-/// What every run says.
+/// Keys that every run has.
 const NUMBERS: [&str; 5] = ["seed", "nodes", "asks", "placed", "makespan_s"];
-/// What only other commands write.
+/// Keys that only other commands write.
 const OTHERS: [(&str, &str); 7] = [
     ("workload", "throughput"),
     ("any_size", "fairness"),
@@ -61,7 +61,7 @@ impl ResultFile {
         Self::of(name.clone(), value).map_err(wrong)
     }
 
-    /// What a file with this content holds, or what is wrong with it.
+    /// The runs in a file with this content, or the mistake in it.
     fn of(name: String, value: Value) -> Result<Self, String> {
         let Value::Array(all) = value else {
             return Ok(Self { name, runs: vec![run_of(value)?], stopped: 0 });

@@ -1,4 +1,4 @@
-//! Which differences are more than noise.
+//! Decides which differences are more than noise.
 
 use super::figures::{Name, Unit, Values, columns};
 use super::points::{Pair, pairs};
@@ -12,34 +12,34 @@ pub struct Comparison {
     pub files: [String; 2],
     /// Figures, point by point.
     pub rows: Vec<Row>,
-    /// Whether runs of the same seed were compared with each other.
+    /// Whether runs with the same seed were compared with each other.
     pub is_paired: bool,
     /// The fewest runs of a point in either file.
     pub runs: usize,
     /// Relative differences up to this do not count.
     pub tolerance: f64,
-    /// What else should be known.
+    /// Further notes for the reader.
     pub notes: Vec<String>,
 }
 
 /// A figure in both files.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// Which point; empty if there is one.
+    /// The point; empty if there is one.
     pub point: String,
-    /// What the figure is about: a queue or a user, or all jobs if empty.
+    /// The subject of the figure: a queue or a user; empty for all jobs.
     pub about: String,
     /// The figure.
     pub figure: String,
-    /// What it counts.
+    /// Its unit.
     pub unit: Unit,
     /// Its mean over the runs of each file.
     pub means: [f64; 2],
-    /// The second mean less the first, of runs that can be compared.
+    /// The second mean minus the first, over runs that can be compared.
     pub difference: f64,
-    /// The 95 % confidence interval of the difference; nothing of single runs.
+    /// The 95 % confidence interval of the difference; `None` for single runs.
     pub interval: Option<[f64; 2]>,
-    /// The probability of such a difference by chance, adjusted for the number of figures; nothing of single runs.
+    /// The probability of such a difference by chance, adjusted for the number of figures; `None` for single runs.
     pub p: Option<f64>,
     /// Whether the difference counts.
     pub verdict: Verdict,
@@ -48,19 +48,19 @@ pub struct Row {
 /// Whether a difference counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// There is none.
+    /// There is no difference.
     Same,
-    /// Chance may explain it, it is within the tolerance, or too small to be seen in print.
+    /// Chance may explain the difference, it is within the tolerance, or it is too small to be visible.
     Noise,
-    /// It is more than that.
+    /// The difference is more than noise.
     Differs,
 }
 
-/// Of differences said to be more than noise, this part at most is expected to be noise.
+/// At most this part of the reported differences is expected to be noise.
 const FALSE_DISCOVERIES: f64 = 0.05;
-/// The tolerance for single runs, which tell nothing of noise.
+/// The tolerance for single runs, which give no measure of noise.
 const SINGLE_TOLERANCE: f64 = 0.05;
-/// Beyond this many users, tables are no longer read; a user more is noise more.
+/// The most users in tables; each further user would add only noise.
 const USERS_MAX: usize = 20;
 
 impl Row {
@@ -73,15 +73,15 @@ impl Row {
 }
 
 impl Comparison {
-    /// How many rows have this verdict.
+    /// Number of rows with this verdict.
     #[must_use]
     pub fn count(&self, verdict: Verdict) -> usize {
         self.rows.iter().filter(|row| row.verdict == verdict).count()
     }
 }
 
-/// Compares two files; nothing if they have no point in common. Without a `tolerance` it is 0 where several runs tell
-/// of noise, and 5 % where they do not.
+/// Compares two files; `None` if they have no point in common. The default `tolerance` is 0 where several runs give
+/// a measure of noise, and 5 % elsewhere.
 #[must_use]
 pub fn compare(first: &ResultFile, second: &ResultFile, tolerance: Option<f64>) -> Option<Comparison> {
     let (pairs, mut notes) = pairs(first, second);
@@ -102,7 +102,7 @@ fn setup_notes(pair: &Pair<'_>) -> Vec<String> {
     pair.setup.iter().map(|difference| format!("{at}the runs differ in {difference}")).collect()
 }
 
-/// What means of finished jobs hide if one file has more of them.
+/// A note if the files finished different jobs, so that their means are not comparable.
 fn survivors(rows: &[Row]) -> Option<String> {
     let counts =
         |row: &&Row| row.about.is_empty() && ["placed", "jobs finished"].contains(&row.figure.as_str());
@@ -113,7 +113,7 @@ fn survivors(rows: &[Row]) -> Option<String> {
     ))
 }
 
-/// The seeds of runs by size, if each is there once.
+/// The seeds of the runs, sorted; `None` if a seed occurs twice.
 fn seeds(runs: &[&Run]) -> Option<Vec<u64>> {
     let mut seeds: Vec<u64> = runs.iter().map(|run| run.seed).collect();
     seeds.sort_unstable();
@@ -149,7 +149,7 @@ fn rows_of(pair: &Pair<'_>, notes: &mut Vec<String>) -> Vec<Row> {
     names.iter().filter_map(row).collect()
 }
 
-/// The last user that is compared if there are too many, and how many are not.
+/// The last compared user if there are too many, and the number of users beyond it.
 fn users_beyond(names: &[(Name, Unit)]) -> (Option<String>, usize) {
     let mut users: Vec<&String> =
         names.iter().map(|((about, _), _)| about).filter(|about| about.starts_with("user ")).collect();
@@ -161,7 +161,7 @@ fn users_beyond(names: &[(Name, Unit)]) -> (Option<String>, usize) {
 fn row_of(point: &str, name: &Name, unit: Unit, (a, b): (&Values, &Values), is_paired: bool) -> Row {
     let values = |column: &Values| column.iter().map(|(_, value)| *value).collect::<Vec<f64>>();
     let both: (Vec<f64>, Vec<f64>) = if is_paired {
-        // Of a figure that a run lacks, the seeds that have it in both files.
+        // For a figure that a run lacks, only seeds that have it in both files.
         let other = |place: usize| b.iter().find(|(at, _)| *at == place).map(|(_, value)| *value);
         a.iter().filter_map(|(place, value)| Some((*value, other(*place)?))).unzip()
     } else {
@@ -184,11 +184,11 @@ fn row_of(point: &str, name: &Name, unit: Unit, (a, b): (&Values, &Values), is_p
     }
 }
 
-/// Says of each row whether its difference counts. Figures of all jobs are one family of trials; those of queues and
-/// users, of which there are many more, are another.
+/// Decides for each row whether its difference counts. The figures of all jobs are one family of trials; those of
+/// queues and users, which are many more, are another.
 fn verdict_of(rows: &mut [Row], tolerance: f64) {
     for is_of_all in [true, false] {
-        // What is the same in all runs was not left to chance, and is no trial.
+        // A figure that is the same in all runs does not depend on chance, so it is no trial.
         let is_trial = |row: &&mut Row| {
             row.about.is_empty() == is_of_all && row.verdict != Verdict::Same && row.p.is_some()
         };

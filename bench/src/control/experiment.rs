@@ -1,4 +1,4 @@
-//! What is asked of a job, and of which job.
+//! The experiments: the requests to a job, and the job.
 
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
@@ -13,13 +13,13 @@ use crate::services::jobs::slots_of;
 /// The cluster and the job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ControlShape {
-    /// How many nodes, of 16 slots each.
+    /// Number of nodes, of 16 slots each.
     pub nodes: u32,
-    /// How many processors the job has, of one slot each.
+    /// Number of processors of the job, of one slot each.
     pub processors: u32,
-    /// Of the starts and stops of containers so many in a hundred fail, where faults are injected.
+    /// Where faults are injected, the percentage of starts and stops of containers that fail.
     pub fault_percent: u32,
-    /// So many nodes that run containers of the job are lost, where faults are injected.
+    /// Where faults are injected, the number of lost nodes that run containers of the job.
     pub lost_nodes: u32,
 }
 
@@ -29,22 +29,22 @@ impl Default for ControlShape {
     }
 }
 
-/// What is done with the job.
+/// The kind of experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Experiment {
-    /// A tenth of the hosts is drained, all at once. A tenth of the processors has state and a standby.
+    /// Drains a tenth of the hosts, all at once. A tenth of the processors has state and a standby.
     Drain,
-    /// All processors start anew with another version and another size, 20 of them first.
+    /// Restarts all processors with another version and another size, 20 of them first.
     RollingRestart,
-    /// The tenth of the nodes that run most of the job's containers is relieved of half of them.
+    /// Relieves the tenth of the nodes with most containers of the job of half of these containers.
     Rebalance,
 }
 
 impl Experiment {
-    /// All of them.
+    /// All experiments.
     pub const ALL: [Self; 3] = [Self::Drain, Self::RollingRestart, Self::Rebalance];
 
-    /// What it is called in reports.
+    /// Its name in reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -54,7 +54,7 @@ impl Experiment {
         }
     }
 
-    /// How many containers at once, and how many may be down.
+    /// Number of containers handled at once, and number that may be down.
     #[must_use]
     pub fn pace(self) -> Pace {
         let (at_once, budget) = match self {
@@ -66,7 +66,7 @@ impl Experiment {
         Pace { at_once: number(at_once), disruption_budget: number(budget) }
     }
 
-    /// Hot hosts come about where nodes are filled one after the other.
+    /// The order of nodes. Filling one node after the other makes hot hosts.
     pub(super) fn node_order(self) -> NodeOrderKind {
         if self == Self::Rebalance { NodeOrderKind::Pack } else { NodeOrderKind::Spread }
     }
@@ -79,11 +79,11 @@ impl Experiment {
             anyhow::Ok(ProcessorSpec { is_stateful: with_standby, standbys, ..spec })
         };
         let processors = (0..shape.processors).map(processor).collect::<anyhow::Result<Vec<_>>>()?;
-        // What was injected is to be seen to its end.
+        // The job must not give up before the end of the injected faults.
         Ok(JobSpec { failures_max: None, ..JobSpec::new("job", processors) })
     }
 
-    /// What is asked for. `by_host` says how many of the job's containers each host runs, the busiest first.
+    /// The requests. `by_host` gives the number of the job's containers on each host, the busiest first.
     pub(super) fn actions(self, shape: &ControlShape, by_host: &[(String, u32)]) -> Vec<JobAction> {
         let pace = self.pace();
         match self {

@@ -1,5 +1,5 @@
-//! Container control on virtual time: hosts are drained, containers restarted one after another, and hot hosts relieved,
-//! on a cluster that other jobs keep busy. How many containers are down meanwhile?
+//! Container control on virtual time: drained hosts, rolling restarts, and relief of hot hosts, on a cluster that other
+//! jobs keep busy. How many containers are down meanwhile?
 
 mod experiment;
 mod record;

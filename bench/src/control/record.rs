@@ -1,4 +1,4 @@
-//! What came of an experiment, and what was seen of it while it went on.
+//! The result of an experiment, and observations during it.
 
 use apportion_placement::ActionStatus;
 use apportion_placement::control::{Job, StepTally};
@@ -7,71 +7,71 @@ use super::experiment::Experiment;
 use super::slow_hosts::SlowHosts;
 use crate::interrupt::Interruption;
 
-/// What was made to go wrong, and how often.
+/// The injected faults, by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FaultCounts {
-    /// Containers in which nothing could be started.
+    /// Containers that failed to start.
     pub starts_failed: u32,
     /// Containers that could not be stopped.
     pub stops_failed: u32,
-    /// Nodes that were lost.
+    /// Lost nodes.
     pub nodes_lost: u32,
 }
 
 impl FaultCounts {
-    /// All of them.
+    /// Number of all faults.
     #[must_use]
     pub fn total(self) -> u32 {
         self.starts_failed + self.stops_failed + self.nodes_lost
     }
 }
 
-/// What came of an experiment. Times count from its beginning.
+/// The result of an experiment. Times count from its beginning.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExperimentRecord {
-    /// Which.
+    /// The experiment.
     pub experiment: Experiment,
-    /// Where it was stopped before its end.
+    /// The point at which it was stopped early.
     pub interrupted: Option<Interruption>,
-    /// Requests that were made, and last words that were said of them.
+    /// Number of requests; `terminal_answers` counts their final answers.
     pub requests: u32,
     /// See [`requests`](Self::requests).
     pub terminal_answers: u32,
-    /// Of the containers that were to be acted on.
+    /// Results for the containers of the requests.
     pub steps: StepTally,
-    /// How many containers the job should have.
+    /// Number of containers that the job should have.
     pub configured: u32,
-    /// How many of them did not run, whenever that changed.
+    /// Number of these that were down, at each change.
     pub below_configured: Vec<(u64, u32)>,
-    /// How many had been acted on, whenever that changed.
+    /// Number of containers handled so far, at each change.
     pub done: Vec<(u64, u32)>,
-    /// When the last word was said, or when it was stopped before that.
+    /// Time of the last final answer, or of the interruption.
     pub took_ms: u64,
-    /// When as many containers ran as should.
+    /// Time at which all configured containers ran; `None` if they never did.
     pub whole_ms: Option<u64>,
-    /// What was made to go wrong, and how often.
+    /// The injected faults.
     pub faults: FaultCounts,
-    /// Mean part of the slots that was in use, by whomever.
+    /// Mean part of the slots in use, by all jobs together.
     pub used_part: f64,
-    /// What the engine's audit found at the end.
+    /// Number of violations that the engine's audit found at the end.
     pub audit_violations: usize,
 }
 
 impl ExperimentRecord {
-    /// The most containers that were down at once.
+    /// The most containers that were down at the same time.
     #[must_use]
     pub fn below_configured_max(&self) -> u32 {
         self.below_configured.iter().map(|(_, below)| *below).max().unwrap_or(0)
     }
 
-    /// How many were down at the end.
+    /// Number of containers that were down at the end.
     #[must_use]
     pub fn below_configured_end(&self) -> u32 {
         self.below_configured.last().map_or(0, |(_, below)| *below)
     }
 }
 
-/// What is seen of the job over time.
+/// Observations of the job over time.
 #[derive(Default)]
 pub(super) struct Watch {
     pub(super) below: Vec<(u64, u32)>,
@@ -82,7 +82,7 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// The job as it is so long after the beginning.
+    /// Records the present state of the job; `at_ms` counts from the beginning.
     pub(super) fn look(&mut self, job: &mut Job<SlowHosts>, at_ms: u64) {
         for answer in job.take_answers() {
             let Some(steps) = answer.steps.filter(|_| answer.status.is_terminal()) else {
@@ -113,7 +113,7 @@ impl Watch {
     }
 }
 
-/// Only changes are worth a point.
+/// Adds a point if the value has changed.
 fn record(points: &mut Vec<(u64, u32)>, at_ms: u64, value: u32) {
     if points.last().is_none_or(|(_, last)| *last != value) {
         points.push((at_ms, value));

@@ -17,23 +17,23 @@ use crate::services::YearShape;
 use crate::services::cluster::{Cluster, JOBS, SERVICES};
 use crate::services::jobs::Jobs;
 
-/// What the other jobs keep busy.
+/// The part of the cluster that the other jobs keep busy.
 pub const BUSY_PERCENT: i64 = 60;
 const MINUTE_MS: u64 = 60_000;
-/// How long a place for a container may be looked for.
+/// The longest search for a place for a container.
 const EXPIRES_AFTER_MS: u64 = 5 * MINUTE_MS;
-/// How often a container is tried again, where faults are injected.
+/// Number of retries of a container, where faults are injected.
 const RETRIES: u32 = 3;
-/// A node is lost this often, where nodes are lost.
+/// The interval between losses of nodes, where nodes are lost.
 const LOST_EVERY_MS: u64 = 20_000;
-/// An experiment that takes longer does not end.
+/// An experiment that takes longer counts as endless.
 const MOST_MS: u64 = 24 * 60 * MINUTE_MS;
 
-/// Has the job carry out what the experiment asks of it, for as long as `go_on` says so; `None` if that ended before the
-/// job was asked for anything.
+/// Lets the job execute the requests of the experiment, until `go_on` ends it; `None` if it ended before the
+/// first request.
 ///
 /// # Errors
-/// When the engine refuses something that it should not, or the job does not come to rest.
+/// When the engine wrongly refuses a call, or the job does not finish.
 pub fn run_experiment(
     shape: &ControlShape,
     experiment: Experiment,
@@ -71,7 +71,7 @@ pub fn run_experiment(
             shape.nodes
         );
     }
-    // Standbys have read all state before anything is asked for.
+    // Standbys have read all state before the first request.
     run.pass_until(READ_MS[1], |_| false)?;
     if run.is_stopped {
         return Ok(None);
@@ -85,11 +85,11 @@ struct Run<'a> {
     job: Job<SlowHosts>,
     go_on: &'a dyn Fn() -> ControlFlow<()>,
     now_ms: u64,
-    /// Nodes that will be lost, and when; the next one last.
+    /// Nodes to be lost, with times; the next one last.
     lost: Vec<(u64, u32)>,
     nodes_lost: u32,
     last_ms: Option<u64>,
-    /// `go_on` said that it is enough.
+    /// Whether `go_on` has ended the experiment.
     is_stopped: bool,
 }
 
@@ -164,7 +164,7 @@ impl Run<'_> {
         lost
     }
 
-    /// How many of the job's containers each host runs, the busiest first.
+    /// Number of the job's containers on each host, the busiest first.
     fn by_host(&self) -> Vec<(String, u32)> {
         let mut counts: BTreeMap<String, u32> = BTreeMap::new();
         for known in self.job.status().processors {
@@ -175,7 +175,7 @@ impl Run<'_> {
         counts
     }
 
-    /// Lets time pass until it is done, or `go_on` says that it is enough.
+    /// Lets time pass until `is_done`, or until `go_on` ends it.
     fn pass_until(&mut self, most_ms: u64, mut is_done: impl FnMut(&mut Self) -> bool) -> anyhow::Result<()> {
         let until_ms = self.now_ms + most_ms;
         self.settle()?;
@@ -223,7 +223,7 @@ impl Run<'_> {
         }
     }
 
-    /// Cluster, jobs and hosts go on until nothing moves at this time.
+    /// Lets cluster, jobs and hosts work until nothing more happens at this time.
     fn settle(&mut self) -> anyhow::Result<()> {
         loop {
             self.jobs.poll(self.now_ms)?;
@@ -258,7 +258,7 @@ mod tests {
         record.context("it was not stopped")
     }
 
-    /// What has been done is counted, though no request has its last word.
+    /// Results are counted even if no request has its final answer.
     #[test]
     fn an_experiment_that_is_stopped_says_what_was_done() -> anyhow::Result<()> {
         let steps = Cell::new(0);

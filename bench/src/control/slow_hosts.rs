@@ -1,4 +1,4 @@
-//! Hosts that take their time: containers start and stop a while after they are told to, and some of them do not.
+//! Slow hosts: containers start and stop some time after the command, and some fail to do so.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
@@ -13,13 +13,13 @@ use rand_pcg::Pcg64Mcg;
 
 use super::record::FaultCounts;
 
-/// How long a container takes to start, and to stop, at least and at most.
+/// The shortest and the longest time of a start, and of a stop.
 const START_MS: [u64; 2] = [2_000, 10_000];
 const STOP_MS: [u64; 2] = [1_000, 5_000];
-/// How long a standby that runs reads until it has all state.
+/// The shortest and the longest time in which a running standby reads all state.
 pub(super) const READ_MS: [u64; 2] = [10_000, 60_000];
 
-/// What happens to a container when its time has come.
+/// A delayed event of a container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Due {
     Starts,
@@ -29,21 +29,21 @@ enum Due {
     HasCaughtUp,
 }
 
-/// An engine's client behind which containers take their time.
+/// An engine's client with simulated delays of containers.
 #[derive(Debug)]
 pub(super) struct SlowHosts {
     client: EngineClient,
     now_ms: u64,
     due: BinaryHeap<Reverse<(u64, ContainerRef, Due)>>,
     stopping: BTreeSet<ContainerRef>,
-    /// What is asked for instead of containers that are being stopped.
+    /// The request that replaces each container that is being stopped.
     swaps: BTreeMap<ContainerRef, ContainerRequest>,
     told: Vec<Callback>,
     random: Pcg64Mcg,
-    /// Of a hundred starts and of a hundred stops so many fail.
+    /// Percentage of starts and of stops that fail.
     fault_percent: u32,
     faults: FaultCounts,
-    /// What runs in containers of standbys.
+    /// The standbys in their containers.
     standbys: BTreeMap<ContainerRef, String>,
     caught_up: Vec<(ContainerRef, String)>,
 }
@@ -65,12 +65,12 @@ impl SlowHosts {
         }
     }
 
-    /// From now on so many of a hundred starts and stops fail.
+    /// From now on, makes this percentage of starts and stops fail.
     pub(super) fn inject_faults(&mut self, fault_percent: u32) {
         self.fault_percent = fault_percent;
     }
 
-    /// When something is due next.
+    /// The time of the next due event.
     pub(super) fn next_ms(&self) -> Option<u64> {
         self.due.peek().map(|Reverse((at_ms, ..))| *at_ms)
     }
@@ -80,12 +80,12 @@ impl SlowHosts {
         self.faults
     }
 
-    /// Standbys that have read all state since the last call, and their containers.
+    /// Takes the standbys that have read all state since the last call, with their containers.
     pub(super) fn take_caught_up(&mut self) -> Vec<(ContainerRef, String)> {
         std::mem::take(&mut self.caught_up)
     }
 
-    /// It is this time now.
+    /// Advances to this time.
     pub(super) fn pass(&mut self, now_ms: u64) {
         self.now_ms = now_ms;
         while let Some(Reverse((at_ms, container, due))) = self.due.peek().copied()
@@ -96,7 +96,7 @@ impl SlowHosts {
         }
     }
 
-    /// A container that is gone by then is nobody's any more.
+    /// Handles a due event. An event of a container that is gone has no effect.
     fn fall_due(&mut self, container: ContainerRef, due: Due) {
         match due {
             Due::Starts if self.stopping.contains(&container) => {}
@@ -124,7 +124,7 @@ impl SlowHosts {
         }
     }
 
-    /// Its process has ended. What is asked for instead comes in the same step, if the engine can.
+    /// Ends a container's process. Its replacement is requested in the same step, if the engine can.
     fn stop(&mut self, container: ContainerRef) {
         self.give_up(container);
         for command in self.client.take_commands() {

@@ -1,4 +1,4 @@
-//! The application: masters that keep apart, and region servers; its life over stops and starts.
+//! The application: masters that keep apart, and region servers; with its stops and starts.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
@@ -16,26 +16,26 @@ use super::cluster::SERVICES;
 use super::jobs::slots_of;
 use super::plan::{SECOND_MS, YearShape};
 
-/// How long an instance takes to start, at least and at most.
+/// The shortest and the longest start of an instance.
 const START_MS: [u64; 2] = [10 * SECOND_MS, 40 * SECOND_MS];
 const MASTER: &str = "master";
 const REGION_SERVER: &str = "region-server";
 const MASTER_SLOTS: i64 = 2;
 pub(super) const REGION_SERVER_SLOTS: i64 = 4;
 
-/// How region servers are placed.
+/// The placement of region servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Placement {
-    /// Where they were; elsewhere if that takes longer than half a minute.
+    /// On their previous hosts; elsewhere if that takes longer than half a minute.
     History,
     /// Anywhere.
     NoHistory,
-    /// Where they were and nowhere else.
+    /// Only on their previous hosts.
     Strict,
 }
 
 impl Placement {
-    /// All of them.
+    /// All kinds of placement.
     pub const ALL: [Self; 3] = [Self::History, Self::NoHistory, Self::Strict];
 
     fn policy(self) -> PlacementPolicy {
@@ -47,7 +47,7 @@ impl Placement {
     }
 }
 
-/// An application that is started and stopped.
+/// An application that is stopped and started.
 pub(super) struct Application {
     handle: Handle,
     placement: Placement,
@@ -58,11 +58,11 @@ pub(super) struct Application {
     history: Vec<u8>,
     starts: BinaryHeap<Reverse<(u64, ContainerRef)>>,
     starting: BTreeSet<ContainerRef>,
-    /// How many start and run, of each component, when it was looked at last.
+    /// Number of starting and running instances of each component, at the last check.
     strength: [u32; 4],
     deadline_ms: Option<u64>,
     random: Pcg64Mcg,
-    /// Requests that were widened before the last stop.
+    /// Number of requests that were widened before the last stop.
     widened: u64,
 }
 
@@ -88,7 +88,7 @@ impl Application {
         let masters = ComponentSpec::new(MASTER, 1, self.masters, slots_of(MASTER_SLOTS));
         let servers =
             ComponentSpec::new(REGION_SERVER, 2, self.region_servers, slots_of(REGION_SERVER_SLOTS));
-        // Whoever asks for many crashes wants to see what becomes of them.
+        // A plan with many crashes must not end because of them.
         let bears_all = |spec: ComponentSpec| ComponentSpec { container_failure_threshold: None, ..spec };
         vec![
             bears_all(masters.with_policy(PlacementPolicy::AntiAffinity)),
@@ -109,7 +109,7 @@ impl Application {
         Ok(())
     }
 
-    /// Gives everything back; call [`finish`](Self::finish) when the cluster has taken it.
+    /// Releases all containers; call [`finish`](Self::finish) when the cluster has processed that.
     pub(super) fn stop(&mut self, now_ms: u64) {
         if let Some(service) = &mut self.service {
             service.stop(now_ms);
@@ -144,7 +144,7 @@ impl Application {
         }
     }
 
-    /// One of the live containers fails; says where, if it was a region server.
+    /// Makes one of the live containers fail; returns its host if it was a region server.
     pub(super) fn crash(&mut self, which: u32) -> anyhow::Result<Option<String>> {
         let live = self.live();
         let Some(found) = live.get(which as usize % live.len().max(1)).cloned() else { return Ok(None) };
@@ -160,7 +160,7 @@ impl Application {
         containers.filter(|container| container.state == InstanceState::Live).collect()
     }
 
-    /// How many live region servers are on which host.
+    /// Number of live region servers on each host.
     pub(super) fn hosts(&self) -> BTreeMap<String, u32> {
         let mut hosts = BTreeMap::new();
         for server in self.live().into_iter().filter(|container| container.component == REGION_SERVER) {
@@ -174,14 +174,14 @@ impl Application {
         [starts_ms, self.deadline_ms].into_iter().flatten().min()
     }
 
-    /// Hears what happened and does what is due. Says whether more or fewer start or run than before.
+    /// Handles events and due work. Returns whether the number of starting or running instances changed.
     pub(super) fn tick(&mut self, now_ms: u64) -> anyhow::Result<bool> {
         let Some(service) = &mut self.service else { return Ok(false) };
         while let Some(Reverse((at_ms, container))) = self.starts.peek().copied()
             && at_ms <= now_ms
         {
             self.starts.pop();
-            // It may have been lost with its host meanwhile.
+            // The container may have been lost with its host meanwhile.
             let _ = service.client_mut().report_started(container);
         }
         self.deadline_ms = service.tick(now_ms);
@@ -216,7 +216,7 @@ impl Application {
         self.starting = starting;
     }
 
-    /// How often requests were widened so far.
+    /// Number of requests that were widened so far.
     pub(super) fn widened(&self) -> u64 {
         self.widened + self.service.as_ref().map_or(0, widened)
     }
@@ -239,11 +239,11 @@ impl Application {
     }
 }
 
-/// Processes end as soon as they are told to.
+/// Ends processes as soon as they are told to stop.
 fn end_stopped(client: &mut EngineClient) {
     for command in client.take_commands() {
         if let NodeCommand::Kill { container, .. } = command {
-            // It may have ended before.
+            // The container may have ended before.
             drop(client.report_exit(container, ContainerExit::of(ContainerExit::KILLED_BY_APPMASTER)));
         }
     }

@@ -13,7 +13,7 @@ use super::plan::YearShape;
 
 const SLOTS_PER_NODE: i64 = 16;
 const NODES_PER_RACK: u32 = 40;
-/// The leaf of the service, and that of the other jobs.
+/// The leaf of the service; the next one is that of the other jobs.
 pub(crate) const SERVICES: &str = "root.services";
 pub(crate) const JOBS: &str = "root.jobs";
 
@@ -71,14 +71,14 @@ impl Cluster {
         Ok(())
     }
 
-    /// Does what is to be done. Says whether anything was.
+    /// Lets the engine work. Returns whether there was any work.
     pub(crate) fn work(&mut self) -> bool {
         self.engine.run_until_quiet();
         let seq = self.handle.read(|view| view.seq());
         std::mem::replace(&mut self.known, seq) != seq
     }
 
-    /// How many containers of this size would fit on the host now; none if it is down.
+    /// Number of containers of this size that would fit on the host now; 0 if it is down.
     pub(crate) fn room(&self, host: &str, size: &Resources) -> u32 {
         let Some(node) = self.handle.node(host) else { return 0 };
         self.handle.read(|view| {
@@ -94,7 +94,7 @@ impl Cluster {
         })
     }
 
-    /// Looks how much is in use now.
+    /// Records the present use.
     pub(crate) fn sample(&mut self) {
         self.handle.read(|view| {
             for node in view.nodes() {

@@ -1,4 +1,4 @@
-//! The other jobs: they keep a part of the cluster busy, and each container that ends is asked for anew somewhere else.
+//! The other jobs: they keep a part of the cluster busy, and replace each container that ends by one elsewhere.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,19 +13,19 @@ use rand_pcg::Pcg64Mcg;
 use super::plan::{HOUR_MS, MINUTE_MS};
 use crate::synthetic::log_normal;
 
-/// What ends within this time ends together.
+/// Containers that end within this time end together.
 const TICK_MS: u64 = 5 * MINUTE_MS;
-/// Applications among which the containers are spread.
+/// Number of applications that share the containers.
 const APPLICATIONS: usize = 20;
 /// Containers are of 1 to this many slots.
 const SLOTS_MAX: i64 = 4;
-/// How long containers live on average, how unequally, and within what bounds.
+/// Mean life of containers; below it their spread and bounds.
 const LIFE_MEAN_MS: u64 = 12 * HOUR_MS;
 const LIFE_SIGMA: f64 = 1.0;
 const LIFE_MIN_MS: f64 = 60_000.0;
 const LIFE_MAX_MEANS: f64 = 10.0;
 
-/// Jobs that keep so many slots busy.
+/// Jobs that keep a number of slots busy.
 pub(crate) struct Jobs {
     handle: Handle,
     events: EventStream,
@@ -34,12 +34,12 @@ pub(crate) struct Jobs {
     lives: LogNormal<f64>,
     random: Pcg64Mcg,
     heard: Vec<Event>,
-    /// Containers that ended on their own, so far.
+    /// Number of containers that ended on their own so far.
     pub(crate) ended: u64,
 }
 
 impl Jobs {
-    /// Asks for as many slots as they keep busy, a little more or less.
+    /// Asks for about as many slots as the jobs keep busy.
     pub(crate) fn start(handle: &Handle, queue: &str, slots: i64, seed: u64) -> anyhow::Result<Self> {
         let events = handle.event_stream(usize::MAX);
         let submit = |number| {
@@ -71,12 +71,12 @@ impl Jobs {
         Ok(slots)
     }
 
-    /// When the next container ends.
+    /// The time at which the next container ends.
     pub(crate) fn next_ms(&self) -> Option<u64> {
         self.ends.peek().map(|Reverse((at_ms, _))| *at_ms)
     }
 
-    /// Lets containers end whose time has come.
+    /// Ends the containers whose time has come.
     pub(crate) fn end_until(&mut self, now_ms: u64) -> anyhow::Result<()> {
         let mut ended = Vec::new();
         while let Some(Reverse((at_ms, container))) = self.ends.peek().copied()
@@ -92,7 +92,7 @@ impl Jobs {
         Ok(())
     }
 
-    /// Hears what became of them. Says whether something was asked for.
+    /// Handles events of the containers. Returns whether it made a new ask.
     pub(crate) fn poll(&mut self, now_ms: u64) -> anyhow::Result<bool> {
         self.events.drain_into(&mut self.heard).context("an event was left out")?;
         let mut asks = 0;
@@ -116,7 +116,7 @@ impl Jobs {
     }
 }
 
-/// So many slots as an amount: each has 4 GiB of memory and a core.
+/// The amount of this many slots: each has 4 GiB of memory and a core.
 pub(crate) fn slots_of(slots: i64) -> Resources {
     Resources::new(&[4_096 * slots, 1_000 * slots])
 }

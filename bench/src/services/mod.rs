@@ -1,5 +1,5 @@
-//! A year of a service on virtual time: an application like HBase that is stopped and started, crashes, and loses hosts, on
-//! a cluster that other jobs keep busy. How often does it come back to where it was?
+//! A year of a service on virtual time: an application like HBase that is stopped and started, crashes, and loses
+//! hosts, on a cluster that other jobs keep busy. How often do its instances return to their hosts?
 
 mod application;
 pub(crate) mod cluster;

@@ -1,4 +1,4 @@
-//! The events of a year, drawn beforehand: they are the same for every way to place the service.
+//! The events of a year, drawn in advance, so that they are the same for every kind of placement.
 
 use apportion::config::NodeOrderKind;
 use rand::{RngExt, SeedableRng};
@@ -9,13 +9,13 @@ pub(super) const MINUTE_MS: u64 = 60 * SECOND_MS;
 pub(super) const HOUR_MS: u64 = 60 * MINUTE_MS;
 pub(super) const DAY_MS: u64 = 24 * HOUR_MS;
 
-/// How long the service stays stopped, and a node stays down, at least and at most.
+/// The shortest and the longest stop of the service, and outage of a node.
 const STOPPED_MS: [u64; 2] = [10 * MINUTE_MS, 12 * HOUR_MS];
 const DOWN_MS: [u64; 2] = [30 * MINUTE_MS, 8 * HOUR_MS];
-/// How long a flex lasts.
+/// The shortest and the longest duration of a flex.
 const FLEXED_MS: [u64; 2] = [6 * HOUR_MS, 72 * HOUR_MS];
 
-/// How large everything is.
+/// The sizes and numbers of a year.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct YearShape {
     /// Days of virtual time.
@@ -30,11 +30,11 @@ pub struct YearShape {
     pub restarts: u32,
     /// Crashes of single containers.
     pub crashes: u32,
-    /// How often each node goes down.
+    /// Number of outages of each node.
     pub outages_per_node: u32,
-    /// How often the service is flexed up or down for a while.
+    /// Number of times that the service is flexed up or down for a while.
     pub flexes: u32,
-    /// Which nodes the engine takes first.
+    /// The order in which the engine takes nodes.
     pub node_order: NodeOrderKind,
 }
 
@@ -54,34 +54,34 @@ impl Default for YearShape {
     }
 }
 
-/// Something that happens to cluster or service.
+/// An event of the cluster or the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Happening {
     /// A node fails.
     NodeDown(u32),
-    /// It is back.
+    /// A node comes back.
     NodeUp(u32),
     /// The service is stopped.
     Stop,
     /// It is started again.
     Start,
-    /// A container of the service fails; the number chooses which.
+    /// A container of the service fails; the number selects it.
     Crash(u32),
-    /// There should be so many region servers.
+    /// The configured number of region servers changes to this one.
     Flex(u32),
 }
 
-/// All of a year, in order.
+/// All events of a year, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// What happens when, in milliseconds.
+    /// The events with their times in milliseconds.
     pub happenings: Vec<(u64, Happening)>,
-    /// When the year ends.
+    /// The end of the year.
     pub end_ms: u64,
 }
 
 impl Plan {
-    /// The year that this seed draws.
+    /// Draws the year of this seed.
     #[must_use]
     pub fn draw(shape: &YearShape, seed: u64) -> Self {
         let mut random = Pcg64Mcg::seed_from_u64(seed ^ 0x05e7_1ce5);
@@ -102,7 +102,7 @@ impl Plan {
 
 type Happenings = Vec<(u64, Happening)>;
 
-/// The year is cut into as many pieces as there are, with one in each, so that they do not meet.
+/// Adds the restarts. The year is cut into equal pieces with one restart each, so that restarts do not overlap.
 fn restarts(shape: &YearShape, end_ms: u64, random: &mut Pcg64Mcg, happenings: &mut Happenings) {
     let piece_ms = end_ms / u64::from(shape.restarts.max(1));
     for number in 0..u64::from(shape.restarts) {
@@ -123,7 +123,7 @@ fn outages(node: u32, count: u32, end_ms: u64, random: &mut Pcg64Mcg, happenings
     }
 }
 
-/// Up and down by a fifth in turns.
+/// Adds the flexes, alternately up and down by a fifth.
 fn flexes(shape: &YearShape, end_ms: u64, random: &mut Pcg64Mcg, happenings: &mut Happenings) {
     let piece_ms = end_ms / u64::from(shape.flexes.max(1));
     let fifth = (shape.region_servers / 5).max(1);

@@ -6,43 +6,43 @@ use crate::interrupt::Interruption;
 /// One full restart.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Restart {
-    /// When it was started again.
+    /// The time of its start.
     pub started_ms: u64,
-    /// Region servers whose last host was up and had room then.
+    /// Region servers whose last host was up and had room at that time.
     pub could_return: u32,
-    /// Of these, how many are there again.
+    /// Number of these that returned.
     pub returned: u32,
-    /// How long it took until all instances ran; `None` if they did not before the next stop.
+    /// Time until all instances ran; `None` if they did not before the next stop.
     pub full_strength_ms: Option<u64>,
 }
 
-/// What came of a year.
+/// The result of a year.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct YearRecord {
-    /// Where it was stopped before its end; a restart that was under way is left out.
+    /// The point at which it was stopped early; an unfinished restart is left out.
     pub interrupted: Option<Interruption>,
-    /// Of each full restart, in order.
+    /// Each full restart, in order.
     pub restarts: Vec<Restart>,
-    /// Region servers that crashed, and whose host was there when all ran again. A crash leaves its own room there.
+    /// Region servers that crashed, and whose host was up when all ran again. A crash leaves its own room there.
     pub crashed: u32,
     /// See [`crashed`](Self::crashed).
     pub crashed_returned: u32,
-    /// Times at which two masters were on one host.
+    /// Number of times that two masters were on one host.
     pub anti_affinity_violations: u64,
-    /// Live region servers over time: when it changed, in milliseconds, and how many.
+    /// Number of live region servers at each change, with its time in milliseconds.
     pub live: Vec<(u64, u32)>,
     /// Requests that were widened because their host had no room in time.
     pub widened: u64,
     /// Containers of other jobs that ended.
     pub jobs_ended: u64,
-    /// Mean part of the slots that was in use, by whomever.
+    /// Mean part of the slots in use, by the service and the other jobs.
     pub used_part: f64,
-    /// What the engine's audit found at the end.
+    /// Number of violations that the engine's audit found at the end.
     pub audit_violations: usize,
 }
 
 impl YearRecord {
-    /// Of a year that a signal kept from beginning.
+    /// The record of a year that had not begun when a signal came.
     #[must_use]
     pub fn not_begun() -> Self {
         Self { interrupted: Some(Interruption::Virtual(0)), ..Self::default() }
@@ -54,13 +54,13 @@ impl YearRecord {
         self.interrupted != Some(Interruption::Virtual(0))
     }
 
-    /// How many region servers could return to their last host.
+    /// Number of region servers that could return to their last host.
     #[must_use]
     pub fn could_return(&self) -> u32 {
         self.restarts.iter().map(|restart| restart.could_return).sum::<u32>() + self.crashed
     }
 
-    /// The part of these that did: all, if there was none. `None` if the year was stopped before there was one.
+    /// The fraction of these that returned; 1 if there were none. `None` if the year was stopped before there was one.
     #[must_use]
     pub fn returned_fraction(&self) -> Option<f64> {
         let did = self.restarts.iter().map(|restart| restart.returned).sum::<u32>() + self.crashed_returned;
@@ -71,7 +71,7 @@ impl YearRecord {
         }
     }
 
-    /// How long full restarts took, in order; those that never came to full strength are left out.
+    /// Times of full restarts, sorted; restarts that never came to full strength are left out.
     #[must_use]
     pub fn full_strength_ms(&self) -> Vec<u64> {
         let mut times: Vec<u64> =
@@ -80,7 +80,7 @@ impl YearRecord {
         times
     }
 
-    /// The least number of live region servers of each day.
+    /// The lowest number of live region servers on each day.
     #[must_use]
     pub fn live_by_day(&self) -> Vec<(f64, f64)> {
         let mut days: Vec<(f64, f64)> = Vec::new();
@@ -88,7 +88,7 @@ impl YearRecord {
         let mut changes = self.live.iter().peekable();
         let last_day = self.live.last().map_or(0, |(at_ms, _)| at_ms / DAY_MS);
         for day in 0..=last_day {
-            // What was live when the day began counts too.
+            // The number at the beginning of the day counts too.
             let mut least = now;
             while let Some((_, live)) = changes.next_if(|(at_ms, _)| at_ms / DAY_MS <= day) {
                 now = *live;

@@ -10,13 +10,13 @@ use super::plan::{Happening, Plan, YearShape};
 use super::tally::{Restart, YearRecord};
 use crate::interrupt::Interruption;
 
-/// What the other jobs keep busy.
+/// The part of the cluster that the other jobs keep busy.
 const BUSY_PERCENT: i64 = 60;
 
-/// Lets a year pass. `progress` hears how far it is, in milliseconds, and may end it.
+/// Simulates a year. `progress` receives the time reached, in milliseconds, and may end the year.
 ///
 /// # Errors
-/// When the engine refuses something that it should not, or the service gives up.
+/// When the engine wrongly refuses a call, or the service gives up.
 pub fn run_year(
     shape: &YearShape,
     placement: Placement,
@@ -50,11 +50,11 @@ struct Year {
     application: Application,
     now_ms: u64,
     record: YearRecord,
-    /// Where region servers ran when the application was stopped.
+    /// Number of region servers on each host when the application was stopped.
     before: BTreeMap<String, u32>,
-    /// The restart that is not at full strength yet, with where servers could return to.
+    /// The restart that is not at full strength yet, with the servers that could return to each host.
     restart: Option<(Restart, BTreeMap<String, u32>)>,
-    /// Hosts where a region server crashed and has not been replaced yet, with how many were there.
+    /// Hosts of crashed region servers that are not replaced yet, with the number there before.
     crashed: Vec<(String, u32)>,
 }
 
@@ -110,7 +110,8 @@ impl Year {
         Ok(())
     }
 
-    /// Counts who could return: as many to each host as were there and as it has room for, and no more than are wanted.
+    /// Starts the application, and counts the servers that could return. For each host these are as many as were there
+    /// and fit now; the configured number limits the total.
     fn start(&mut self) -> anyhow::Result<()> {
         self.cluster.work();
         let size = slots_of(REGION_SERVER_SLOTS);
@@ -139,7 +140,7 @@ impl Year {
         Ok(())
     }
 
-    /// Cluster, jobs and application go on until nothing moves at this time.
+    /// Lets cluster, jobs and application work until nothing more happens at this time.
     fn settle(&mut self) -> anyhow::Result<()> {
         loop {
             self.jobs.poll(self.now_ms)?;
@@ -152,7 +153,7 @@ impl Year {
         }
     }
 
-    /// Writes down what has changed about the application.
+    /// Records changes of the application.
     fn look(&mut self) {
         self.record.live.push((self.now_ms, self.application.live_region_servers()));
         self.record.anti_affinity_violations += u64::from(self.application.has_masters_together());
@@ -165,7 +166,7 @@ impl Year {
         self.restart_is_over();
         let hosts = self.application.hosts();
         for (host, count) in std::mem::take(&mut self.crashed) {
-            // If the host went down meanwhile nobody could return.
+            // If the host went down meanwhile, no server could return.
             if self.cluster.handle.node(&host).is_some() {
                 self.record.crashed += 1;
                 self.record.crashed_returned += u32::from(hosts.get(&host).is_some_and(|now| *now >= count));
@@ -227,7 +228,7 @@ mod tests {
         Ok(())
     }
 
-    /// A restart whose end was not seen says nothing of who returns.
+    /// An unfinished restart says nothing about returns.
     #[test]
     fn a_year_that_is_stopped_counts_the_restarts_that_are_over() -> anyhow::Result<()> {
         let whole = run_year(&small(), Placement::History, 3, &mut |_| ControlFlow::Continue(()))?;

@@ -1,11 +1,11 @@
-//! Confidence in the mean of a few runs, and in the difference of two means: Student's t.
+//! Confidence in the mean of a few runs, and in the difference of two means, by Student's t.
 
 use std::f64::consts::FRAC_2_PI;
 
-/// The difference of two means and how sure it is.
+/// The difference of two means with its confidence.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Difference {
-    /// Second mean less first mean.
+    /// The second mean minus the first.
     pub mean: f64,
     /// Half the width of its 95 % confidence interval.
     pub half_width: f64,
@@ -13,10 +13,10 @@ pub struct Difference {
     pub p: f64,
 }
 
-/// Error probability of an interval of 95 %.
+/// The error probability of a 95 % interval.
 const ALPHA: f64 = 0.05;
 
-/// The 95 % confidence interval of the mean; nothing of fewer than two values.
+/// The 95 % confidence interval of the mean; `None` for fewer than two values.
 #[must_use]
 pub fn mean_interval(values: &[f64]) -> Option<[f64; 2]> {
     let (mean, variance) = moments(values)?;
@@ -24,7 +24,7 @@ pub fn mean_interval(values: &[f64]) -> Option<[f64; 2]> {
     Some([mean - half, mean + half])
 }
 
-/// The difference of values that belong together: runs of the same seeds, in the same order. Nothing of fewer than two
+/// The difference of paired values: runs with the same seeds, in the same order. `None` for fewer than two
 /// pairs.
 ///
 /// Source: the paired-t interval with common random numbers of Law, Simulation Modeling and Analysis, chapter 10.
@@ -51,7 +51,8 @@ pub fn welch(first: &[f64], second: &[f64]) -> Option<Difference> {
     Some(difference(mean_b - mean_a, error.sqrt(), freedom))
 }
 
-/// P values raised so that of all those at most 0.05 no more than 5 % are expected to be chance, however many were tried.
+/// Raises p values, so that of all values at most 0.05 no more than 5 % are expected to be chance, however many were
+/// tried.
 ///
 /// Source: Benjamini, Hochberg: Controlling the false discovery rate. Journal of the Royal Statistical Society B, 1995.
 #[must_use]
@@ -71,13 +72,13 @@ pub fn adjusted(p_values: &[f64]) -> Vec<f64> {
 fn difference(mean: f64, error: f64, freedom: u64) -> Difference {
     let p = match error > 0.0 {
         true => p_of(mean / error, freedom),
-        // Every pair differs by the same.
+        // All pairs have the same difference.
         false => f64::from(mean == 0.0),
     };
     Difference { mean, half_width: t_of(ALPHA, freedom) * error, p }
 }
 
-/// Mean and variance; nothing of fewer than two values.
+/// Mean and variance; `None` for fewer than two values.
 fn moments(values: &[f64]) -> Option<(f64, f64)> {
     if values.len() < 2 {
         return None;
@@ -124,7 +125,7 @@ fn t_of(p: f64, freedom: u64) -> f64 {
 mod tests {
     use super::*;
 
-    /// From the tables of every textbook.
+    /// Values from textbook tables.
     #[test]
     fn quantiles_are_those_of_the_tables() {
         for (freedom, t) in [
@@ -167,7 +168,7 @@ mod tests {
         assert_eq!((paired(&[1.0], &[2.0]), welch(&[1.0], &[2.0, 3.0])), (None, None));
     }
 
-    /// 3.0, 3.2 / 2.0, 2.2, 2.4 by hand: difference -0.9, errors 0.01 and 0.04/3, freedom 2.98, rounded down to 2.
+    /// By hand, 3.0, 3.2 / 2.0, 2.2, 2.4: difference -0.9, errors 0.01 and 0.04/3, freedom 2.98, rounded down to 2.
     #[test]
     fn welch_rounds_degrees_of_freedom_down() {
         let found = welch(&[3.0, 3.2], &[2.0, 2.2, 2.4]).unwrap();

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-/// Mean and percentiles of values. A percentile is the smallest value that at least so many values do not exceed
-/// (nearest rank).
+/// Mean and percentiles of values. A percentile is the smallest value that at least this part of the values does not
+/// exceed (nearest rank).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Summary {
     /// The arithmetic mean.
@@ -19,13 +19,13 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Of these values; nothing if there are none.
+    /// The summary of these values; `None` if there are none.
     #[must_use]
     pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         Self::of_counts(values.into_iter().map(|value| (value, 1)).collect())
     }
 
-    /// Of values that occur so many times.
+    /// The summary of values with their numbers of occurrences.
     #[must_use]
     pub fn of_counts(mut counts: Vec<(f64, u64)>) -> Option<Self> {
         counts.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -54,8 +54,8 @@ impl Summary {
     }
 }
 
-/// Jain's fairness index: the square of the sum over the number times the sum of squares. 1 if all values are equal, 1/n
-/// if one of n has everything. Nothing of fewer than two values.
+/// Jain's fairness index: the square of the sum, divided by the number times the sum of squares. It is 1 if all values
+/// are equal, and 1/n if one of n has everything. `None` for fewer than two values.
 ///
 /// Source: Jain, Chiu, Hawe: A quantitative measure of fairness and discrimination for resource allocation in shared
 /// computer systems. DEC-TR-301, 1984.
@@ -66,7 +66,7 @@ pub fn jain(values: &[f64]) -> Option<f64> {
     }
     let sum: f64 = values.iter().sum();
     let squares: f64 = values.iter().map(|value| value * value).sum();
-    // Equal shares of nothing are equal.
+    // If all values are 0, they are equal.
     Some(if squares > 0.0 { sum * sum / (values.len() as f64 * squares) } else { 1.0 })
 }
 
@@ -86,7 +86,7 @@ mod tests {
         assert_eq!(Summary::of_counts(vec![(7.0, 0)]), None);
     }
 
-    /// The examples of the report: four users of whom k have equal shares and the others nothing have index k/4.
+    /// The examples of the report: if k of four users have equal shares and the others nothing, the index is k/4.
     #[test]
     fn the_index_of_jain_is_the_part_that_is_served() {
         assert_eq!(jain(&[3.0; 4]), Some(1.0));

@@ -7,31 +7,31 @@ use apportion::config::{ApplicationOrdering, EngineConfig, NodeOrderKind, QueueC
 
 use super::point::SweepPoint;
 
-/// What may be decided one way or another.
+/// The varied policies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy {
     /// The name of the queues: one of [`Subject::variants`](super::Subject::variants).
     pub queues: Option<Arc<str>>,
-    /// Which of the nodes that fit comes first.
+    /// Which of the fitting nodes comes first.
     pub node_order: NodeOrderKind,
-    /// In which order every leaf serves its applications; as the queues say if nothing is said.
+    /// The order in which every leaf serves its applications; `None`: as the queues are configured.
     pub application_order: Option<ApplicationOrdering>,
 }
 
 /// One simulation of a sweep.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Case {
-    /// What is decided how.
+    /// The policies.
     pub policy: Policy,
-    /// What the number of nodes is multiplied by, and how often jobs arrive.
+    /// The factor on the number of nodes and on the frequency of arrivals.
     pub size: f64,
-    /// What submission times are divided by, beside.
+    /// The additional divisor of submission times.
     pub compress: f64,
-    /// The seed of everything that is drawn.
+    /// The seed of all random values.
     pub seed: u64,
 }
 
-/// Every combination of these is a case.
+/// Lists of parameters; every combination is a case.
 #[derive(Clone, Debug)]
 pub struct Grid {
     /// See [`Case::policy`].
@@ -45,7 +45,7 @@ pub struct Grid {
 }
 
 impl Policy {
-    /// The configuration with everything decided this way.
+    /// The configuration with this policy applied.
     #[must_use]
     pub fn applied_to(&self, mut config: EngineConfig) -> EngineConfig {
         config.node_order = self.node_order;
@@ -55,7 +55,7 @@ impl Policy {
         config
     }
 
-    /// The name of the node order, as an option says it.
+    /// The name of the node order, as in the option.
     #[must_use]
     pub fn node_order_name(&self) -> &'static str {
         match self.node_order {
@@ -89,7 +89,7 @@ fn set_ordering(queue: &mut QueueConfig, ordering: ApplicationOrdering) {
 }
 
 impl Grid {
-    /// All cases; those that differ by the seed alone stand together.
+    /// All cases; cases that differ only in the seed are adjacent.
     #[must_use]
     pub fn cases(&self) -> Vec<Case> {
         let mut cases = Vec::new();
@@ -104,7 +104,7 @@ impl Grid {
         cases
     }
 
-    /// The points of which no simulation ended, by what they differ in.
+    /// The points without a finished simulation, named by their varied settings.
     #[must_use]
     pub fn none_ended(&self, ended: &[SweepPoint]) -> Vec<String> {
         let is_of = |case: &Case, point: &SweepPoint| {

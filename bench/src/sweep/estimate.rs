@@ -1,4 +1,4 @@
-//! A figure over several seeds, and how sure its mean is.
+//! A figure over several seeds, with the confidence of its mean.
 
 use serde::Serialize;
 
@@ -12,12 +12,12 @@ pub struct Estimate {
     pub median: f64,
     /// The mean.
     pub mean: f64,
-    /// The 95 % confidence interval of the mean; nothing of one seed.
+    /// The 95 % confidence interval of the mean; `None` for one seed.
     pub ci95: Option<[f64; 2]>,
 }
 
 impl Estimate {
-    /// Of these values; nothing if there are none.
+    /// The estimate of these values; `None` if there are none.
     #[must_use]
     pub fn of(values: &[f64]) -> Option<Self> {
         if values.is_empty() {

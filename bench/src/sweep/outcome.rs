@@ -2,10 +2,10 @@
 
 use crate::sim::{GroupOutcome, RunRecord};
 
-/// Figures about jobs, queues and users; nothing where no job finished or nothing contended.
+/// Figures about jobs, queues and users; `None` where no job finished or nothing contended.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct OutcomeFigures {
-    /// Part of the jobs that finished.
+    /// Fraction of the jobs that finished.
     pub finished: Option<f64>,
     /// Time from submission to end, mean over finished jobs.
     pub completion_mean_ms: Option<f64>,
@@ -17,12 +17,12 @@ pub struct OutcomeFigures {
     pub bounded_slowdown_mean: Option<f64>,
     /// Time from ask to placement, mean over containers placed.
     pub wait_mean_ms: Option<f64>,
-    /// What leaves missed of their guarantee, or of their demand where that is less: part of the cluster, all leaves
-    /// together, mean over virtual time.
+    /// The missing share of all leaves together, against their guarantees, or their demands if those are less: part of
+    /// the cluster, mean over virtual time.
     pub missing: Option<f64>,
-    /// Jain's index of leaves that wait.
+    /// Jain's index over waiting leaves.
     pub jain_queues: Option<f64>,
-    /// Jain's index of users that wait.
+    /// Jain's index over waiting users.
     pub jain_users: Option<f64>,
 }
 

@@ -1,4 +1,4 @@
-//! The results of cases that differ by the seed alone.
+//! The results of cases that differ only in the seed.
 
 use serde::Serialize;
 
@@ -7,18 +7,18 @@ use super::outcome::OutcomeFigures;
 use super::run::SweepRun;
 use crate::sim::RunRecord;
 
-/// The figures of one simulation that are compared.
+/// The compared figures of one simulation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Figures {
     /// Nodes of the cluster.
     pub nodes: f64,
     /// Containers placed.
     pub placed: f64,
-    /// Containers asked for and not placed.
+    /// Containers requested and not placed.
     pub not_placed: f64,
     /// Mean use, over virtual time, of the resource type with the highest peak, from 0 to 1.
     pub use_mean: f64,
-    /// Mean use of that type while anything was pending or arriving; 0 if that was no time.
+    /// Mean use of that type while asks were pending or jobs arriving; 0 if there was no such time.
     pub use_busy_mean: f64,
     /// Its peak.
     pub use_peak: f64,
@@ -28,14 +28,14 @@ pub struct Figures {
     pub wait_p99_ms: f64,
     /// Wall time of the simulation per container placed.
     pub wall_us_per_allocation: f64,
-    /// About jobs, queues and users.
+    /// Figures about jobs, queues and users.
     pub outcomes: OutcomeFigures,
 }
 
 /// A figure over several seeds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Spread {
-    /// The middle one, or the mean of the middle two.
+    /// The middle value, or the mean of the middle two.
     pub median: f64,
     /// The lowest.
     pub min: f64,
@@ -46,18 +46,18 @@ pub struct Spread {
 /// A policy at one size and load.
 #[derive(Clone, Debug)]
 pub struct SweepPoint {
-    /// What is decided how.
+    /// The policies.
     pub policy: Policy,
     /// See [`Case::size`].
     pub size: f64,
     /// See [`Case::compress`].
     pub compress: f64,
-    /// One for each seed.
+    /// One entry for each seed.
     pub figures: Vec<Figures>,
 }
 
 impl Figures {
-    /// What came of a simulation.
+    /// The figures of a simulation.
     #[must_use]
     pub fn of(record: &RunRecord) -> Self {
         let types = record.utilisation.iter().copied();
@@ -79,7 +79,7 @@ impl Figures {
 }
 
 impl Spread {
-    /// Of these values; all 0 if there are none.
+    /// The spread of these values; all 0 if there are none.
     #[must_use]
     pub fn of(mut values: Vec<f64>) -> Self {
         values.sort_by(f64::total_cmp);
@@ -91,7 +91,7 @@ impl Spread {
 }
 
 impl SweepPoint {
-    /// Runs in the order of [`Grid::cases`](super::Grid::cases), taken together by what they have in common.
+    /// Groups runs, in the order of [`Grid::cases`](super::Grid::cases), by everything except the seed.
     #[must_use]
     pub fn all(runs: &[SweepRun]) -> Vec<Self> {
         let is_same = |one: &Case, other: &Case| Case { seed: other.seed, ..one.clone() } == *other;

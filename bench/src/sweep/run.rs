@@ -12,48 +12,48 @@ use crate::sim::{Progress, RunRecord, SimError, SimOptions, simulate};
 use crate::synthetic::SteadyStream;
 use crate::workload::Workload;
 
-/// What a sweep simulates again and again.
+/// The subject that a sweep simulates again and again.
 #[derive(Clone, Debug)]
 pub struct Subject {
-    /// Where cases get their workload from.
+    /// The source of the cases' workloads.
     pub source: Source,
-    /// The engine's configurations but for what a case decides; one at least.
+    /// The engine's configurations, except the settings of a case; at least one.
     pub variants: Vec<Variant>,
     /// The step of virtual time.
     pub tick_ms: u64,
-    /// What durations are divided by.
+    /// The divisor of durations.
     pub compress_durations: f64,
 }
 
-/// A configuration among those that are compared.
+/// One of the compared configurations.
 #[derive(Clone, Debug)]
 pub struct Variant {
-    /// The name of the file that the queues are read from, if they are.
+    /// The name of the queue file, if there is one.
     pub queues: Option<Arc<str>>,
-    /// What it says.
+    /// The configuration.
     pub config: EngineConfig,
 }
 
-/// Where cases get their workload from.
+/// The source of the cases' workloads.
 #[derive(Clone, Debug)]
 pub enum Source {
-    /// Drawn anew for each, with the case's seed.
+    /// Drawn for each case, with its seed.
     Drawn(SteadyStream),
-    /// Read before, for each seed.
+    /// Read in advance, for each seed.
     Read(Vec<(u64, Workload)>),
 }
 
-/// What is compared of a simulation; there may be many.
+/// The compared results of a simulation; kept small, since there may be many.
 #[derive(Clone, Debug)]
 pub struct SweepRun {
-    /// What was simulated.
+    /// The simulated case.
     pub case: Case,
-    /// What came of it.
+    /// Its figures.
     pub figures: Figures,
 }
 
 impl Subject {
-    /// The workload of a case. A larger cluster gets more at a time, so that it is as busy as a smaller one.
+    /// The workload of a case. A larger cluster gets more load, so that it is as busy as a smaller one.
     ///
     /// # Panics
     /// When no workload was read for the case's seed.
@@ -78,13 +78,13 @@ impl Subject {
         workload
     }
 
-    /// Simulates a case in serial mode: but for wall time, what comes of it is the same however many run beside it.
+    /// Simulates a case in serial mode. Except for wall time, the result does not depend on parallel runs.
     ///
     /// # Errors
     /// As for [`simulate`].
     ///
     /// # Panics
-    /// When there is no variant of the case's name.
+    /// When no variant has the case's name.
     pub fn simulate(
         &self,
         case: &Case,

@@ -1,4 +1,4 @@
-//! Files as `sweep` and `replay` write them, but with the figures that a test is about.
+//! Files like those of `sweep` and `replay`, but with only the figures under test.
 
 use serde_json::{Value, json};
 
@@ -70,7 +70,7 @@ fn unfinished_jobs_are_pointed_out() {
     assert!(note.starts_with("jobs finished is not the same in both files"), "{comparison:?}");
 }
 
-/// Half of next to nothing is next to nothing.
+/// Half of an invisible difference is invisible.
 #[test]
 fn what_cannot_be_seen_in_print_does_not_count() {
     let comparison = compare(&of(&[0.002]), &of(&[0.001]), None).unwrap();
@@ -96,7 +96,7 @@ fn other_seeds_are_compared_as_unrelated() {
     assert_eq!(verdict(&comparison, "slowdown, mean"), Verdict::Noise);
 }
 
-/// What varies within a file tells its points apart; what differs between the files is compared.
+/// Settings that vary within a file identify its points; settings that differ between the files are compared.
 #[test]
 fn points_are_matched_by_what_varies() {
     let sweep = |queues: &str, slowdowns: [f64; 2], orders: [&str; 2]| {
@@ -125,7 +125,7 @@ fn points_are_matched_by_what_varies() {
     assert_eq!(compare(&first, &sweep("b.xml", [4.0, 1.0], ["x", "y"]), None), None);
 }
 
-/// Of many figures some move together by chance: what would count alone does not count among twenty.
+/// Among many figures, some move together by chance: a difference that would count alone does not count among twenty.
 #[test]
 fn a_coincidence_among_many_figures_does_not_count() {
     let queue = |number: usize, below: f64| json!({"path": format!("root.q{number}"), "below": below});
@@ -138,7 +138,7 @@ fn a_coincidence_among_many_figures_does_not_count() {
             run["queues"] = (0..queues).map(|number| queue(number, below(number))).collect();
             run
         };
-        // p = 0.036 of the first queue by itself.
+        // p = 0.036 for the first queue alone.
         (1..).zip([(0.010, 0.01), (0.011, -0.01), (0.018, 0.001)]).map(run_of).collect()
     };
     let differing = |queues: usize| {
@@ -148,7 +148,7 @@ fn a_coincidence_among_many_figures_does_not_count() {
     assert_eq!((differing(1), differing(20)), (1, 0));
 }
 
-/// Five seeds, but only the first has a job in this queue: one observation tells nothing of noise.
+/// Five seeds, but only the first has a job in this queue: one observation gives no measure of noise.
 #[test]
 fn a_figure_of_one_seed_is_judged_by_the_tolerance() {
     let with_one = |slowdown: f64| {
