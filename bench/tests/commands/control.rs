@@ -1,4 +1,4 @@
-//! `apportion-bench control`, as users run it.
+//! `apportion-bench control` from the command line.
 
 use crate::case::{Case, contains_all, json};
 

@@ -1,4 +1,4 @@
-//! `apportion-bench explain` from outside, and what reports say of what stayed pending.
+//! `apportion-bench explain` from the command line, and the explanations of pending asks in reports.
 
 use std::fs;
 
@@ -52,7 +52,7 @@ fn the_asks_that_are_pending_and_one_of_them() {
     );
 }
 
-/// The same ask before it was placed and after.
+/// The same ask before and after its placement.
 #[test]
 fn at_an_earlier_change_things_were_as_they_were_then() {
     let case = with_log("");
@@ -95,7 +95,7 @@ fn wrong_logs_asks_and_positions_are_refused() {
     contains_all(&refuses(&case, "cut.log --ask ask-0"), &["cut.log", "ends in the middle of a group"]);
 }
 
-/// A log that was cut is read up to where the message says.
+/// A cut log can be read up to the position in the message.
 #[test]
 fn a_torn_log_says_up_to_where_it_is_whole() {
     let case = with_log("");
@@ -114,7 +114,7 @@ fn a_torn_log_says_up_to_where_it_is_whole() {
     assert_eq!((listed.status.code(), listed.stdout.is_empty()), (Some(2), false), "what is whole is listed");
 }
 
-/// From the trace: the pod's name, and when it was.
+/// By the trace's names and times: the name of a pod, at a virtual time.
 #[test]
 fn an_ask_is_found_by_the_name_of_its_job_and_a_moment_by_its_time() {
     let case = with_log("");
@@ -133,7 +133,7 @@ fn an_ask_is_found_by_the_name_of_its_job_and_a_moment_by_its_time() {
     assert_eq!((&at("5s")["now_ms"], &at("5s")["containers"]), (&5_000.into(), &2.into()));
 }
 
-/// Every limit in the way comes with the key that sets it.
+/// Every blocking limit names the key that sets it.
 #[test]
 fn the_deciding_key_is_named_in_tables_explanations_and_checks() {
     let case = Case::new();

@@ -1,4 +1,4 @@
-//! The program from outside, one module a command.
+//! The program from the command line, one module for each command.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
 

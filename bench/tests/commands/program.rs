@@ -1,4 +1,4 @@
-//! The program from outside: exit codes, messages, and what it leaves behind.
+//! The program from the command line: exit codes, messages, and the files it leaves.
 
 #[cfg(unix)]
 mod interrupt;
@@ -211,7 +211,7 @@ fn completions_and_help_are_there() {
     }
 }
 
-/// Sources the script and completes words, as the key does.
+/// Sources the script and completes words, as the Tab key does.
 #[test]
 #[cfg(unix)]
 fn bash_completes_options_of_subcommands() {
@@ -232,7 +232,7 @@ fn bash_completes_options_of_subcommands() {
     assert_eq!(complete("config check --clus"), "--cluster");
 }
 
-/// Whoever reads it has seen enough.
+/// A closed pipe means that the reader has seen enough.
 #[test]
 fn a_pipe_that_is_closed_is_no_failure() {
     for arguments in [&["completions", "bash"][..], &["config", "schema"]] {
@@ -357,7 +357,7 @@ fn proposers_of_serial_mode_are_refused() {
     assert!(case.run(&format!("replay {OPENB} --mode parallel --proposers 3")).status.success());
 }
 
-/// Figures of nothing look like figures of something.
+/// A run that measures nothing is refused, since its figures would look real.
 #[test]
 fn runs_that_measure_nothing_are_refused() {
     let case = Case::new();

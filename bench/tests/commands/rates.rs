@@ -1,4 +1,4 @@
-//! The commands that measure, from outside, at sizes that take no time.
+//! The measuring commands from the command line, at small sizes.
 
 use std::fs;
 

@@ -1,7 +1,7 @@
-//! What reports show: the figures of the run, and in a browser the values under the cursor.
+//! The content of reports: the figures of the run, and in a browser the values under the cursor.
 //!
-//! Chromium runs without a window. `APPORTION_BROWSER` names another program; where there is none a test says so and passes, or
-//! fails if `APPORTION_BROWSER_REQUIRED` is set.
+//! Chromium runs without a window. `APPORTION_BROWSER` names another program. Without a browser, a test says so and
+//! passes, or fails if `APPORTION_BROWSER_REQUIRED` is set.
 
 use std::io::Write;
 use std::process::Command;
@@ -20,7 +20,7 @@ fn browser(test: &str) -> Option<String> {
     if found.is_none() {
         let message = format!("{test}: no browser");
         assert!(std::env::var_os("APPORTION_BROWSER_REQUIRED").is_none(), "{message}");
-        // Not through the macro, whose words a passing test keeps to itself.
+        // A macro's output would be hidden in a passing test.
         let _ = writeln!(std::io::stderr(), "skipped: {message}");
     }
     found
@@ -55,7 +55,7 @@ fn two_bursts() -> Case {
     case
 }
 
-/// Moves the mouse over the plot of containers, and notes what the page shows.
+/// Moves the mouse over the plot of containers, and records the values that the page shows.
 const VISITOR: &str = "<script>(async () => {
   const figure = [...document.querySelectorAll('figure.plot')]
     .find(figure => JSON.parse(figure.querySelector('script').textContent).y.name === 'containers');
@@ -121,13 +121,13 @@ fn a_report_is_one_file_with_pictures_that_need_no_script() {
         before_scripts.matches("class=still><svg").count()
     );
     contains_all(&report, &["The MIT License (MIT)", "Leon Sorokin"]);
-    // What would be a plot of zeros, or of one value, is a sentence.
+    // A plot of zeros or of a single value is replaced by a sentence.
     contains_all(&report, &["No container waited", "Not in use at any time: gpu_milli", "is the only queue"]);
     assert_eq!(report.matches("<figure class=plot>").count(), 2);
     fetches_nothing(&report);
 }
 
-/// The data of the plot with this vertical axis.
+/// The data of the plot with this name on its vertical axis.
 fn data(report: &str, y: &str) -> Value {
     let scripts = report.split("<script type='application/json'>").skip(1);
     let data = scripts.map(|rest| json(rest.split_once("</script>").unwrap().0.as_bytes()));

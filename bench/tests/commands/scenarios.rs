@@ -1,4 +1,4 @@
-//! Scenarios from outside: those of the repository, exit codes, and messages about files that are wrong.
+//! Scenarios from the command line: those of the repository, exit codes, and messages about malformed files.
 
 use std::path::{Path, PathBuf};
 
@@ -29,7 +29,7 @@ fn message(case: &Case, arguments: &str, code: i32) -> String {
     text.into_owned()
 }
 
-/// What the scenario says when a part of it is replaced.
+/// The output for the scenario with one part replaced.
 fn with(part: &str, other: &str, code: i32) -> String {
     assert!(SCENARIO.contains(part), "{part}");
     let case = Case::new();
@@ -50,7 +50,7 @@ fn the_first_example_of_the_description_passes() {
     contains_all(&message(&case, "scenario it.yaml", 0), &["1 scenario, 1 run: 1 passed"]);
 }
 
-/// Every file of `tests/scenarios` but those of what does not exist yet.
+/// Every file of `tests/scenarios` except those of missing features.
 #[test]
 fn every_scenario_of_the_repository_passes() {
     let text = message(&Case::new(), &format!("scenario {}", folder_of_scenarios().display()), 0);
@@ -67,7 +67,7 @@ fn a_scenario_runs_in_every_mode_it_names() {
     contains_all(&text, &["1 scenario, 5 runs: 1 passed"]);
 }
 
-/// A user may have one container over the limit as YARN counts, and none otherwise.
+/// A user may have one container over the limit in YARN's semantics, and none otherwise.
 #[test]
 fn a_scenario_runs_with_every_semantics_it_names() {
     let limited = SCENARIO.replace("\"100 %\"", "50").replace("memory: 2 }", "memory: 100 }");

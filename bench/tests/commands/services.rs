@@ -1,4 +1,4 @@
-//! `apportion-bench services`, as users run it.
+//! `apportion-bench services` from the command line.
 
 use crate::case::{Case, contains_all, json};
 
@@ -41,7 +41,7 @@ fn a_cluster_that_is_too_small_is_refused_before_anything_runs() {
     }
 }
 
-/// Crashes that would end a service of Slider's defaults are what was asked for.
+/// The year continues with many crashes that would end a service with Slider's defaults.
 #[test]
 fn many_crashes_in_a_week_are_borne() {
     let case = Case::new();

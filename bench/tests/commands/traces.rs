@@ -1,7 +1,7 @@
-//! The published traces, whole: they run, every ask is accounted for, and the audit is clean.
+//! The complete published traces: they run, every ask is accounted for, and the audit is clean.
 //!
-//! They are read from the folder that `APPORTION_DATA` names, `../shared/data` beside the project otherwise;
-//! where it is absent a test says so and passes, or fails if `APPORTION_DATA_REQUIRED` is set.
+//! They are read from the folder that `APPORTION_DATA` names, by default `../shared/data` next to the project. If the
+//! folder is absent, a test says so and passes, or fails if `APPORTION_DATA_REQUIRED` is set.
 
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -18,12 +18,12 @@ fn data(test: &str) -> Option<PathBuf> {
     }
     let message = format!("{test}: no traces at {}", folder.display());
     assert!(std::env::var_os("APPORTION_DATA_REQUIRED").is_none(), "{message}");
-    // Not through the macro, whose words a passing test keeps to itself.
+    // A macro's output would be hidden in a passing test.
     let _ = writeln!(std::io::stderr(), "skipped: {message}");
     None
 }
 
-/// Replays with arguments in which names of files are relative to the traces' folder.
+/// Replays with arguments in which file names are relative to the traces' folder.
 fn replay(folder: &Path, arguments: &str) -> Value {
     let output = Command::new(env!("CARGO_BIN_EXE_apportion-bench"))
         .current_dir(folder)
@@ -50,8 +50,8 @@ fn openb_in_parallel() {
     let figures = replay(&folder, &format!("{OPENB} --mode parallel --proposers 2"));
     assert_eq!(figures["asks"], 8152);
     assert_eq!(figures["placed"], 8152, "at this speed the cluster is nearly idle");
-    // Arrivals 275 times as dense as recorded put at most a fifth of the GPUs to use: pods run for weeks, and
-    // most of them are asked for before the first ones end, but they are too few. So none waits.
+    // With arrivals 275 times as dense as recorded, at most a fifth of the GPUs is in use. Pods run for weeks, and
+    // most are asked for before the first ones end, but they are too few. So none waits.
     let compressed = replay(&folder, &format!("{OPENB} --compress 275 --mode parallel --proposers 2"));
     assert_eq!(compressed["asks"], 8152);
     assert_eq!(compressed["wait_ms"]["p99"], 0);

@@ -1,5 +1,4 @@
-//! Files that cannot be read, and JSON that is wrong: each is refused with the place and with what would be
-//! right.
+//! Unreadable files and wrong JSON: each is refused with the place and with a hint to the right content.
 
 use std::io::Write;
 use std::path::Path;

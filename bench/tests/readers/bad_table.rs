@@ -1,4 +1,4 @@
-//! Tables that are wrong: each is refused with the line, the column and what would be right.
+//! Wrong tables: each is refused with line, column and a hint to the right content.
 
 use apportion_bench::trace::Format;
 

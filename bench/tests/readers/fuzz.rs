@@ -1,4 +1,4 @@
-//! No reader panics, whatever the bytes: neither arbitrary ones nor real-looking text with damage.
+//! No reader panics on any bytes: neither arbitrary bytes nor realistic text with damage.
 
 use std::io::Write;
 
@@ -45,7 +45,7 @@ const TOPOLOGY: &str = r#"{"rack":"rack0","nodes":[{"node":"node0","memory-mb":1
 {"rack":"/rack1","nodes":[{"node":"node2","vcores":"3"}]}
 "#;
 
-/// Text that hurts where a number, a key or the end of something was.
+/// Harmful text in place of a number, a key or an end.
 const SHARDS: [&str; 22] = [
     "-1",
     "0",
@@ -71,7 +71,7 @@ const SHARDS: [&str; 22] = [
     "4503599627370496",
 ];
 
-/// Replaces stretches of `text` with shards, bytes or other stretches of it.
+/// Replaces parts of `text` by shards, bytes or other parts of it.
 fn damaged(text: &'static str) -> impl Strategy<Value = Vec<u8>> {
     let shard = prop_oneof![
         select(SHARDS.as_slice()).prop_map(|shard| shard.as_bytes().to_vec()),

@@ -1,4 +1,4 @@
-//! Tests of the trace readers: what they make of small inputs, of broken ones, and of the real files.
+//! Tests of the trace readers with small inputs, broken inputs and the real files.
 
 mod bad_input;
 mod bad_table;

@@ -1,4 +1,4 @@
-//! What the SLS, Rumen and node file readers make of small inputs.
+//! The SLS, Rumen and node file readers on small inputs.
 
 use apportion::Resources;
 use apportion_bench::trace::{Format, Source, read_nodes};

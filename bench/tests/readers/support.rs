@@ -1,4 +1,4 @@
-//! Reading from text, and where the real files are.
+//! Readers of texts, and access to the real files.
 
 use std::path::{Path, PathBuf};
 
@@ -11,22 +11,22 @@ pub(crate) fn workload(format: Format, text: &str) -> Result<Workload, TraceErro
     read_workload(format, Source::new("t", text.as_bytes()), &ReadOptions::default())
 }
 
-/// Reads jobs that must be right.
+/// Reads jobs from a valid text.
 pub(crate) fn jobs(format: Format, text: &str) -> Vec<Job> {
     workload(format, text).unwrap_or_else(|error| panic!("{error}")).jobs
 }
 
-/// What is wrong with text that must be refused.
+/// The error for a text that must be refused.
 pub(crate) fn refusal(format: Format, text: &str) -> String {
     workload(format, text).expect_err("must be refused").to_string()
 }
 
-/// What is wrong with a list of nodes that must be refused.
+/// The error for a list of nodes that must be refused.
 pub(crate) fn node_refusal(format: Format, text: &str) -> String {
     read_nodes(format, Source::new("t", text.as_bytes())).expect_err("must be refused").to_string()
 }
 
-/// A file of the real data; `None`, and a line that says so, if the folder is not there.
+/// A file of the real data; `None`, with a message, if the folder does not exist.
 pub(crate) fn real_file(path: &str) -> Option<PathBuf> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data");
     let folder = std::env::var_os("APPORTION_DATA").map_or(beside, PathBuf::from);
@@ -50,7 +50,7 @@ pub(crate) fn real_nodes(format: Format, path: &str) -> Option<Vec<NodeSpec>> {
     Some(nodes.unwrap_or_else(|error| panic!("{error}")))
 }
 
-/// How many containers each stage of a job has.
+/// Number of containers in each stage of a job.
 pub(crate) fn widths(job: &Job) -> Vec<usize> {
     job.stages.iter().map(|stage| stage.iter().map(|tasks| tasks.durations_ms.len()).sum()).collect()
 }

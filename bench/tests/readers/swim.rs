@@ -1,4 +1,4 @@
-//! What the SWIM reader makes up, and the real samples.
+//! The values that the SWIM reader makes up, and the real samples.
 
 use apportion::Resources;
 use apportion_bench::trace::{Format, ReadOptions, Source, read_workload};

@@ -1,4 +1,4 @@
-//! What the SYNTH reader draws from small inputs.
+//! Jobs that the SYNTH reader draws from small inputs.
 
 use apportion::Resources;
 use apportion_bench::trace::{Format, ReadOptions, Source, read_workload};

@@ -1,11 +1,11 @@
-//! A folder with a small trace, and the program that runs in it.
+//! A folder with a small trace, in which the program runs.
 
 use std::fs;
 use std::process::{Command, Output};
 
 use tempfile::TempDir;
 
-/// Three nodes and a pod for each, one of them too large for any node.
+/// Three nodes and three pods, one of which is too large for any node.
 pub(super) const NODES: &str = "sn,cpu_milli,memory_mib,gpu,model\nn0,8000,16384,2,T4\nn1,8000,16384,0,\n";
 pub(super) const PODS: &str = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time\n\
 p0,1000,1024,1,500,,LS,Running,0,60,0\n\
@@ -48,7 +48,7 @@ pub(super) fn contains_all(message: &str, parts: &[&str]) {
     }
 }
 
-/// Fails if a browser would ask the network for a part of the page. Comments may name addresses.
+/// Fails if a browser would load a part of the page from the network. Comments may contain addresses.
 pub(super) fn fetches_nothing(page: &str) {
     for fetched in ["src=", "href=", "@import", "url("] {
         assert!(!page.contains(fetched), "the page fetches something: {fetched}");

@@ -1,4 +1,4 @@
-//! `compare`, from outside.
+//! `compare` from the command line.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! Questions about policy, from outside: rows as CSV, files of queues side by side, results compared.
+//! Figures about policy from the command line: CSV rows, comparison of queue files, comparison of results.
 
 mod compared;
 
@@ -7,7 +7,7 @@ use std::fs;
 
 use crate::case::{Case, contains_all, json};
 
-/// Two queues of half the cluster each, and a file in which the second has a tenth.
+/// Two queues with half of the cluster each, and a file in which the second has a tenth.
 const EQUAL: &str =
     "[queues.\"root.etl\"]\ncapacity = \"50 %\"\n[queues.\"root.adhoc\"]\ncapacity = \"50 %\"\n";
 

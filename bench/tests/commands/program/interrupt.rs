@@ -1,4 +1,4 @@
-//! Signals: the files that an interrupted run leaves.
+//! Signals: the files of an interrupted run.
 
 use std::fs;
 use std::io::Write;
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::case::{Case, contains_all, json};
 
-/// Takes far longer than the test.
+/// A run far longer than the test.
 const LONG: &str = "demo --nodes 200 --seconds 3600 --proposers 0";
 
 pub(super) fn start(case: &Case, arguments: &str, stdout: impl Into<Stdio>) -> Child {
@@ -41,7 +41,7 @@ pub(super) fn wait_until(what: &str, mut is_done: impl FnMut() -> bool) {
     }
 }
 
-/// The signal comes while results are written, or a little later.
+/// The signal comes while results are written, or shortly after.
 #[test]
 fn a_signal_between_two_files_leaves_both() {
     let case = Case::new();
@@ -113,7 +113,7 @@ fn an_interrupted_sweep_reports_the_simulations_that_ended() {
 fn a_second_signal_ends_the_program_at_once() {
     let case = Case::new();
     let (_reader, mut writer) = std::io::pipe().unwrap();
-    // As much as a pipe holds.
+    // As much as a pipe can hold.
     writer.write_all(&[b' '; 1 << 16]).unwrap();
     let child = start(&case, &format!("{LONG} --json out.json --report out.html"), writer);
     wait_until("the run", || temporary_files(case.folder.path()) == 2);
@@ -129,7 +129,7 @@ fn a_second_signal_ends_the_program_at_once() {
     assert_eq!(temporary_files(case.folder.path()), 0);
 }
 
-/// A thread that is stuck on standard error holds its lock. Nothing of the second signal may wait for that.
+/// A thread stuck on standard error holds its lock. The handling of the second signal must not wait for the lock.
 #[test]
 fn a_second_signal_ends_the_program_though_standard_error_takes_nothing() {
     let case = Case::new();
@@ -145,7 +145,7 @@ fn a_second_signal_ends_the_program_though_standard_error_takes_nothing() {
     wait_until("the run", || temporary_files(case.folder.path()) == 2);
     sleep(Duration::from_millis(300));
     send("TERM", &child);
-    // The last file that is written; after it the program says where it is.
+    // The last file to be written; then the program prints its path.
     wait_until("the report", || case.folder.path().join("out.html").exists());
     sleep(Duration::from_millis(300));
     assert_eq!(child.try_wait().unwrap(), None, "it is stuck");
@@ -163,7 +163,7 @@ fn a_second_signal_ends_the_program_though_standard_error_takes_nothing() {
     assert_eq!(temporary_files(case.folder.path()), 0);
 }
 
-/// The first run of `fill` has nothing to report of a part of it.
+/// A part of the first run of `fill` has no figures to report.
 #[test]
 fn what_cannot_be_reported_in_part_leaves_nothing() {
     let case = Case::new();
@@ -180,7 +180,7 @@ fn what_cannot_be_reported_in_part_leaves_nothing() {
     assert_eq!(fs::read_to_string(case.folder.path().join("out.json")).unwrap(), "the last one");
 }
 
-/// As `nohup` starts it.
+/// Starts the program as `nohup` does.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_signal_that_is_ignored_stays_so() {

@@ -1,4 +1,4 @@
-//! Signals: what the commands that measure report of a part of their work.
+//! Signals: the reports of interrupted measurements.
 
 use std::fs;
 use std::process::Stdio;
@@ -17,7 +17,7 @@ struct Partial {
     text: String,
 }
 
-/// Interrupts a run that takes far longer than the test, later and later until it has figures to report.
+/// Interrupts a run that takes far longer than the test, at increasing times until it has figures to report.
 fn interrupted(command: &str, outputs: &[&str]) -> Partial {
     let named = outputs.iter().map(|output| match *output {
         "json" => " --json out.json",
@@ -65,7 +65,7 @@ fn a_run_of_throughput_is_cut_short() {
     }
 }
 
-/// Of runs that end, only those count.
+/// Only complete runs count.
 #[test]
 fn runs_of_throughput_that_ended_are_reported() {
     let fill = "throughput --workload fill --nodes 100 --apps 5 --leaves 3 --asks 2000 --repeat 1000";

@@ -1,4 +1,4 @@
-//! Standard output and standard error that take nothing.
+//! Closed or full standard output and standard error.
 
 use std::fs::File;
 use std::process::{Command, Output, Stdio};
@@ -16,7 +16,7 @@ fn run(case: &Case, arguments: &str, stdout: impl Into<Stdio>) -> Output {
 
 const REPLAY: &str = "replay --format openb --nodes nodes.csv --workload pods.csv";
 
-/// Everything that prints.
+/// All commands that print.
 fn commands(case: &Case) -> Vec<String> {
     assert!(case.run(&format!("{REPLAY} --log run.log")).status.success());
     let outputs = ["", " --json -", " --report -", " --jobs-csv -", " --containers-csv -"];
@@ -65,7 +65,7 @@ fn a_reader_that_has_seen_enough_is_no_failure() {
     }
 }
 
-/// Files are written although the pipe is closed, and a message that cannot be printed is no crash.
+/// Files are written even if the pipe is closed, and a message that cannot be printed causes no crash.
 #[test]
 fn files_and_codes_do_not_depend_on_who_listens() {
     let case = Case::new();
