@@ -70,7 +70,7 @@ fn compare(is_saving: bool) -> anyhow::Result<bool> {
     let saved: BTreeMap<String, u64> = match fs::read_to_string(&file) {
         Ok(text) => serde_json::from_str(&text).with_context(|| file.display().to_string())?,
         Err(_) if is_saving => BTreeMap::new(),
-        Err(error) => bail!("{}: {error}; `-- --save` makes it", file.display()),
+        Err(error) => bail!("{}: {error}; `-- --save` writes the file", file.display()),
     };
     let (mut now, mut is_fine) = (BTreeMap::new(), true);
     for workload in WORKLOADS {
@@ -111,7 +111,7 @@ fn run() -> anyhow::Result<bool> {
         }
         [] => compare(false),
         ["--save"] => compare(true),
-        _ => bail!("nothing, or --save to keep the new numbers, was expected, not {arguments:?}"),
+        _ => bail!("unexpected arguments {arguments:?}; give none, or --save to keep the new numbers"),
     }
 }
 

@@ -140,7 +140,7 @@ impl Churn {
         let (begun, meter) = (Instant::now(), Meter::start(&self.cluster.engine));
         while (begun.elapsed() < duration || self.placed == 0) && go_on().is_continue() {
             if begun.elapsed() > duration + STUCK {
-                bail!("nothing was placed in {:?}", begun.elapsed());
+                bail!("no container was placed in {:?}", begun.elapsed());
             }
             self.turn_over()?;
         }
@@ -285,14 +285,14 @@ impl Churn {
     }
 
     fn take_events(&mut self) -> anyhow::Result<usize> {
-        let count = self.cluster.events.drain_into(&mut self.events).context("an event was left out")?;
+        let count = self.cluster.events.drain_into(&mut self.events).context("an event was lost")?;
         // The events follow the sink's record of their group.
         self.latency.record_groups(self.cluster.notes.take_groups());
         for event in self.events.drain(..) {
             match event.kind {
                 EventKind::Allocated { ask, container, .. } => {
                     let (task, asked_at) =
-                        self.asked.remove(&ask).context("a container that nobody asked for")?;
+                        self.asked.remove(&ask).context("a container of an unknown ask")?;
                     self.latency.record(event.seq, asked_at);
                     self.used += self.kinds.of(task).size[self.scarce];
                     self.running.push((container, task));

@@ -33,7 +33,7 @@ pub fn fill(setup: &Setup, asks: usize) -> anyhow::Result<Record> {
     let record = meter.stop(engine, asks as u64);
     let placed = count_placed(events)?;
     if placed < asks {
-        bail!("{placed} of {asks} containers were placed; with these sizes the rest finds no room");
+        bail!("{placed} of {asks} containers were placed; the others find no room with these sizes");
     }
     cluster.expect_sound()?;
     cluster.memory.record_fill(asks);
@@ -44,7 +44,7 @@ pub fn fill(setup: &Setup, asks: usize) -> anyhow::Result<Record> {
 /// Number of asks that were answered by a container.
 fn count_placed(events: &EventStream) -> anyhow::Result<usize> {
     let mut placed = 0;
-    while let Some(event) = events.try_next().context("an event was left out")? {
+    while let Some(event) = events.try_next().context("an event was lost")? {
         match event.kind {
             EventKind::Allocated { .. } => placed += 1,
             EventKind::AskRefused { refusal, .. } => bail!("an ask was refused: {refusal}"),

@@ -135,11 +135,11 @@ fn rows_of(pair: &Pair<'_>, notes: &mut Vec<String>) -> Vec<Row> {
     let missing = names.iter().filter(|(name, _)| !of_second.contains_key(name));
     let missing = missing.chain(others.iter().filter(|(name, _)| !of_first.contains_key(name))).count();
     if missing > 0 {
-        notes.push(format!("{missing} figures are in one of the files only and were not compared"));
+        notes.push(format!("{missing} figures are in only one of the files and were not compared"));
     }
     let left_out = users_beyond(&names);
     if left_out.1 > 0 {
-        notes.push(format!("of the users the first {USERS_MAX} are compared, and {} are not", left_out.1));
+        notes.push(format!("the first {USERS_MAX} users are compared, and {} are not", left_out.1));
     }
     let row = |(name, unit): &(Name, Unit)| {
         let (a, b) = (of_first.get(name)?, of_second.get(name)?);

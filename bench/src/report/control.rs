@@ -110,7 +110,7 @@ impl ControlReport {
             }
             if record.terminal_answers != record.requests && record.interrupted.is_none() {
                 defects.push(format!(
-                    "{name}: {} requests, {} last words",
+                    "{name}: {} requests, {} final answers",
                     record.requests, record.terminal_answers
                 ));
             }
@@ -212,7 +212,7 @@ fn what_came_with_faults(record: &ExperimentRecord) -> String {
     let FaultCounts { starts_failed, stops_failed, nodes_lost } = record.faults;
     let down = record.below_configured_end();
     format!(
-        "{}; {} and {} failed, {} lost; {} of {} {} their last word, {} {} down in the end",
+        "{}; {} and {} failed, {} lost; {} of {} {} a final answer, {} {} down in the end",
         what_came(record),
         counted(starts_failed.into(), "start"),
         counted(stops_failed.into(), "stop"),
@@ -349,7 +349,7 @@ fn table(report: &ControlReport) -> String {
     let rows: [(&str, Figure); 11] = [
         ("interrupted at", |record| record.interrupted.map_or_else(|| "no".to_owned(), Interruption::moment)),
         ("requests", |record| count_text(record.requests.into())),
-        ("last words", |record| count_text(record.terminal_answers.into())),
+        ("final answers", |record| count_text(record.terminal_answers.into())),
         ("containers to act on", |record| count_text(record.steps.steps.into())),
         ("succeeded", |record| count_text(record.steps.succeeded.into())),
         ("failed", |record| count_text(record.steps.failed.into())),

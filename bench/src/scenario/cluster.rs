@@ -72,7 +72,7 @@ impl Cluster {
     fn listen(&mut self) -> Done {
         let mut events = Vec::new();
         let drained = self.stream.drain_into(&mut events);
-        drained.map_err(|_| StepError::failed("more happened at once than a scenario can follow"))?;
+        drained.map_err(|_| StepError::failed("more events came at once than a scenario can follow"))?;
         events.iter().for_each(|event| self.told.record(event, &self.names));
         Ok(())
     }

@@ -145,7 +145,7 @@ fn check_modes(form: &ScenarioForm) -> Result<(), (u64, String)> {
     for step in &form.steps {
         let name = step.value.name();
         let problem = match step.value {
-            Step::Pass(_) | Step::Prepare(_) | Step::Commit(_) => Some("has its place in serial mode alone"),
+            Step::Pass(_) | Step::Prepare(_) | Step::Commit(_) => Some("is possible only in serial mode"),
             Step::Expect(_) if !is_quiet => {
                 Some("comes right after `run_until_quiet` where modes has `parallel`")
             }

@@ -87,7 +87,7 @@ impl Cluster {
                 let pass = self.engine.pass_once(PassScope { node: *node, leaf });
                 pass.map_err(|error| match (error, &form.leaf) {
                     (PassError::NotALeaf(_), Some(path)) => StepError::bad(format!(
-                        "`{path}` is not a leaf; a pass is about one leaf or about all"
+                        "`{path}` is not a leaf; a pass covers either one leaf or all"
                     )),
                     _ => StepError::bad(error.to_string()),
                 })?;

@@ -198,5 +198,5 @@ pub(super) fn expect_reason(wanted: &str, got: &str) -> Done {
 }
 
 pub(super) fn not_refused(wanted: &str) -> StepError {
-    StepError::failed(format!("taken, but it was to be refused with: {wanted}"))
+    StepError::failed(format!("accepted, but a refusal was wanted: {wanted}"))
 }

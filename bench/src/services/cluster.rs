@@ -60,7 +60,7 @@ impl Cluster {
     }
 
     pub(crate) fn node_down(&self, node: u32) -> anyhow::Result<()> {
-        let node = self.handle.node(&host(node)).context("a node failed that is not there")?;
+        let node = self.handle.node(&host(node)).context("a node failed that is not registered")?;
         self.handle.remove_node(node)?;
         Ok(())
     }

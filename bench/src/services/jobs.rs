@@ -94,7 +94,7 @@ impl Jobs {
 
     /// Handles events of the containers. Returns whether it made a new ask.
     pub(crate) fn poll(&mut self, now_ms: u64) -> anyhow::Result<bool> {
-        self.events.drain_into(&mut self.heard).context("an event was left out")?;
+        self.events.drain_into(&mut self.heard).context("an event was lost")?;
         let mut asks = 0;
         for event in std::mem::take(&mut self.heard) {
             match event.kind {

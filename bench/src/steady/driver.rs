@@ -146,13 +146,13 @@ impl Steady {
 
     fn settle(&mut self, watch: &mut dyn Watch) -> anyhow::Result<()> {
         self.cluster.engine.run_until_quiet();
-        self.cluster.events.drain_into(&mut self.events).context("an event was left out")?;
+        self.cluster.events.drain_into(&mut self.events).context("an event was lost")?;
         // No caller reads the times of group commits.
         drop(self.cluster.notes.take_groups());
         for event in self.events.drain(..) {
             match event.kind {
                 EventKind::Allocated { ask, container, .. } => {
-                    let task = self.asked.remove(&ask).context("a container that nobody asked for")?;
+                    let task = self.asked.remove(&ask).context("a container of an unknown ask")?;
                     let life_ms = self.lives.sample(&mut self.random).clamp(LIFE_MIN_MS, self.life_max_ms);
                     self.ends.push(Reverse((self.now_ms + life_ms as u64, container)));
                     self.running.insert(container, task);

@@ -173,7 +173,7 @@ fn duration_ms(task: &TaskRecord) -> Result<u64, String> {
             .ok_or_else(|| format!("container.end.ms {end_ms} is before container.start.ms {start_ms}"))?,
         _ => {
             let keys = "`container.start.ms` and `container.end.ms`, or `duration.ms`";
-            return Err(format!("says not how long it runs: {keys} are needed"));
+            return Err(format!("has no duration: {keys} are needed"));
         }
     };
     if duration_ms == 0 { Err("runs for 0 ms; at least 1 is needed".into()) } else { Ok(duration_ms) }

@@ -143,7 +143,7 @@ fn a_wrong_file_is_refused_with_its_line_and_the_nearest_right_name() {
 fn what_parallel_mode_cannot_do_is_refused() {
     contains_all(
         &with("- run_until_quiet", "- pass: all", 2),
-        &["it.yaml:14: `pass` has its place in serial"],
+        &["it.yaml:14: `pass` is possible only in serial mode"],
     );
     contains_all(&with("  - run_until_quiet\n", "", 2), &["it.yaml:14: `expect` comes right after"]);
 }

@@ -76,7 +76,7 @@ fn impossible_tasks_are_refused() {
     let end = task(r#"{"container.start.ms": 5, "container.end.ms": 4}"#);
     assert_eq!(end, "t:1: job.tasks[0]: container.end.ms 4 is before container.start.ms 5");
     assert!(task(r#"{"duration.ms": 0}"#).contains("runs for 0 ms"));
-    assert!(task(r#"{"container.start.ms": 5}"#).contains("says not how long it runs"));
+    assert!(task(r#"{"container.start.ms": 5}"#).contains("has no duration"));
     assert!(task(r#"{"duration.ms": 1, "container.host": "/h/"}"#).contains("`/RACK/HOST` is needed"));
     assert!(task(r#"{"duration.ms": 1, "container.vcores": 9007199254740992}"#).contains("vcores of"));
     assert!(refusal(Format::Sls, r#"{"num.nodes": 0}"#).contains("zero nodes"));
