@@ -21,7 +21,7 @@ impl Budget {
         let left = self.left.checked_sub(count);
         self.left = left.ok_or_else(|| {
             format!(
-                "{count} more containers are too many; the limit is {} in total (`containers_max`)",
+                "{count} more containers are too many; the limit is {} (`containers_max`)",
                 self.most
             )
         })?;
