@@ -20,10 +20,7 @@ impl Budget {
     pub(super) fn take(&mut self, count: u64) -> Result<(), String> {
         let left = self.left.checked_sub(count);
         self.left = left.ok_or_else(|| {
-            format!(
-                "{count} more containers are too many; the limit is {} (`containers_max`)",
-                self.most
-            )
+            format!("{count} more containers are too many; the limit is {} (`containers_max`)", self.most)
         })?;
         Ok(())
     }
