@@ -16,8 +16,8 @@ pub(super) fn run(shell: Shell, mut command: clap::Command) -> Result<(), Failur
 }
 
 /// Works around a defect of `clap_complete` 4.6 in scripts for bash. A hyphen in the program's name becomes `__` where
-/// the script sets its state, and `__subcmd__` where it looks for options of that state. So bash completes nothing after a
-/// subcommand.
+/// the script sets its state, and `__subcmd__` where it looks for options of that state. So bash completes nothing
+/// after a subcommand.
 fn repaired(script: &str) -> String {
     script.replace(&NAME.replace('-', "__subcmd__"), &NAME.replace('-', "__"))
 }

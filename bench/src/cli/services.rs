@@ -42,7 +42,7 @@ pub(super) struct ServicesArgs {
     /// Write the figures as JSON to this file; `-` prints them instead of the lines of text.
     #[arg(long, value_name = "FILE|-")]
     json: Option<PathBuf>,
-    /// Write a report with plots, one HTML file that opens without a network; `-` prints it instead of the lines of text.
+    /// Write a report with plots, one HTML file that opens without a network; `-` prints it instead of the text lines.
     #[arg(long, value_name = "FILE.html|-")]
     report: Option<PathBuf>,
 }

@@ -1,7 +1,7 @@
 //! The engine's parts, each by itself: fit, order, index, propose, commit, log.
 //!
-//! Everything goes through the public API. The caller provides the threads of the engine ([`Engine::assemble`]
-//! (apportion::Engine::assemble)). It asks one proposer for one pass and one committer for one
+//! Everything goes through the public API. The caller provides the threads of the engine:
+//! [`Engine::assemble`](apportion::Engine::assemble). It asks one proposer for one pass and one committer for one
 //! group, so the bench times only shipped code. Each cluster is shaped so that one part of a pass
 //! outweighs the others. Preparation and cleanup are not timed.
 
