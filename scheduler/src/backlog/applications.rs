@@ -85,6 +85,7 @@ mod tests {
                 }
                 prop_assert!(applications.iter().eq(model.iter().copied()));
                 prop_assert_eq!(applications.is_empty(), model.is_empty());
+                prop_assert_eq!(applications.contains(place), model.contains(&place));
                 let walk = std::iter::successors(applications.after(None), |last| applications.after(Some(*last)));
                 prop_assert!(walk.eq(model.iter().copied()));
                 // Also after a place that was removed.
