@@ -220,6 +220,33 @@ fn queues_made_on_demand_go_when_nobody_uses_them() {
     assert_eq!(are_there(1), (false, false));
 }
 
+/// A queue on the way to the leaf counts, too. One that has gone makes room.
+#[test]
+fn no_more_queues_are_made_than_are_allowed() {
+    let creation = AutoCreation { queues_max: 3, expiry_ms: Some(1), ..AutoCreation::default() };
+    let maker = QueueConfig::leaf("users", Capacity::Weight(Factor::ONE)).with_auto_creation(creation);
+    let mut cluster = Cluster::serial(engine([maker]));
+    let first = cluster.application("root.users.team.ann", "ann");
+    for path in ["root.users.bob", "root.users.team.cid", "root.users.dan", "root.users.other.eve"] {
+        cluster.application(path, "user");
+    }
+    cluster.run();
+    let made = |cluster: &Cluster| {
+        let names = ["team", "team.ann", "bob", "team.cid", "dan", "other", "other.eve"];
+        let is_there =
+            |name: &&str| cluster.engine.read(|view| view.queue(&format!("root.users.{name}")).is_some());
+        names.into_iter().filter(is_there).collect::<Vec<_>>()
+    };
+    assert_eq!(made(&cluster), ["team", "team.ann", "bob"]);
+    cluster.end(first, ApplicationEnd::Finished);
+    cluster.run();
+    cluster.advance(1);
+    cluster.run();
+    cluster.application("root.users.dan", "dan");
+    cluster.run();
+    assert_eq!(made(&cluster), ["team", "bob", "dan"]);
+}
+
 /// An access list holds for all queues below. Without a list everybody has access. An administrator may also submit.
 #[test]
 fn who_may_administer_is_answered() {

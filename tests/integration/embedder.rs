@@ -8,7 +8,7 @@ use std::time::Duration;
 use apportion::config::{HeartbeatPolicy, QueueState, QueueUpdate};
 use apportion::engine::SubmitError;
 use apportion::event::EventKind;
-use apportion::log::{LogSink, LoggedGroup};
+use apportion::log::{LogDigest, LogSink, LoggedGroup};
 use apportion::{
     ApplicationEnd, ApplicationSpec, AskSpec, Engine, EventStream, Handle, ManualClock, Mode, NodeAttributes,
     NodeSpec, PartitionId, Resources,
@@ -235,7 +235,40 @@ fn the_version_of_the_nodes_moves_with_the_nodes() {
     let running = handle.submit_application(application("a"), &events).unwrap();
     handle.submit_ask(running, AskSpec::new(Resources::new(&[1]), 3)).unwrap();
     handle.heartbeat(&[node]).unwrap();
-    assert!(!moves() && engine.read(|view| view.container_count()) == 3, "containers do not move the version");
+    assert!(
+        !moves() && engine.read(|view| view.container_count()) == 3,
+        "containers do not move the version"
+    );
     handle.remove_node(node).unwrap();
     assert!(moves(), "it is gone");
+}
+
+/// Equal for equal changes, however they were grouped.
+#[test]
+fn the_digest_of_a_log_is_that_of_its_changes() {
+    let digest = |sizes: &[i64], at_once: bool| {
+        let digest = Arc::new(Mutex::new(LogDigest::new()));
+        let log = Arc::clone(&digest);
+        let append = move |group: &LoggedGroup<'_>| {
+            log.lock().unwrap().update(group);
+            Ok(())
+        };
+        let engine = start(Mode::Serial, Box::new(append));
+        for (number, size) in sizes.iter().enumerate() {
+            let spec = NodeSpec::new(format!("n{number}"), Resources::new(&[*size]));
+            engine.handle().add_node(spec).unwrap();
+            if !at_once {
+                engine.run_until_quiet();
+            }
+        }
+        engine.run_until_quiet();
+        let value = digest.lock().unwrap().value();
+        value
+    };
+    let both = digest(&[1, 2], true);
+    assert_eq!(digest(&[1, 2], false), both);
+    for other in [&[][..], &[1], &[2, 1], &[1, 3]] {
+        assert_ne!(digest(other, true), both, "{other:?}");
+    }
+    assert_ne!(digest(&[], true), digest(&[1], true));
 }

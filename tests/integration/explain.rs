@@ -442,3 +442,24 @@ fn a_busy_engine_explains() {
     cluster.run();
     assert_eq!(why(&cluster, asks[49], &["Of 20 nodes: 20 with too little room."]).outstanding, 30);
 }
+
+/// Only nodes that the ask could use if a container ended there.
+#[test]
+fn nodes_on_which_containers_are_being_stopped() {
+    let (mut cluster, application) = plain();
+    for name in ["n1", "n2", "n3"] {
+        cluster.node(name, &[10]);
+    }
+    cluster.ask(application, &[10], 3);
+    cluster.run();
+    let ask = cluster.ask(application, &[10], 1);
+    cluster.run();
+    for (number, words) in [(0, ""), (1, "1 more node may gain"), (2, "2 more nodes may gain")] {
+        if number > 0 {
+            let running = cluster.running(application);
+            cluster.stop(running[number - 1]);
+            cluster.run();
+        }
+        assert_eq!(why(&cluster, ask, &[words]).stopping, number);
+    }
+}

@@ -1,8 +1,11 @@
 //! Limits of a leaf and of its ancestors, in passes and at commit.
 
-use apportion::config::{Capacity, Maximum, Percent, QueueConfig, QueueUpdate};
+use apportion::config::{Capacity, HolderLimit, Maximum, Percent, QueueConfig, QueueUpdate};
 use apportion::request::RejectReason;
-use apportion::{AskId, CommitOutcome, Mode, NodeId, ResourceAllocationCommitRequest};
+use apportion::{
+    ApplicationSpec, AskId, CommitOutcome, Mode, NodeId, PartitionId, ResourceAllocationCommitRequest,
+    Resources,
+};
 use apportion_tests::support::cluster::Cluster;
 
 use crate::{engine, leaf};
@@ -91,4 +94,49 @@ fn what_a_request_releases_counts_before_what_it_takes() {
     cluster.run();
     assert!(cluster.outcomes()[0].is_accepted(), "{:?}", cluster.outcomes());
     assert_eq!((cluster.used("root.a"), cluster.allocated(node)), (60, 60));
+}
+
+/// The maximum of the parent, of the leaf, of the user's limit or of its group, less what is used below it; in whole
+/// steps.
+#[test]
+fn headroom_is_what_the_nearest_limit_leaves() {
+    let limit = |amount: i64| {
+        let mut limit = HolderLimit::default();
+        limit.maximum[0] = Some(amount);
+        limit
+    };
+    // The limits of parent, leaf, user and group, and the headroom of the first application and of its neighbour.
+    for (limits, step, left) in [
+        ([90, 99, 99, 99], 1, [60, 60]),
+        ([99, 70, 99, 99], 1, [40, 40]),
+        ([99, 99, 50, 99], 1, [30, 40]),
+        ([99, 99, 99, 45], 1, [25, 69]),
+        ([99, 99, 99, 45], 10, [20, 60]),
+        ([99, 99, 20, 99], 1, [0, 10]),
+    ] {
+        let [parent, leaf_max, user, group] = limits;
+        let of_users = HolderLimit { users: vec!["*".into()], ..limit(user) };
+        let of_group = HolderLimit { groups: vec!["staff".into()], ..limit(group) };
+        let leaf =
+            leaf("a", 100).with_maximum(Maximum::absolute(&[leaf_max])).with_limits([of_users, of_group]);
+        let parent =
+            crate::leaf("parent", 100).with_maximum(Maximum::absolute(&[parent])).with_children([leaf]);
+        let mut config = engine([parent]);
+        config.allocation.minimum = Resources::new(&[step]);
+        let mut cluster = Cluster::serial(config);
+        cluster.node("n1", &[99]);
+        let ann = ApplicationSpec {
+            groups: vec!["staff".into()],
+            ..ApplicationSpec::new("one", "root.parent.a", "ann")
+        };
+        let applications = [cluster.submit(ann), cluster.application("root.parent.a", "bob")];
+        for (application, size) in applications.into_iter().zip([20, 10]) {
+            cluster.ask(application, &[size], 1);
+        }
+        cluster.run();
+        let headroom = applications.map(|id| {
+            cluster.engine.read(|view| view.application(id).unwrap().headroom(PartitionId::DEFAULT)[0])
+        });
+        assert_eq!(headroom, left, "{limits:?}");
+    }
 }

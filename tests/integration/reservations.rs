@@ -3,7 +3,7 @@
 use apportion::config::{
     Capacity, EngineConfig, Maximum, NodeOrderKind, Percent, QueueConfig, ReservationPolicy,
 };
-use apportion::request::RejectReason;
+use apportion::request::{RejectReason, ReservationProposal};
 use apportion::{
     AskSpec, AttributeRule, CommitOutcome, NodeAttributes, NodeSpec, NodeState, ReservationId,
     ResourceAllocationCommitRequest, Resources,
@@ -135,6 +135,36 @@ fn a_reservation_cannot_be_ended_twice_in_one_request() {
     cluster.run();
     assert_eq!(cluster.outcomes(), [CommitOutcome::Rejected(RejectReason::UnknownReservation)]);
     assert_eq!(reservations(&cluster), 1);
+}
+
+/// Whether they are made in one request or one after another. A reservation that the request ends makes way for another.
+#[test]
+fn an_ask_reserves_no_more_nodes_than_it_wants_containers() {
+    for (units, nodes) in [(1, 1), (1, 2), (2, 2), (2, 3)] {
+        let mut config = reserving(leaf("default", 100), 1_000_000);
+        config.reservations.nodes = Percent::ALL;
+        let mut cluster = Cluster::serial(config);
+        let application = cluster.application("root.default", "user");
+        let names = (0..nodes).map(|number| format!("n{number}"));
+        let nodes: Vec<_> = names.map(|name| cluster.node(&name, &[8])).collect();
+        let ask = cluster.ask(application, &[8], units);
+        let reserve = nodes.iter().map(|&node| ReservationProposal { ask, node }).collect();
+        cluster.commit(ResourceAllocationCommitRequest { reserve, ..Default::default() });
+        cluster.run();
+        let is_enough = nodes.len() <= units as usize;
+        let verdict = &cluster.outcomes()[0];
+        assert_eq!(verdict.is_accepted(), is_enough, "{units} units: {verdict:?}");
+        if !is_enough {
+            assert_eq!(*verdict, CommitOutcome::Rejected(RejectReason::NothingOutstanding));
+        }
+    }
+    let (mut cluster, ask, reservation) = with_reservation(100);
+    let node = cluster.node("n4", &[8]);
+    let reserve = [ReservationProposal { ask, node }].into_iter().collect();
+    let unreserve = [reservation].into();
+    cluster.commit(ResourceAllocationCommitRequest { reserve, unreserve, ..Default::default() });
+    cluster.run();
+    assert!(cluster.outcomes()[0].is_accepted(), "{:?}", cluster.outcomes());
 }
 
 /// An attribute change ends the reservation like a change of capacity (`nodes/resized_below_the_reservation.yaml`).

@@ -6,7 +6,7 @@ use apportion_placement::{
     PlacementPolicy, ServiceEvent,
 };
 
-use crate::support::{Bed, Cluster, Manager, component, host, on_both, requests};
+use crate::support::{Bed, Cluster, Manager, cancels, component, host, on_both, releases, requests};
 
 /// The time limit of a move.
 const EXPIRES_AFTER_MS: u64 = 10_000;
@@ -103,6 +103,21 @@ fn what_comes_for_others_changes_nothing<M: Manager>() {
     bed.settle();
     bed.manager().add_node("other", "", "gpu", 1);
     assert_eq!(requests(&bed.settle()).len(), 0);
+}
+
+on_both!(a_container_that_is_given_back_ends_its_move);
+/// At once, with its request: the container itself may take long to end.
+fn a_container_that_is_given_back_ends_its_move<M: Manager>() {
+    let mut bed = Cluster::<M>::of(2, 1).start(vec![processor(1), processor(2)], None);
+    bed.settle();
+    act(&mut bed, 1, 1, ActionKind::MoveElsewhere);
+    bed.settle();
+    assert_eq!(last_word(&mut bed), Some(ActionStatus::InProgress), "no host has room");
+    let calls = bed.flex(1, 0);
+    assert_eq!((cancels(&calls), releases(&calls).len()), (1, 1), "{calls:?}");
+    let said = bed.service.take_answers().pop().map(|answer| (answer.status, answer.message));
+    let said = said.unwrap_or_else(|| panic!("nothing was said"));
+    assert!(said.0 == ActionStatus::Failed && said.1.ends_with(" meanwhile"), "{said:?}");
 }
 
 on_both!(a_host_is_asked_for_once);
@@ -375,4 +390,27 @@ fn a_container_that_has_no_room_beside_itself_goes_elsewhere_if_it_may<M: Manage
     bed.at(2 + EXPIRES_AFTER_MS / 2);
     bed.settle();
     assert_eq!((last_word(&mut bed), bed.only(1).host), (Some(ActionStatus::Succeeded), host(1)));
+}
+
+on_both!(a_search_elsewhere_has_the_other_half_of_the_time);
+fn a_search_elsewhere_has_the_other_half_of_the_time<M: Manager>() {
+    let mut bed = Cluster::<M>::of(1, 1).start(vec![processor(1)], None);
+    bed.settle();
+    bed.manager().add_node(&host(1), "", "", 0);
+    bed.settle();
+    let action = ContainerAction {
+        expires_after_ms: EXPIRES_AFTER_MS,
+        or_elsewhere: true,
+        ..ContainerAction::new(ActionId(1), ComponentId(1), ActionKind::Restart)
+    };
+    bed.service.submit(action, bed.now_ms);
+    bed.settle();
+    for now_ms in [2 + EXPIRES_AFTER_MS / 2, EXPIRES_AFTER_MS] {
+        bed.at(now_ms);
+        bed.settle();
+        assert_eq!(last_word(&mut bed), Some(ActionStatus::InProgress).filter(|_| now_ms < EXPIRES_AFTER_MS));
+    }
+    bed.at(4 + EXPIRES_AFTER_MS);
+    bed.settle();
+    assert_eq!((last_word(&mut bed), bed.only(1).host), (Some(ActionStatus::Failed), host(0)));
 }

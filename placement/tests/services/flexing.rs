@@ -112,3 +112,20 @@ fn a_host_whose_request_was_taken_back_is_asked_for_again<M: Manager>() {
         bed.settle();
     }
 }
+
+on_both!(a_flex_to_the_same_components_would_change_nothing);
+/// A component that is left out changes unless it is at 0 already.
+fn a_flex_to_the_same_components_would_change_nothing<M: Manager>() {
+    let specs = vec![component(0, 2), component(1, 0)];
+    let mut bed = Cluster::<M>::of(2, 2).start(specs.clone(), None);
+    bed.settle();
+    for (others, is_change) in [
+        (specs.clone(), false),
+        (vec![component(0, 2)], false),
+        (vec![component(1, 0)], true),
+        (vec![component(0, 3), component(1, 0)], true),
+        (vec![component(0, 2), component(1, 0), component(2, 0)], true),
+    ] {
+        assert_eq!(bed.service.state().would_change(&others), is_change, "{others:?}");
+    }
+}

@@ -127,6 +127,8 @@ fn i2_what_users_and_groups_with_limits_have() {
     expect("I2", |state| state.facts.limit_usages.all[0].used[0] += Resources::new(&[1]));
     expect("I2", |state| state.facts.limit_usages.all[0].active += 1);
     expect("I2", |state| state.facts.users[0].limit_usages.clear());
+    // Only its limit differs from the configuration.
+    expect("I2", |state| state.facts.limit_usages.all[0].parallel = Some(9));
 }
 
 #[test]

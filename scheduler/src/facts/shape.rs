@@ -147,3 +147,40 @@ impl Shapes {
             .map(|(index, entry)| (ShapeId(index as u32), &entry.shape, entry.users))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::tags::{TagCap, TagScope};
+    use crate::resource::Resources;
+
+    fn capped(size: i64, tags: &[&str]) -> Shape {
+        let cap =
+            |tag: &&str| TagCap { tag: Arc::from(*tag), before_max: 0, scope: TagScope::Node, of: None };
+        let rule = Rule { caps: tags.iter().map(cap).collect(), ..Rule::default() };
+        Shape {
+            need: Need { resources: Resources::new(&[size]), devices: None },
+            partition: PartitionId::DEFAULT,
+            rule: rule.boxed(),
+            has_locality: false,
+            borrowing: Borrowing::None,
+        }
+    }
+
+    /// Also if a cap is there twice, and for the next shape in the slot.
+    #[test]
+    fn a_shape_is_listed_at_the_tags_that_it_caps_while_it_is_in_use() {
+        let mut shapes = Shapes::default();
+        let (both, _) = shapes.intern(&capped(1, &["web", "web", "db"]));
+        let (one, _) = shapes.intern(&capped(2, &["web"]));
+        assert_eq!(shapes.intern(&capped(2, &["web"])), (one, false));
+        assert_eq!((shapes.capped_by("web"), shapes.capped_by("db")), (&[both, one][..], &[both][..]));
+        assert!(shapes.remove_user(both));
+        assert_eq!((shapes.capped_by("web"), shapes.capped_by("db")), (&[one][..], &[][..]));
+        assert!(!shapes.remove_user(one), "it has another user");
+        assert_eq!(shapes.capped_by("web"), [one]);
+        assert_eq!(shapes.intern(&capped(3, &[])), (both, true), "the slot is used again");
+        assert!(shapes.remove_user(one));
+        assert!(shapes.capped.is_empty(), "no tag stays behind: {:?}", shapes.capped);
+    }
+}

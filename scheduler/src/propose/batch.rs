@@ -141,3 +141,59 @@ impl fmt::Debug for ProposalBatch {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+    use crate::config::NodeOrderKind;
+    use crate::ids::{SetId, SlotId};
+
+    /// Counts the batches that come back.
+    #[derive(Default)]
+    struct Owner(AtomicUsize);
+
+    impl BatchOwner for Owner {
+        fn undo(&self, _: &mut ProposalBatch) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether a batch goes back to its owner if it is dropped after these changes.
+    fn goes_back(change: impl FnOnce(&mut ProposalBatch)) -> bool {
+        let owner = Arc::new(Owner::default());
+        let mut batch = ProposalBatch::without_lease(Arc::<Owner>::clone(&owner));
+        change(&mut batch);
+        drop(batch);
+        owner.0.load(Ordering::Relaxed) == 1
+    }
+
+    #[test]
+    fn a_dropped_batch_goes_back_to_its_owner_while_it_holds_anything() {
+        let (ask, node) = (AskId::new(0, 0), NodeId::new(0, 0));
+        let (size, partition) = (Resources::new(&[1]), PartitionId::DEFAULT);
+        assert!(!goes_back(|_| ()));
+        assert!(!goes_back(|batch| batch.proposals.observations.push(Observation::InUse)));
+        let request = ResourceAllocationCommitRequest::allocate(ask, node);
+        assert!(goes_back(|batch| batch.proposals.requests.push(request)));
+        assert!(goes_back(|batch| {
+            let set = PlacementSet::new(SetId::new(partition, 0), NodeOrderKind::First);
+            batch.set = Some(Box::new(set));
+        }));
+        let fill: [fn(&mut Amounts, Resources); 4] = [
+            |amounts, size| amounts.queues.push((QueueId(0), PartitionId::DEFAULT, size)),
+            |amounts, size| amounts.users.push((LeafUserId(0), PartitionId::DEFAULT, size)),
+            |amounts, size| amounts.nodes.push((NodeId::new(0, 0), size)),
+            |amounts, _| amounts.units.push(AskId::new(0, 0)),
+        ];
+        for (number, fill) in fill.into_iter().enumerate() {
+            assert!(goes_back(|batch| fill(&mut batch.proposals.amounts, size)), "amounts {number}");
+            let clear = |batch: &mut ProposalBatch| {
+                fill(&mut batch.proposals.amounts, size);
+                batch.proposals.amounts.clear();
+            };
+            assert!(!goes_back(clear), "amounts {number} after they were taken back");
+        }
+    }
+}

@@ -129,6 +129,26 @@ fn canaries_come_first_and_the_rest_when_they_run_on<M: Manager>() {
     assert!(bed.message(request).contains("did not run on"), "{}", bed.message(request));
 }
 
+on_both!(the_waiting_time_begins_after_the_last_canary);
+/// Also if canaries come one after another. If all are canaries, nobody is left to wait.
+fn the_waiting_time_begins_after_the_last_canary<M: Manager>() {
+    for canaries in [1, 2, 3, 4, 9] {
+        let mut bed = JobBed::start(job_of(4), cluster::<M>(3, 24));
+        let few = RollingRestart { canaries, canary_wait_ms: 60_000, ..rolling(1, 1, version("v2")) };
+        let request = bed.ask(JobAction::RollingRestart(few));
+        bed.settle();
+        let is_over = canaries >= 4;
+        let new = |bed: &JobBed<M>| {
+            bed.job.status().processors.iter().filter(|known| known.version == "v2").count()
+        };
+        assert_eq!(new(&bed), if is_over { 4 } else { canaries as usize });
+        assert_eq!(bed.outcome(request) == Some(Succeeded), is_over, "{canaries} of 4");
+        bed.at(60_002);
+        bed.settle();
+        assert_eq!((bed.outcome(request), new(&bed)), (Some(Succeeded), 4));
+    }
+}
+
 on_both!(a_canary_that_is_moved_meanwhile_has_not_died);
 fn a_canary_that_is_moved_meanwhile_has_not_died<M: Manager>() {
     let mut bed = JobBed::start(job_of(3), cluster::<M>(3, 24));

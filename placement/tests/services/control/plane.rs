@@ -313,7 +313,7 @@ fn nothing_is_kept_for_ever<M: Manager + Debug + Send + 'static>() {
     bed.settle();
     let settings = ControlSettings::default();
     bed.at(settings.retention_ms + 3);
-    assert_eq!(bed.answer(uuid), None);
+    assert_eq!((bed.answer(uuid), bed.plane.metrics().aged_out), (None, 1));
     let container = bed.job.lock().processor_status(&processor("0")).and_then(|status| status.container);
     bed.submit(first);
     bed.settle();

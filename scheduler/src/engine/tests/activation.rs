@@ -1,8 +1,10 @@
 //! Applications that wait for activation.
 
-use super::{Bench, config, leaf};
+use super::{Bench, config, leaf, memory};
+use crate::change::ApplicationSpec;
 use crate::config::{Capacity, ParallelLimits, Percent, QueueConfig, QueueUpdate};
 use crate::facts::ApplicationEnd;
+use crate::ids::PartitionId;
 
 /// Two applications in two leaves are active when the queue above starts to allow one. Then one moves, and the
 /// other ends.
@@ -46,4 +48,43 @@ fn who_waits_for_activation_is_active_with_all_it_asked_for() {
     let proposed = batch.requests().len();
     bench.decide(batch);
     assert_eq!(bench.engine.read(|view| view.container_count()), proposed, "and nothing was rejected");
+}
+
+/// The leaf's share for masters is 13 % of 500, of which a user gets a part that depends on how many users are active,
+/// on the leaf's minimum for each user and on the user's weight. Both are rounded up to the next container of 10.
+#[test]
+fn masters_run_within_the_share_of_the_leaf_and_of_their_user() {
+    for (minimum, weight, users, active) in [
+        (100, "1", &["ann"][..], vec![7]),
+        (100, "0.5", &["ann"], vec![4]),
+        (50, "1", &["ann", "bob"], vec![4, 3]),
+        (50, "0.5", &["ann", "bob"], vec![2, 4]),
+        (10, "1", &["ann", "bob", "cid"], vec![3, 3, 1]),
+        (40, "1", &["ann", "bob", "cid"], vec![3, 3, 1]),
+    ] {
+        let leaf = leaf("a")
+            .with_master_share(Some(Percent::whole(13)))
+            .with_user_limit_minimum(Percent::whole(minimum))
+            .with_user_weight("ann", weight.parse().unwrap());
+        let mut config = config([leaf]);
+        config.allocation.minimum = memory(10);
+        let bench = Bench::serial(config);
+        bench.node("n1", 1_000);
+        let masters = users.iter().flat_map(|user| [user; 9]).map(|user| {
+            let spec = ApplicationSpec::new("application", "root.a", *user);
+            let spec = spec.with_master(memory(10), PartitionId::DEFAULT);
+            (*user, bench.engine.handle().submit_application(spec, &bench.events).unwrap())
+        });
+        let masters: Vec<_> = masters.collect();
+        for (_, application) in &masters {
+            bench.ask(*application, 10, 1);
+        }
+        bench.commit();
+        let of = |user: &&str| {
+            let its = masters.iter().filter(|(other, _)| other == user);
+            its.filter(|(_, id)| bench.engine.read(|view| view.application(*id).unwrap().is_active())).count()
+        };
+        let counts: Vec<usize> = users.iter().map(of).collect();
+        assert_eq!(counts, active, "minimum {minimum} %, weight {weight}, {users:?}");
+    }
 }

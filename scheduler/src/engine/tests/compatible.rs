@@ -222,3 +222,21 @@ fn nobody_waits_for_more_opportunities_than_there_are_nodes() {
     assert_eq!(placed, [0, 0, 0, 1]);
     assert!(bench.engine.read(|view| view.ask(has_locality).is_some()));
 }
+
+/// The outstanding units times the named hosts and their rack, divided by the number of nodes, and at most that number.
+#[test]
+fn without_a_set_delay_an_ask_waits_the_longer_the_more_it_wants() {
+    for (units, hosts, in_vain) in
+        [(1, 1, 0), (2, 1, 1), (3, 1, 1), (4, 1, 2), (1, 2, 0), (2, 2, 1), (4, 2, 3), (8, 1, 4), (100, 2, 4)]
+    {
+        let mut config = compatible();
+        config.locality_delay = LocalityDelay::Nodes { rack: 40, any: None, full_reset: false };
+        let bench = Bench::serial(config);
+        let nodes = ["n1", "n2", "n3"].map(|name| bench.node(name, 4));
+        let far = NodeSpec::new("n4", memory(4)).on_rack("another");
+        let far = bench.engine.handle().add_node(far).unwrap();
+        bench.has_locality(1, units, &nodes[..hosts]);
+        let placed = (0..in_vain).map(|_| bench.pass_on(far)).sum::<usize>();
+        assert_eq!((placed, bench.pass_on(far)), (0, 1), "{units} units, {hosts} hosts");
+    }
+}

@@ -6,7 +6,7 @@ use super::{Bench, with_ask};
 use crate::change::{ApplicationSpec, AskSpec, Change, NodeSpec};
 use crate::engine::shared::Message;
 use crate::event::EventKind;
-use crate::ids::{ApplicationId, RackId};
+use crate::ids::{ApplicationId, PartitionId, RackId, SlotId};
 
 impl Bench {
     fn forge(&self, change: Change) {
@@ -63,4 +63,22 @@ fn an_application_with_a_taken_identifier_takes_over_no_stream() {
     let told = std::iter::from_fn(|| bench.events.try_next().unwrap());
     assert_eq!(told.filter(|event| matches!(event.kind, EventKind::Allocated { .. })).count(), 5);
     assert_ne!(bench.application("root.a"), application);
+}
+
+/// The handle checks the master's size and partition, and so does the committer.
+#[test]
+fn an_application_with_an_impossible_master_is_refused() {
+    let (bench, known) = (with_ask(), |bench: &Bench| bench.shared.state.read().facts.applications.len());
+    let stranger = bench.engine.handle().event_stream(100);
+    let before = known(&bench);
+    for (size, partition) in [(super::memory(-1), PartitionId::DEFAULT), (super::memory(1), PartitionId(9))] {
+        let spec = ApplicationSpec::new("stranger", "root.a", "stranger").with_master(size, partition);
+        let (application, spec) = (ApplicationId::new(1, 0), Box::new(spec));
+        let change = Change::ApplicationSubmitted { application, spec };
+        let (stream, caller) = (Arc::clone(stranger.core()), Arc::default());
+        bench.shared.send(Message::Application { change, stream, caller }).unwrap();
+        bench.commit();
+        assert_eq!(known(&bench), before);
+    }
+    bench.expect_running(5);
 }
