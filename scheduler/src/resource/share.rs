@@ -1,5 +1,6 @@
 //! Dominant shares in fixed-point integers, so that equal states have the same order on every machine.
 
+use super::vector::{COMMON_TYPES, RARE_TYPES};
 use super::{RESOURCE_TYPES_MAX, Resources};
 
 /// The whole in fixed point: the share of a queue that uses exactly its guarantee.
@@ -9,8 +10,9 @@ pub const SHARE_ONE: u64 = 1 << 20;
 /// of a type of which `total` has none gives `u64::MAX`.
 #[must_use]
 pub fn dominant_share(used: &Resources, total: &Resources) -> u64 {
-    (0..RESOURCE_TYPES_MAX)
-        .fold(0, |most, i| if used[i] > 0 { most.max(share(used[i], total[i])) } else { most })
+    let larger = |most: u64, i: usize| if used[i] > 0 { most.max(share(used[i], total[i])) } else { most };
+    let common = (0..COMMON_TYPES).fold(0, larger);
+    if used.has_rare_types() { RARE_TYPES.fold(common, larger) } else { common }
 }
 
 /// The missing part of a need: the largest `missing[i] / needed[i]` in steps of 2^-20.

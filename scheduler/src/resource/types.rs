@@ -146,9 +146,8 @@ impl ResourceTypes {
 
     /// Checks that every amount is in range and has a type.
     pub(crate) fn check(&self, resources: &Resources) -> Result<(), ResourceError> {
-        const MOST: Resources = Resources::all(AMOUNT_MAX);
-        let are_counted = Resources::ZERO.within(resources) && resources.within(&MOST);
-        let others = &resources.amounts()[self.len()..];
+        let (counted, others) = resources.amounts().split_at(self.len());
+        let are_counted = counted.iter().all(|amount| (0..=AMOUNT_MAX).contains(amount));
         if are_counted && others.iter().all(|amount| *amount == 0) {
             return Ok(());
         }

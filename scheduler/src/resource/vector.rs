@@ -1,6 +1,6 @@
 //! The vector type of all quantities.
 
-use std::ops::{Add, AddAssign, Index, Sub, SubAssign};
+use std::ops::{Add, AddAssign, Index, Range, Sub, SubAssign};
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -17,6 +17,9 @@ pub const AMOUNT_MAX: i64 = 1 << 42;
 
 /// The amount that stands for "no limit" in a maximum; larger than any sum of valid amounts.
 pub(crate) const UNLIMITED: i64 = 1 << 62;
+
+/// Most engines count two types. Comparisons look at the others only if one of them has an amount.
+pub(super) const COMMON_TYPES: usize = 2;
 
 /// An amount of each resource type, in the order of the engine's [`ResourceTypes`](super::ResourceTypes).
 ///
@@ -71,7 +74,9 @@ impl Resources {
     /// Whether the amount of each type is at most that of `bound`.
     #[must_use]
     pub fn within(&self, bound: &Self) -> bool {
-        (0..RESOURCE_TYPES_MAX).fold(0, |signs, i| signs | less(bound.0[i], self.0[i])) >= 0
+        let is_above = |i: usize| less(bound.0[i], self.0[i]);
+        is_none(0..COMMON_TYPES, is_above)
+            && (!(self.has_rare_types() || bound.has_rare_types()) || is_none(RARE_TYPES, is_above))
     }
 
     /// Whether `self` plus `more` stays within `bound`, for each type of which `more` is positive.
@@ -80,25 +85,25 @@ impl Resources {
     #[must_use]
     pub fn can_grow(&self, more: &Self, bound: &Self) -> bool {
         let is_above = |i: usize| less(0, more.0[i]) & less(bound.0[i], self.0[i].wrapping_add(more.0[i]));
-        (0..RESOURCE_TYPES_MAX).fold(0, |signs, i| signs | is_above(i)) >= 0
+        is_none(0..COMMON_TYPES, is_above) && (!more.has_rare_types() || is_none(RARE_TYPES, is_above))
     }
 
     /// The smaller amount of each type.
     #[must_use]
     pub fn min(&self, other: &Self) -> Self {
-        self.combine(other, i64::min)
+        self.combine_amounts(other, i64::min)
     }
 
     /// The larger amount of each type.
     #[must_use]
     pub fn max(&self, other: &Self) -> Self {
-        self.combine(other, i64::max)
+        self.combine_amounts(other, i64::max)
     }
 
     /// The difference to `other`; zero where `other` is larger.
     #[must_use]
     pub fn saturating_sub(&self, other: &Self) -> Self {
-        self.combine(other, |a, b| (a - b).max(0))
+        self.combine_amounts(other, |a, b| (a - b).max(0))
     }
 
     /// Each type times a whole number; saturates.
@@ -120,6 +125,30 @@ impl Resources {
     pub(crate) fn combine(&self, other: &Self, each: impl Fn(i64, i64) -> i64) -> Self {
         Self(std::array::from_fn(|i| each(self.0[i], other.0[i])))
     }
+
+    /// The same for a function that makes nothing of nothing.
+    fn combine_amounts(&self, other: &Self, each: impl Fn(i64, i64) -> i64) -> Self {
+        if self.has_rare_types() || other.has_rare_types() {
+            return self.combine(other, each);
+        }
+        let mut combined = Self::ZERO;
+        for i in 0..COMMON_TYPES {
+            combined.0[i] = each(self.0[i], other.0[i]);
+        }
+        combined
+    }
+
+    /// Whether any type behind the common ones has an amount.
+    pub(super) fn has_rare_types(&self) -> bool {
+        self.0[COMMON_TYPES..].iter().fold(0, |bits, amount| bits | amount) != 0
+    }
+}
+
+pub(super) const RARE_TYPES: Range<usize> = COMMON_TYPES..RESOURCE_TYPES_MAX;
+
+/// Whether `sign_of` is negative for none of the types.
+fn is_none(types: Range<usize>, sign_of: impl Fn(usize) -> i64) -> bool {
+    types.fold(0, |signs, i| signs | sign_of(i)) >= 0
 }
 
 /// Negative if `a < b`, for any numbers. It has no branch, so all types are compared at once even on processors
