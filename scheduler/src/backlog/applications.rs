@@ -21,6 +21,11 @@ impl LaneApplications {
         self.first.is_none()
     }
 
+    /// Whether there is more than one application.
+    pub(crate) fn has_several(&self) -> bool {
+        !self.rest.is_empty()
+    }
+
     pub(super) fn first(&self) -> Option<Place> {
         self.first
     }

@@ -37,5 +37,7 @@ impl Lane {
 #[derive(Clone, Debug)]
 pub(crate) struct ApplicationLane {
     pub(crate) lane: LaneId,
+    /// The shape of the lane.
+    pub(super) shape: ShapeId,
     pub(crate) asks: PendingAsks,
 }

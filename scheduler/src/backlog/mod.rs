@@ -168,18 +168,15 @@ impl Backlog {
         &self.lanes[id.index()]
     }
 
-    /// The leaf's first runnable lane on a share, or the next one after `last`, with its first application.
+    /// The leaf's runnable lanes on a share, each with its first application, in their order behind `last`.
     pub(crate) fn runnable_after(
         &self,
         leaf: QueueId,
         share: PartitionShare,
         last: Option<(Place, LaneId)>,
-    ) -> Option<(Place, LaneId)> {
-        let lanes = &self.queues[leaf.index()].runnable[share.index()];
-        match last {
-            None => lanes.first().copied(),
-            Some(last) => lanes.range((Bound::Excluded(last), Bound::Unbounded)).next().copied(),
-        }
+    ) -> impl Iterator<Item = (Place, LaneId)> {
+        let from = last.map_or(Bound::Unbounded, Bound::Excluded);
+        self.queues[leaf.index()].runnable[share.index()].range((from, Bound::Unbounded)).copied()
     }
 
     /// Whether any leaf at or below `queue` has a runnable lane on this share.
@@ -265,7 +262,7 @@ impl Backlog {
             None => {
                 let mut asks = PendingAsks::default();
                 asks.add(pending);
-                backlog.lanes.push(ApplicationLane { lane: lane_id, asks });
+                backlog.lanes.push(ApplicationLane { lane: lane_id, shape, asks });
                 self.lanes[lane_id.index()].order.insert((key, slot as u32));
                 self.update_runnable(lane_id);
             }
@@ -302,8 +299,8 @@ impl Backlog {
     fn remove_from_lane(&mut self, id: AskId, ask: &Ask, shape: ShapeId) {
         let (slot, pending) = (ask.application.index(), PendingAsk::of(id, ask));
         let backlog = &mut self.applications[slot];
-        let is_its_lane = |entry: &ApplicationLane| self.lanes[entry.lane.index()].shape == shape;
-        let place = backlog.lanes.iter().position(is_its_lane).expect("a pending ask has a lane");
+        let place =
+            backlog.lanes.iter().position(|entry| entry.shape == shape).expect("a pending ask has a lane");
         let was_listed = backlog.lanes[place].asks.remove(pending);
         debug_assert!(was_listed, "{id} is listed in its lane");
         if !backlog.lanes[place].asks.is_empty() {

@@ -48,6 +48,19 @@ impl Facts {
         let rank = rank(is_satisfied, priority, without_guarantee);
         QueueKey { rank, share, calm, last_served, position: queue.position, queue: id }
     }
+
+    /// The key after one more container, for a queue that its parent orders by use alone.
+    #[inline]
+    pub(crate) fn key_when_served(
+        &self,
+        key: &QueueKey,
+        partition: PartitionId,
+        level: &Resources,
+        last_served: u64,
+    ) -> QueueKey {
+        let share = dominant_share(level, &self.queue(key.queue).quota(partition).share_base);
+        QueueKey { share, last_served, ..*key }
+    }
 }
 
 /// Ranks first by whether the whole guarantee is in use, if that counts. Then by priority, the greatest first, then by

@@ -36,7 +36,7 @@ impl QueueWalk<'_> {
     pub(super) fn publish_pick(&mut self, candidate: &Candidate, size: &Resources, amounts: &mut Amounts) {
         for &queue in &self.state.facts.queue(candidate.leaf).chain {
             let scratch = &mut self.scratch.queues[queue.index()];
-            if !scratch.is_touched {
+            if !scratch.level.is_charged() {
                 scratch.place = amounts.queues.len();
                 amounts.queues.push((queue, self.partition, Resources::ZERO));
             }

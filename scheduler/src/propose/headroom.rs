@@ -12,15 +12,15 @@ impl QueueWalk<'_> {
         // Borrowed containers neither block headroom nor lack it. A lane that could not run with the headroom blocks
         // none.
         if self.share.is_borrowed
-            || self.user_blocked_at(leaf, lane.user, &size).is_some()
+            || self.user_blocked_at(leaf, lane.user, size).is_some()
             || !self.state.some_node_could_hold(facts.shapes.at(lane.shape))
         {
             return Resources::ZERO;
         }
         for queue in facts.queue(leaf).chain.iter().rev().take_while(|queue| **queue != limited) {
-            self.scratch.queues[queue.index()].blocks += size;
+            self.scratch.queues[queue.index()].blocks += *size;
         }
-        size
+        *size
     }
 
     /// Leaves a queue for the rest of the pass. Later siblings do not get the headroom that it blocks.
@@ -46,7 +46,7 @@ impl QueueWalk<'_> {
             let scratch = &self.scratch.queues[queue.index()];
             // Headroom blocked further down is awaited in this queue, too, unless the limit is further down anyway.
             kept += scratch.blocked_headroom;
-            if !facts.queue(*queue).quota(self.partition).admits(&(scratch.level + kept), size) {
+            if !facts.queue(*queue).quota(self.partition).admits(&(*scratch.level.now() + kept), size) {
                 return true;
             }
         }

@@ -7,14 +7,17 @@ use super::batch::Proposals;
 use super::queue_walk::{Candidate, QueueWalk};
 use super::scratch::{Head, LaneCursor, ShapeStatus};
 use crate::backlog::{OrderKey, PendingAsk, WaitKey};
-use crate::ids::{LaneId, QueueId, ShapeId};
+use crate::ids::{QueueId, ShapeId};
 use crate::resource::Resources;
 
-impl QueueWalk<'_> {
+/// Lanes of a leaf that are looked up at a time.
+const UPCOMING: usize = 8;
+
+impl<'a> QueueWalk<'a> {
     /// Makes the leaf's first runnable lane the next one to open.
     pub(super) fn open_leaf(&mut self, leaf: QueueId) {
-        self.scratch.queues[leaf.index()].leaf.upcoming =
-            self.state.backlog.runnable_after(leaf, self.share, None);
+        let cursor = &mut self.scratch.queues[leaf.index()].leaf;
+        cursor.upcoming.extend(self.state.backlog.runnable_after(leaf, self.share, None).take(UPCOMING));
     }
 
     /// Opens lanes as long as their first application may come before the heap's top. Skips lanes whose shape cannot
@@ -23,11 +26,15 @@ impl QueueWalk<'_> {
         let backlog = &self.state.backlog;
         loop {
             let cursor = &mut self.scratch.queues[leaf.index()].leaf;
-            let Some(((key, slot), lane)) = cursor.upcoming else { return };
+            let Some(&((key, slot), lane)) = cursor.upcoming.front() else { return };
             if cursor.heads.peek().is_some_and(|top| top.0.key < key) {
                 return;
             }
-            cursor.upcoming = backlog.runnable_after(leaf, self.share, Some(((key, slot), lane)));
+            cursor.upcoming.pop_front();
+            if cursor.upcoming.is_empty() {
+                let more = backlog.runnable_after(leaf, self.share, Some(((key, slot), lane)));
+                cursor.upcoming.extend(more.take(UPCOMING));
+            }
             let shape = backlog.lane(lane).shape;
             let is_closed = self.scratch.shape_status(shape) == ShapeStatus::Closed;
             if backlog.is_open(shape, self.set) && !is_closed && self.is_due(lane) {
@@ -65,11 +72,11 @@ impl QueueWalk<'_> {
                 continue;
             }
             if !self.is_available(&head.pending) {
-                self.skip_ask(leaf, proposals);
+                self.skip_unavailable(leaf, proposals);
                 continue;
             }
             let size = self.size_of(lane.shape);
-            if let Some(reason) = self.blocked_at(leaf, lane.user, &size) {
+            if let Some(reason) = self.blocked_at(leaf, lane.user, size) {
                 self.leave_lane(leaf, head.lane as usize, reason, proposals);
                 continue;
             }
@@ -99,6 +106,15 @@ impl QueueWalk<'_> {
         }
     }
 
+    /// Leaves the ask on top, of which other passes or earlier picks of this one have every unit in flight.
+    fn skip_unavailable(&mut self, leaf: QueueId, proposals: &mut Proposals) {
+        let cursor = &mut self.scratch.queues[leaf.index()].leaf;
+        if let Some(Reverse(head)) = cursor.heads.peek() {
+            cursor.lanes[head.lane as usize].is_any_in_flight = true;
+        }
+        self.skip_ask(leaf, proposals);
+    }
+
     /// Leaves the ask on top for the rest of the pass.
     pub(super) fn skip_ask(&mut self, leaf: QueueId, proposals: &mut Proposals) {
         let Some(&Reverse(head)) = self.scratch.queues[leaf.index()].leaf.heads.peek() else { return };
@@ -109,7 +125,7 @@ impl QueueWalk<'_> {
             "the application behind is served later"
         );
         let place = head.lane as usize;
-        let next = self.next_available(head.slot, cursor.lanes[place].lane, head.at as usize + 1);
+        let next = self.next_available(leaf, head.slot, place, head.at as usize + 1);
         let cursor = &mut self.scratch.queues[leaf.index()].leaf;
         let Some(mut top) = cursor.heads.peek_mut() else { return };
         match next {
@@ -145,7 +161,8 @@ impl QueueWalk<'_> {
         self.push_next_application(leaf, place);
     }
 
-    /// Reports a lane as all in flight if no ask of it is left although its shape may fit.
+    /// Reports a lane as all in flight if no ask of it is left although its shape may fit. A lane of which this pass
+    /// proposed every ask needs no report: the lane is empty once they are accepted, and runnable if they are not.
     fn report_if_done(&mut self, leaf: QueueId, place: usize, proposals: &mut Proposals) {
         let cursor = &mut self.scratch.queues[leaf.index()].leaf.lanes[place];
         let lane = cursor.lane;
@@ -153,7 +170,10 @@ impl QueueWalk<'_> {
             return;
         }
         cursor.dropped = true;
-        if self.scratch.shape_status(self.state.backlog.lane(lane).shape) == ShapeStatus::Open {
+        let is_any_in_flight = cursor.is_any_in_flight;
+        if is_any_in_flight
+            && self.scratch.shape_status(self.state.backlog.lane(lane).shape) == ShapeStatus::Open
+        {
             Self::report_blocked(proposals, lane, WaitKey::AllInFlight, Resources::ZERO);
         }
     }
@@ -162,15 +182,16 @@ impl QueueWalk<'_> {
     fn push_next_application(&mut self, leaf: QueueId, place: usize) {
         let cursor = &self.scratch.queues[leaf.index()].leaf.lanes[place];
         let (lane, mut last) = (cursor.lane, cursor.last);
+        let order = &self.state.backlog.lane(lane).order;
         let found = loop {
-            let Some((key, slot)) = self.state.backlog.lane(lane).order.after(last) else { break None };
+            let Some((key, slot)) = order.after(last) else { break None };
             last = Some((key, slot));
             if self.scratch.left_applications.contains(&slot) {
                 continue;
             }
-            if let Some((at, pending)) = self.next_available(slot, lane, 0) {
-                let key = self.key_of(slot, leaf, key);
-                break Some(Head { key, pending, slot, lane: place as u32, at, is_last: true });
+            if let Some((at, pending)) = self.next_available(leaf, slot, place, 0) {
+                let (key, is_last) = (self.key_of(slot, leaf, key), order.has_several());
+                break Some(Head { key, pending, slot, lane: place as u32, at, is_last });
             }
         };
         let cursor = &mut self.scratch.queues[leaf.index()].leaf;
@@ -191,13 +212,21 @@ impl QueueWalk<'_> {
     }
 
     /// The application's first available ask in the lane, from the `from`-th on.
-    fn next_available(&self, slot: u32, lane: LaneId, from: usize) -> Option<(u32, PendingAsk)> {
+    fn next_available(
+        &mut self,
+        leaf: QueueId,
+        slot: u32,
+        place: usize,
+        from: usize,
+    ) -> Option<(u32, PendingAsk)> {
+        let lane = self.scratch.queues[leaf.index()].leaf.lanes[place].lane;
         let asks = &self.state.backlog.asks_in(slot, lane)?.asks;
         let mut at = from;
         while let Some(pending) = asks.get(at) {
             if self.is_available(&pending) {
                 return Some((at as u32, pending));
             }
+            self.scratch.queues[leaf.index()].leaf.lanes[place].is_any_in_flight = true;
             at += 1;
         }
         None
@@ -223,7 +252,7 @@ impl QueueWalk<'_> {
     }
 
     /// The size of one container of the shape.
-    pub(super) fn size_of(&self, shape: ShapeId) -> Resources {
-        self.state.facts.shapes.at(shape).need.resources
+    pub(super) fn size_of(&self, shape: ShapeId) -> &'a Resources {
+        &self.state.facts.shapes.at(shape).need.resources
     }
 }

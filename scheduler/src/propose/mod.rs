@@ -31,6 +31,7 @@ mod demand_priority;
 mod fulfil;
 mod headroom;
 mod leaf_walk;
+mod level;
 mod pass;
 mod pick;
 mod queue_walk;

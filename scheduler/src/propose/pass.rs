@@ -96,15 +96,18 @@ fn serve(
         let size = walk.size_of(candidate.shape);
         let pick = picker.pick(&candidate, walk.scratch, proposals);
         if walk.is_at_once && matches!(pick, Pick::Placed | Pick::Reserved) {
-            walk.publish_pick(&candidate, &size, &mut proposals.amounts);
+            walk.publish_pick(&candidate, size, &mut proposals.amounts);
         }
         match pick {
             Pick::Placed => {
                 list_unit(walk.state, candidate.pending.ask, &mut proposals.amounts);
-                walk.charge(&candidate, &size);
+                walk.charge(&candidate, size);
                 walk.count_unit(candidate.leaf, candidate.user);
+                if candidate.pending.is_single {
+                    walk.skip_ask(candidate.leaf, proposals);
+                }
             }
-            Pick::Reserved => walk.charge(&candidate, &size),
+            Pick::Reserved => walk.charge(&candidate, size),
             Pick::Skipped => walk.skip_ask(candidate.leaf, proposals),
             Pick::HoldsBack => walk.leave_application(candidate.leaf, candidate.slot),
             Pick::NoRoom | Pick::NextPass => {}

@@ -3,8 +3,9 @@
 use std::cmp::Reverse;
 
 use super::batch::{Observation, Proposals};
+use super::level::Level;
 use super::pass::PassLimits;
-use super::scratch::{LimitUsageScratch, Scratch};
+use super::scratch::Scratch;
 use crate::backlog::{PendingAsk, WaitKey};
 use crate::facts::{PartitionShare, QueueKey};
 use crate::ids::{LaneId, LeafUserId, LimitUsageId, PartitionId, QueueId, SetId, ShapeId};
@@ -119,7 +120,7 @@ impl<'a> QueueWalk<'a> {
     /// Prepares a queue's working memory when the pass first comes to it.
     pub(super) fn visit(&mut self, id: QueueId) {
         let stamp = self.scratch.stamp;
-        if self.scratch.queues[id.index()].stamp == stamp {
+        if self.scratch.queues[id.index()].level.is_begun(stamp) {
             return;
         }
         self.take_stock(id);
@@ -151,11 +152,8 @@ impl<'a> QueueWalk<'a> {
     fn take_stock(&mut self, id: QueueId) {
         let level = self.level_of(id);
         let scratch = &mut self.scratch.queues[id.index()];
-        scratch.stamp = self.scratch.stamp;
-        scratch.level = level;
-        scratch.given = Resources::ZERO;
+        scratch.level.begin(self.scratch.stamp, level);
         (scratch.blocked_headroom, scratch.blocks) = (Resources::ZERO, Resources::ZERO);
-        scratch.is_touched = false;
         scratch.leaf.clear();
     }
 
@@ -178,7 +176,7 @@ impl<'a> QueueWalk<'a> {
         size: &Resources,
     ) -> Option<WaitKey> {
         for &queue in self.state.facts.queue(leaf).chain.iter().rev() {
-            let level = &self.scratch.queues[queue.index()].level;
+            let level = self.scratch.queues[queue.index()].level.now();
             if !self.state.facts.queue_admits(queue, self.share, level, size) {
                 return Some(WaitKey::QueueLimit(queue));
             }
@@ -196,91 +194,77 @@ impl<'a> QueueWalk<'a> {
     ) -> Option<WaitKey> {
         let facts = &self.state.facts;
         if let Some(limit_usage) =
-            facts.exhausted_limit_usage(user, size, |limit_usage| self.limit_usage_level(limit_usage))
+            facts.exhausted_limit_usage(user, size, |limit_usage| *self.limit_usage_level(limit_usage).now())
         {
             return Some(WaitKey::HolderLimit(limit_usage));
         }
-        let used = self.user_level(user);
+        let used = *self.user_level(user).now();
         let leaf_use = || self.leaf_use(leaf);
         let may_grow = self.state.facts.user_may_grow(user, self.share, &used, size, leaf_use);
         let is_share = || self.state.facts.queue(leaf).shares_among_users();
         (!may_grow).then(|| if is_share() { WaitKey::UserShare(leaf) } else { WaitKey::UserLimit(user) })
     }
 
-    pub(super) fn user_level(&mut self, user: LeafUserId) -> Resources {
-        let scratch = &mut self.scratch.users[user.index()];
-        if scratch.stamp != self.scratch.stamp {
-            scratch.stamp = self.scratch.stamp;
+    pub(super) fn user_level(&mut self, user: LeafUserId) -> &mut Level {
+        let (stamp, scratch) = (self.scratch.stamp, &mut self.scratch.users[user.index()]);
+        if !scratch.level.is_begun(stamp) {
             let in_flight = self.state.in_flight.of_user(user, self.partition).load();
-            scratch.level = self.state.facts.user(user).used[self.partition.index()] + in_flight;
-            scratch.given = Resources::ZERO;
+            let used = self.state.facts.user(user).used[self.partition.index()];
+            scratch.level.begin(stamp, used + in_flight);
             scratch.given_units = 0;
-            scratch.is_touched = false;
         }
-        scratch.level
+        &mut scratch.level
     }
 
-    fn limit_usage_level(&mut self, limit_usage: LimitUsageId) -> Resources {
-        let scratch = &mut self.scratch.limit_usages[limit_usage.index()];
-        if scratch.stamp != self.scratch.stamp {
+    fn limit_usage_level(&mut self, limit_usage: LimitUsageId) -> &mut Level {
+        let (stamp, level) = (self.scratch.stamp, &mut self.scratch.limit_usages[limit_usage.index()]);
+        if !level.is_begun(stamp) {
             let in_flight = self.state.in_flight.of_limit_usage(limit_usage, self.partition).load();
-            *scratch = LimitUsageScratch {
-                stamp: self.scratch.stamp,
-                level: self.state.facts.limit_usage(limit_usage).used[self.partition.index()] + in_flight,
-                ..LimitUsageScratch::default()
-            };
+            let used = self.state.facts.limit_usage(limit_usage).used[self.partition.index()];
+            level.begin(stamp, used + in_flight);
         }
-        scratch.level
-    }
-
-    fn charge_limit_usage(&mut self, limit_usage: LimitUsageId, size: &Resources) {
-        self.limit_usage_level(limit_usage);
-        let scratch = &mut self.scratch.limit_usages[limit_usage.index()];
-        if !std::mem::replace(&mut scratch.is_touched, true) {
-            self.scratch.touched_limit_usages.push(limit_usage);
-        }
-        scratch.level += *size;
-        scratch.given += *size;
+        level
     }
 
     /// Charges a pick to the queues above and the user, and puts the queues in order again.
     pub(super) fn charge(&mut self, candidate: &Candidate, size: &Resources) {
         self.advance(candidate.leaf);
-        self.user_level(candidate.user);
-        let user = &mut self.scratch.users[candidate.user.index()];
-        if !std::mem::replace(&mut user.is_touched, true) {
+        if self.user_level(candidate.user).charge(size) {
             self.scratch.touched_users.push(candidate.user);
         }
-        user.level += *size;
-        user.given += *size;
         for limit_usage in &self.state.facts.user(candidate.user).limit_usages {
-            self.charge_limit_usage(*limit_usage, size);
+            if self.limit_usage_level(*limit_usage).charge(size) {
+                self.scratch.touched_limit_usages.push(*limit_usage);
+            }
         }
         self.scratch.picks += 1;
         let now = IN_THIS_PASS + self.scratch.picks;
-        let chain = &self.state.facts.queue(candidate.leaf).chain;
-        for (depth, &queue) in chain.iter().enumerate() {
-            let scratch = &mut self.scratch.queues[queue.index()];
-            if !std::mem::replace(&mut scratch.is_touched, true) {
+        let mut parent = None;
+        for &queue in &self.state.facts.queue(candidate.leaf).chain {
+            if self.scratch.queues[queue.index()].level.charge(size) {
                 self.scratch.touched_queues.push(queue);
             }
-            scratch.level += *size;
-            scratch.given += *size;
-            let level = scratch.level;
-            if let Some(parent) = depth.checked_sub(1).map(|above| chain[above]) {
-                let key = self.key(queue, &level, now);
-                if let Some(mut top) = self.scratch.queues[parent.index()].children.peek_mut() {
-                    debug_assert_eq!(top.0.queue, queue, "the walk came here over the tops");
-                    top.0 = key;
-                }
+            if let Some(parent) = parent {
+                self.rekey_top(parent, queue, now);
             }
+            parent = Some(queue);
         }
         let leaf = &mut self.scratch.queues[candidate.leaf.index()];
-        leaf.leaf.release_held(&leaf.level);
+        leaf.leaf.release_held(leaf.level.now());
         if self.state.facts.queue(candidate.leaf).config.ordering.is_fair() {
             let given = self.scratch.given.entry(candidate.slot).or_default();
             (given.resources, given.last_served) = (given.resources + *size, now);
         }
+    }
+
+    /// Puts the top child of a queue, which was served now, in its place by its new level.
+    fn rekey_top(&mut self, parent: QueueId, child: QueueId, now: u64) {
+        let level = *self.scratch.queues[child.index()].level.now();
+        let full = self.is_at_once.then(|| self.key(child, &level, now));
+        let Some(mut top) = self.scratch.queues[parent.index()].children.peek_mut() else { return };
+        debug_assert_eq!(top.0.queue, child, "the walk came here over the tops");
+        // Where use alone orders the queues, nothing else of the key has changed.
+        top.0 = full.unwrap_or_else(|| self.state.facts.key_when_served(&top.0, self.partition, &level, now));
     }
 
     /// Reports a lane that no set can help.
@@ -300,17 +284,17 @@ impl<'a> QueueWalk<'a> {
         proposals.amounts.is_of_borrowed = share.is_borrowed;
         let left = if self.is_at_once { &[][..] } else { &scratch.touched_queues };
         for &id in left {
-            let given = scratch.queues[id.index()].given;
+            let given = scratch.queues[id.index()].level.given();
             state.in_flight.of_queue(id, partition).add(&given);
             proposals.amounts.queues.push((id, partition, given));
         }
         for &id in &scratch.touched_users {
-            let given = scratch.users[id.index()].given;
+            let given = scratch.users[id.index()].level.given();
             state.in_flight.of_user(id, partition).add(&given);
             proposals.amounts.users.push((id, partition, given));
         }
         for &id in &scratch.touched_limit_usages {
-            let given = scratch.limit_usages[id.index()].given;
+            let given = scratch.limit_usages[id.index()].given();
             state.in_flight.of_limit_usage(id, partition).add(&given);
             proposals.amounts.limit_usages.push((id, partition, given));
         }

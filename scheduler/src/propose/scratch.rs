@@ -1,10 +1,11 @@
 //! A proposer's working memory, kept from pass to pass so that a pass allocates nothing.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 
 use rustc_hash::FxHashMap;
 
+use super::level::Level;
 use crate::backlog::{Given, OrderKey, PendingAsk, Place};
 use crate::facts::{ActiveUsers, PendingPriorities, QueueKey};
 use crate::ids::{AskId, LaneId, LeafUserId, LimitUsageId, QueueId, ShapeId};
@@ -19,7 +20,7 @@ pub(crate) struct Scratch {
     /// By leaf user.
     pub(super) users: Vec<UserScratch>,
     /// By limit usage.
-    pub(super) limit_usages: Vec<LimitUsageScratch>,
+    pub(super) limit_usages: Vec<Level>,
     /// By shape.
     shapes: Vec<(u64, ShapeStatus)>,
     /// Upper bound on the wanted shapes that may fit and that this pass has not closed. It counts reservations, too.
@@ -51,13 +52,7 @@ pub(crate) struct Scratch {
 
 #[derive(Debug, Default)]
 pub(super) struct QueueScratch {
-    pub(super) stamp: u64,
-    /// Use, amounts in flight and amounts given by this pass.
-    pub(super) level: Resources,
-    /// Given by this pass.
-    pub(super) given: Resources,
-    /// Whether `touched_queues` lists the queue.
-    pub(super) is_touched: bool,
+    pub(super) level: Level,
     /// Index into the batch's amounts, if the queue is listed and picks are published at once.
     pub(super) place: usize,
     /// The headroom that is blocked by children which this pass has left.
@@ -72,22 +67,9 @@ pub(super) struct QueueScratch {
 
 #[derive(Debug, Default)]
 pub(super) struct UserScratch {
-    pub(super) stamp: u64,
-    pub(super) level: Resources,
-    pub(super) given: Resources,
+    pub(super) level: Level,
     /// Units that got containers in this pass.
     pub(super) given_units: u64,
-    pub(super) is_touched: bool,
-}
-
-#[derive(Debug, Default)]
-pub(super) struct LimitUsageScratch {
-    pub(super) stamp: u64,
-    /// Use, amounts in flight and amounts given by this pass.
-    pub(super) level: Resources,
-    /// Given by this pass.
-    pub(super) given: Resources,
-    pub(super) is_touched: bool,
 }
 
 /// Users without pending units after this pass, and their use.
@@ -104,8 +86,8 @@ pub(super) struct LeafCursor {
     pub(super) lanes: Vec<LaneCursor>,
     pub(super) satisfied: Satisfied,
     held: Held,
-    /// The next lane to open, with its first application.
-    pub(super) upcoming: Option<(Place, LaneId)>,
+    /// The next lanes to open, each with its first application. Empty if there are no more.
+    pub(super) upcoming: VecDeque<(Place, LaneId)>,
 }
 
 /// An amount of one resource type in use by a leaf.
@@ -143,11 +125,21 @@ pub(super) struct LaneCursor {
     pub(super) held_until: Option<Threshold>,
     /// Whether the pass has reported the lane as blocked.
     pub(super) is_reported: bool,
+    /// Whether an ask of the lane was in flight when the pass came to it.
+    pub(super) is_any_in_flight: bool,
 }
 
 impl LaneCursor {
     pub(super) fn new(lane: LaneId) -> Self {
-        Self { lane, last: None, heads: 0, dropped: false, held_until: None, is_reported: false }
+        Self {
+            lane,
+            last: None,
+            heads: 0,
+            dropped: false,
+            held_until: None,
+            is_reported: false,
+            is_any_in_flight: false,
+        }
     }
 }
 
@@ -188,7 +180,7 @@ impl Scratch {
             self.users.resize_with(users, UserScratch::default);
         }
         if self.limit_usages.len() < limit_usages {
-            self.limit_usages.resize_with(limit_usages, LimitUsageScratch::default);
+            self.limit_usages.resize_with(limit_usages, Level::default);
         }
         if self.shapes.len() < shapes {
             self.shapes.resize(shapes, (0, ShapeStatus::Open));
@@ -270,6 +262,6 @@ impl LeafCursor {
         self.held.heads.clear();
         self.held.next = NEVER;
         self.satisfied = Satisfied::default();
-        self.upcoming = None;
+        self.upcoming.clear();
     }
 }

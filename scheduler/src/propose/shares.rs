@@ -17,8 +17,8 @@ impl QueueWalk<'_> {
         let scratch = &self.scratch.queues[leaf.index()];
         let satisfied = &scratch.leaf.satisfied;
         LeafUse {
-            all: scratch.level,
-            active: scratch.level - quota.used + quota.used_by_active - satisfied.used,
+            all: *scratch.level.now(),
+            active: *scratch.level.now() - quota.used + quota.used_by_active - satisfied.used,
             active_users: ActiveUsers {
                 users: queue.active.users - satisfied.users.users,
                 weight_milli: queue.active.weight_milli - satisfied.users.weight_milli,
@@ -51,7 +51,7 @@ impl QueueWalk<'_> {
             let satisfied = &mut self.scratch.queues[leaf.index()].leaf.satisfied;
             satisfied.users.users += 1;
             satisfied.users.weight_milli += facts.weight.milli();
-            satisfied.used += scratch.level;
+            satisfied.used += *scratch.level.now();
             self.scratch.queues[leaf.index()].leaf.release_all_held();
         }
     }
@@ -61,7 +61,7 @@ impl QueueWalk<'_> {
     /// are active.
     pub(super) fn share_suffices_at(&mut self, lane: &Lane) -> Threshold {
         let (facts, size) = (&self.state.facts, self.size_of(lane.shape));
-        let wanted = self.user_level(lane.user) + size;
+        let wanted = *self.user_level(lane.user).now() + *size;
         let now = self.leaf_use(lane.leaf);
         let limit_after = |more: Resources| {
             let then = || LeafUse { all: now.all + more, active: now.active + more, ..now };
