@@ -94,7 +94,9 @@ fn refresh_all(root: &Path, mutants: &[Mutant]) -> Result<bool, String> {
             }
         }
     }
-    println!("{anew} regenerated, {failed} to be fixed by hand; review the difference, then run these mutants");
+    println!(
+        "{anew} regenerated, {failed} to be fixed by hand; review the difference, then run these mutants"
+    );
     Ok(failed == 0)
 }
 

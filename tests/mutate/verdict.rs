@@ -53,9 +53,10 @@ impl Verdict {
             Self::Killed(how) => verbose.then(|| how.clone()),
             Self::Broken(how) => Some(how.clone()),
             Self::Survived(tests) => Some(format!("SURVIVED by {tests}: green, so a test is missing")),
-            Self::Hung => {
-                Some("a test does not end; if it detects the defect this way, write `Red by: hang` in the patch".to_owned())
-            }
+            Self::Hung => Some(
+                "a test does not end; if it detects the defect this way, write `Red by: hang` in the patch"
+                    .to_owned(),
+            ),
             Self::NoTest(test) => Some(format!("there is no test `{test}`")),
         }
     }

@@ -5,9 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
 
 #[cfg(not(apportion_shuttle))]
-compile_error!(
-    "run this with `cargo shuttle`: otherwise the engine uses ordinary threads"
-);
+compile_error!("run this with `cargo shuttle`: otherwise the engine uses ordinary threads");
 
 #[path = "../property/edits.rs"]
 mod edits;

@@ -115,7 +115,9 @@ impl Mutant {
         let hangs = match field(&header, "Red by").ok() {
             None => false,
             Some("hang") => true,
-            Some(other) => return Err(format!("`Red by: {other}` is unknown; write `hang` or remove the line")),
+            Some(other) => {
+                return Err(format!("`Red by: {other}` is unknown; write `hang` or remove the line"));
+            }
         };
         let changes: Vec<String> =
             text.lines().filter_map(|line| line.strip_prefix("+++ b/")).map(str::to_owned).collect();

@@ -51,7 +51,10 @@ fn no_room_uses_a_room_below_it() {
     for (number, (room, others)) in listed.iter().enumerate() {
         // Rooms that use no other are not in the list.
         let below = others.iter().find(|other| place(other).is_some_and(|place| place >= number));
-        assert_eq!(below, None, "{room} uses this room, which is not above it in the edges of ARCHITECTURE.md");
+        assert_eq!(
+            below, None,
+            "{room} uses this room, which is not above it in the edges of ARCHITECTURE.md"
+        );
     }
 }
 

@@ -28,7 +28,10 @@ fn the_table_of_semantics_names_what_shows_it() {
         }
         let is_shown = named.iter().any(|name| !name.starts_with("todo/"));
         assert_eq!(is_shown, needs_proof, "{feature} is {word}, and shown by: {shown_by}");
-        assert!(!how.is_empty() || word == "supported", "{feature} is {word}, but the row does not say how or why");
+        assert!(
+            !how.is_empty() || word == "supported",
+            "{feature} is {word}, but the row does not say how or why"
+        );
     }
 }
 

@@ -297,7 +297,10 @@ fn a_container_of_a_node_that_is_recovered_late_is_kept() -> Outcome {
         let before = site.machines.clone();
         site.settle(&mut service, 10_000)?;
         assert_eq!((live(&service), &site.machines, &site.killed[..]), (2, &before, &[][..]), "{policy:?}");
-        assert!(service.status(10_000).outstanding.is_empty(), "{policy:?}: the service requests no second container");
+        assert!(
+            service.status(10_000).outstanding.is_empty(),
+            "{policy:?}: the service requests no second container"
+        );
         let versions: Vec<_> = service.state().containers().map(|kept| kept.version).collect();
         assert_eq!(versions, ["v7", "v7"], "{policy:?}");
         // Long after the wait for its host, still no other container has been started.

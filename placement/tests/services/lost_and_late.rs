@@ -131,7 +131,10 @@ fn an_end_that_was_not_heard_of_is_found_out() {
     bed.settle();
     assert_eq!(bed.status(1).releasing, 1);
     let next_ms = bed.service.state().next_deadline_ms();
-    assert!(next_ms.is_some_and(|next_ms| next_ms <= 60_001), "the next deadline wakes the caller: {next_ms:?}");
+    assert!(
+        next_ms.is_some_and(|next_ms| next_ms <= 60_001),
+        "the next deadline wakes the caller: {next_ms:?}"
+    );
     bed.at(60_001);
     bed.settle();
     assert_eq!((bed.status(1).live, bed.status(1).releasing), (2, 0));

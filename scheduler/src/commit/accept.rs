@@ -45,25 +45,23 @@ pub(super) fn accept(
     if request.is_empty() {
         return Err(RejectReason::Empty);
     }
-    let has_reservations = |id| facts.asks.get(id).is_some_and(|ask| !ask.reservations.is_empty());
-    match request.as_single() {
-        Some(proposal) if !has_reservations(proposal.ask) => {
-            let verdict = accept_single(facts, proposal, is_within_limits);
-            debug_assert_eq!(verdict, accept_sums(facts, request), "a single container is no special case");
-            verdict
-        }
-        _ => accept_sums(facts, request),
+    let Some(proposal) = request.as_single() else { return accept_sums(facts, request) };
+    let candidate = candidate(facts, proposal.ask, proposal.node, None)?;
+    if !candidate.ask.reservations.is_empty() {
+        return accept_sums(facts, request);
     }
+    let verdict = accept_single(facts, &candidate, is_within_limits);
+    debug_assert_eq!(verdict, accept_sums(facts, request), "a single container is no special case");
+    verdict
 }
 
 /// Decides as [`accept_sums`], but without sums, for one container of an ask without reservations. Nearly every request
 /// is of this kind.
 fn accept_single(
     facts: &Facts,
-    proposal: &AllocationProposal,
+    Candidate { ask, node, shape }: &Candidate<'_>,
     is_within_limits: bool,
 ) -> Result<(), RejectReason> {
-    let (ask, node, shape) = candidate(facts, proposal.ask, proposal.node, None)?;
     check_unreserved(node, &[])?;
     if !fits(&shape.need, &node.room) {
         return Err(RejectReason::NodeFull);
@@ -224,7 +222,7 @@ impl Sums {
     }
 
     fn allocate(&mut self, facts: &Facts, proposal: &AllocationProposal) -> Result<(), RejectReason> {
-        let (ask, node, shape) = candidate(facts, proposal.ask, proposal.node, Some(&self.tags))?;
+        let Candidate { ask, node, shape } = candidate(facts, proposal.ask, proposal.node, Some(&self.tags))?;
         check_unreserved(node, &self.ended)?;
         let room = self.room(facts, proposal.node);
         if !fits(&shape.need, room) {
@@ -265,7 +263,7 @@ impl Sums {
     }
 
     fn reserve(&mut self, facts: &Facts, proposal: &ReservationProposal) -> Result<(), RejectReason> {
-        let (ask, node, shape) = candidate(facts, proposal.ask, proposal.node, Some(&self.tags))?;
+        let Candidate { ask, node, shape } = candidate(facts, proposal.ask, proposal.node, Some(&self.tags))?;
         if shape.borrowing == Borrowing::Borrowed {
             return Err(RejectReason::WrongPartition);
         }
@@ -372,6 +370,14 @@ impl Sums {
     }
 }
 
+/// An ask and a node that may serve it.
+struct Candidate<'a> {
+    ask: &'a Ask,
+    node: &'a Node,
+    /// The shape that the container would have.
+    shape: &'a Shape,
+}
+
 /// The ask and node of a proposal, and the shape that the container would have. Fails if the node may not serve the ask
 /// at all, with `tags` on top of the present tags.
 fn candidate<'a>(
@@ -379,7 +385,7 @@ fn candidate<'a>(
     ask: AskId,
     node: NodeId,
     tags: Option<&TagCounts>,
-) -> Result<(&'a Ask, &'a Node, &'a Shape), RejectReason> {
+) -> Result<Candidate<'a>, RejectReason> {
     let id = node;
     let ask = facts.asks.get(ask).ok_or(RejectReason::UnknownAsk)?;
     let node = facts.nodes.get(node).ok_or(RejectReason::UnknownNode)?;
@@ -391,7 +397,7 @@ fn candidate<'a>(
         return Err(RejectReason::ConstraintViolated);
     }
     match facts.breach_with(shape, node, tags) {
-        None => Ok((ask, node, shape)),
+        None => Ok(Candidate { ask, node, shape }),
         Some(Breach::Attributes) => Err(RejectReason::ConstraintViolated),
         Some(Breach::Shunned) => Err(RejectReason::NodeBlacklisted),
         Some(Breach::TagLimit) => Err(RejectReason::TagLimit),

@@ -370,12 +370,13 @@ impl Facts {
         self.inactive.record_change();
     }
 
-    /// Removes an ask without outstanding units and reservations. Returns whether its shape is gone, too.
-    pub(crate) fn transition_forget_ask(&mut self, id: AskId) -> bool {
+    /// Removes an ask that has nothing outstanding and no reservations left.
+    pub(crate) fn transition_forget_ask(&mut self, id: AskId) -> Ask {
         let ask = self.asks.remove(id).expect("the caller checked that it is alive");
         debug_assert!(ask.outstanding() == 0 && ask.reservations.is_empty(), "{id} is still wanted");
         self.applications.at_mut(ask.application).asks -= 1;
-        self.shapes.remove_user(ask.shape)
+        self.shapes.remove_user(ask.shape);
+        ask
     }
 
     /// Adds one container's size along the queue chain and at the user, or with `sign` -1 subtracts it.

@@ -66,6 +66,13 @@ impl BucketIndex {
         self.most_free[step] = self.most_free[step].max(free);
     }
 
+    /// As [`put`](Self::put), for a position whose free resources only fell: the bound of its present step still holds.
+    pub(super) fn lower(&mut self, position: usize, step: usize, free: &Resources) {
+        if self.steps[position] != step as u8 {
+            self.put(position, step, free);
+        }
+    }
+
     /// Removes a position.
     pub(super) fn remove(&mut self, position: usize) {
         let Some(step) = self.step_of(position) else { return };

@@ -203,13 +203,14 @@ impl PlacementSet {
             self.index.remove(position);
             return;
         }
-        let node = ScoredNode {
-            capacity: &candidate.capacity,
-            free: &candidate.room.free,
-            position,
-            positions: self.nodes.len(),
-        };
-        self.index.put(position, self.order.score(&node), &candidate.room.free);
+        self.index.put(position, self.step(position), &candidate.room.free);
+    }
+
+    /// The step of a candidate in the order of nodes.
+    #[inline]
+    fn step(&self, position: usize) -> usize {
+        let Candidate { capacity, room, .. } = &self.nodes[position];
+        self.order.score(&ScoredNode { capacity, free: &room.free, position, positions: self.nodes.len() })
     }
 
     /// The first node in order on which a container of this shape fits. `visits` counts the nodes looked at.
@@ -310,7 +311,8 @@ impl PlacementSet {
             room.devices.take(mask, devices.milli);
         }
         self.debited.push(position as u32);
-        self.list(position);
+        let step = self.step(position);
+        self.index.lower(position, step, &self.nodes[position].room.free);
     }
 
     /// Called when all containers that this view debited were accepted: the view has these nodes' free resources right,

@@ -1,5 +1,6 @@
 //! The vector type of all quantities.
 
+use std::hash::{Hash, Hasher};
 use std::ops::{Add, AddAssign, Index, Range, Sub, SubAssign};
 
 use serde::de::Error;
@@ -25,7 +26,7 @@ pub(super) const COMMON_TYPES: usize = 2;
 ///
 /// Fixed width, integers only. An owned amount is never negative. A difference may be, such as the free amount of a
 /// node that shrank.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, Eq)]
 pub struct Resources([i64; RESOURCE_TYPES_MAX]);
 
 impl Resources {
@@ -155,6 +156,21 @@ fn is_none(types: Range<usize>, sign_of: impl Fn(usize) -> i64) -> bool {
 /// without an instruction for it.
 const fn less(a: i64, b: i64) -> i64 {
     (a & !b) | (!(a ^ b) & a.wrapping_sub(b))
+}
+
+impl PartialEq for Resources {
+    #[inline]
+    fn eq(&self, other: &Self) -> bool {
+        self.0.iter().zip(&other.0).fold(0, |bits, (a, b)| bits | (a ^ b)) == 0
+    }
+}
+
+/// Amounts of rare types count only if there are any, so that most vectors are hashed quickly.
+impl Hash for Resources {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let counted = if self.has_rare_types() { &self.0[..] } else { &self.0[..COMMON_TYPES] };
+        counted.iter().for_each(|amount| state.write_i64(*amount));
+    }
 }
 
 impl Index<usize> for Resources {

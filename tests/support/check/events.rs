@@ -62,7 +62,10 @@ impl Told {
         let (mut told, mut wanted): (Vec<_>, Vec<_>) = (told.collect(), wanted.collect());
         told.sort();
         wanted.sort();
-        assert_eq!(told, wanted, "events of change {seq:?} {change:?}: left is the engine's, right is expected");
+        assert_eq!(
+            told, wanted,
+            "events of change {seq:?} {change:?}: left is the engine's, right is expected"
+        );
     }
 
     /// Asserts that every other event is a refusal, that the refused ask or application does not exist, and that no

@@ -250,7 +250,11 @@ impl Checker {
         // A reservation that ended in the same step may have been the obstacle.
         if is_known && !request.unreserve.is_empty() && !self.has_ended_reservations {
             let needs_none = self.oracle.needs_no_swap(ask, self.pass.is_some());
-            assert!(!needs_none, "change {}: a reservation was given back without need: {request:?}", self.seen);
+            assert!(
+                !needs_none,
+                "change {}: a reservation was given back without need: {request:?}",
+                self.seen
+            );
         }
     }
 
@@ -275,7 +279,11 @@ impl Checker {
                 && !self.has_kept_room
                 && !self.oracle.compete(ask)
                 && self.oracle.could_stay_home(proposal.ask);
-            assert!(!stays, "change {}: a borrowed container could be served at home: {request:?}", self.seen);
+            assert!(
+                !stays,
+                "change {}: a borrowed container could be served at home: {request:?}",
+                self.seen
+            );
         }
     }
 
@@ -302,7 +310,11 @@ impl Checker {
 
     fn check_quiet(&self, engine: &Engine) {
         if self.certainty == Certainty::Exact {
-            assert_eq!(self.oracle.next_placement(), None, "the engine is quiet, but the model could place this");
+            assert_eq!(
+                self.oracle.next_placement(),
+                None,
+                "the engine is quiet, but the model could place this"
+            );
         }
         if let Some(problem) = self.oracle.overlooked() {
             let reason =

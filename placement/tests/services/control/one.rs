@@ -68,7 +68,11 @@ fn requests_for_one_processor_wait_for_each_other<M: Manager>() {
     bed.settle();
     assert_eq!((bed.outcome(first), bed.outcome(second)), (Some(Succeeded), Some(Succeeded)));
     assert_eq!(bed.host_of("0"), host(2));
-    assert_eq!(bed.outcome(third), None, "its host has no room for two: it waits, and blocks no other request");
+    assert_eq!(
+        bed.outcome(third),
+        None,
+        "its host has no room for two: it waits, and blocks no other request"
+    );
     bed.at(EXPIRES_AFTER_MS + 2);
     assert_eq!(bed.outcome(third), Some(Failed), "Z17");
 }

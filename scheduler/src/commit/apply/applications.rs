@@ -228,21 +228,28 @@ impl Applier<'_> {
     /// Drops the surplus reservations of an ask, and the ask itself if it has no outstanding units.
     pub(super) fn drop_surplus(&mut self, id: AskId) {
         let Some(ask) = self.state.facts.asks.get(id) else { return };
-        let (cancelled, placed) = (ask.cancelled, ask.allocated);
         let outstanding = ask.outstanding();
-        let surplus = self.state.facts.surplus_reservations(outstanding, ask.reservations.len());
-        let reservations: SmallVec<[_; 2]> = ask.reservations[..surplus].into();
-        for reservation in reservations {
-            self.drop_reservation(reservation);
+        if !ask.reservations.is_empty() {
+            self.drop_surplus_reservations(id);
         }
         if outstanding == 0 {
             let state = &mut *self.state;
-            state.backlog.remove_ask(id, state.facts.asks.at(id));
+            let ask = state.facts.transition_forget_ask(id);
+            state.backlog.remove_ask(id, &ask);
             state.backlog.starved.forget(id);
-            state.facts.transition_forget_ask(id);
             state.in_flight.reset_ask(id);
-            state.backlog.notes.record_end(id, cancelled, placed);
+            state.backlog.notes.record_end(id, ask.cancelled, ask.allocated);
             self.effects.vacated_asks.push(id);
+        }
+    }
+
+    #[cold]
+    fn drop_surplus_reservations(&mut self, id: AskId) {
+        let ask = self.state.facts.asks.at(id);
+        let surplus = self.state.facts.surplus_reservations(ask.outstanding(), ask.reservations.len());
+        let reservations: SmallVec<[_; 2]> = ask.reservations[..surplus].into();
+        for reservation in reservations {
+            self.drop_reservation(reservation);
         }
     }
 }
