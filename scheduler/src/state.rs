@@ -116,26 +116,26 @@ impl State {
 
     /// Updates derived state after a container on the node ended and freed `freed`.
     pub(crate) fn node_freed(&mut self, id: NodeId, freed: &Resources) {
-        self.node_shards.record_freed(id, self.facts.nodes.at(id), freed);
-        self.tell_of_gain(id);
+        let set = self.node_shards.record_freed(id, self.facts.nodes.at(id), freed);
+        self.tell_of_gain(id, set);
     }
 
     /// Updates derived state after a node may take containers that it could not take before, and wakes the waits that
     /// this may end.
     pub(crate) fn node_gained(&mut self, id: NodeId) {
-        self.node_shards.record_change(id, self.facts.nodes.at(id).partition);
-        self.tell_of_gain(id);
+        let set = self.node_shards.record_change(id, self.facts.nodes.at(id).partition);
+        self.tell_of_gain(id, set);
     }
 
-    fn tell_of_gain(&mut self, id: NodeId) {
+    fn tell_of_gain(&mut self, id: NodeId, set: SetId) {
         self.review_reservation(id);
         let Self { facts, node_shards, backlog, .. } = self;
-        let node = facts.nodes.at(id);
-        if !node.is_open() {
+        if !facts.nodes.at(id).is_open() {
             return;
         }
-        node_shards.record_gain(id, node.partition, self.version);
-        let (set, _) = node_shards.place_of(id, node.partition);
+        if facts.config.locality_delay.counts_nodes() {
+            node_shards.record_gain(id, set.partition(), self.version);
+        }
         backlog.room_gained(facts, set, id, self.version);
     }
 

@@ -156,7 +156,7 @@ impl LocalityWaits {
                 self.by_rack.entry(*rack).or_default().insert(id);
             }
         }
-        let counts_nodes = matches!(facts.config.locality_delay, LocalityDelay::Nodes { .. });
+        let counts_nodes = facts.config.locality_delay.counts_nodes();
         if counts_nodes && allowed < ask.preference.loosest() {
             let partition = facts.shapes.at(ask.shape).partition;
             self.delayed[partition.index()].insert(id);

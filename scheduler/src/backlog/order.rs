@@ -22,12 +22,12 @@ pub(crate) struct Given {
 /// priorities, applications that were never served come first, in the order of submission, then the application served
 /// longest ago. No two keys are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct OrderKey([u64; 3]);
+pub(crate) struct OrderKey(u64, u64, u64);
 
 impl OrderKey {
     #[cfg(test)]
     pub(super) fn for_test(number: u64) -> Self {
-        Self([number, 0, 0])
+        Self(number, 0, 0)
     }
 
     /// The key of `application` in its leaf, with `given` on top of its use.
@@ -35,7 +35,7 @@ impl OrderKey {
         let rank = u64::from(u32::MAX - application.priority);
         let submitted = application.submitted;
         match facts.queue(application.leaf).config.ordering {
-            ApplicationOrdering::Fifo => Self([rank, submitted, 0]),
+            ApplicationOrdering::Fifo => Self(rank, submitted, 0),
             ordering => {
                 let root = facts.queues[0].quota.iter().map(|quota| quota.guaranteed).sum();
                 let share = dominant_share(&(application.used + given.resources), &root);
@@ -49,7 +49,7 @@ impl OrderKey {
                     0 => submitted,
                     last_served => WAS_SERVED | last_served,
                 };
-                Self([share, rank, turn])
+                Self(share, rank, turn)
             }
         }
     }

@@ -89,12 +89,15 @@ impl Backlog {
         limit_usages: &[LimitUsageId],
         version: u64,
     ) {
-        let mut queue = Some(leaf);
-        while let Some(id) = queue {
-            self.wake(WaitKey::QueueLimit(id), version);
-            queue = self.queues[id.index()].parent;
+        // Nothing is parked again in the version that woke it: no pass has seen that version yet.
+        if !self.waits.is_stamped(WaitKey::UserLimit(user), version) {
+            let mut queue = Some(leaf);
+            while let Some(id) = queue {
+                self.wake(WaitKey::QueueLimit(id), version);
+                queue = self.queues[id.index()].parent;
+            }
+            self.wake(WaitKey::UserLimit(user), version);
         }
-        self.wake(WaitKey::UserLimit(user), version);
         for limit_usage in limit_usages {
             self.wake(WaitKey::HolderLimit(*limit_usage), version);
         }

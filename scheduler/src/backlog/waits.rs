@@ -162,6 +162,12 @@ impl Waits {
         Some(key)
     }
 
+    /// Whether the limit behind the key was woken in this version.
+    #[inline]
+    pub(super) fn is_stamped(&mut self, key: WaitKey, version: u64) -> bool {
+        self.gate(key).is_some_and(|gate| gate.woken_at == version)
+    }
+
     pub(super) fn is_any_parked(&mut self, key: WaitKey) -> bool {
         self.gate(key).is_some_and(|gate| !gate.lanes.is_empty())
     }

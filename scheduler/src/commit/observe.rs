@@ -21,7 +21,6 @@
 
 use super::committer::Committer;
 use crate::change::Change;
-use crate::config::LocalityDelay;
 use crate::facts::{Ask, Locality};
 use crate::ids::{AskId, NodeId, ShapeId};
 use crate::place::PlacementSet;
@@ -169,7 +168,7 @@ impl State {
 
     /// Whether a node that gained room after version `seen` would count as offered to the ask.
     fn has_more_to_offer(&self, id: AskId, ask: &Ask, allowed: Locality, seen: u64) -> bool {
-        let counts_nodes = matches!(self.facts.config.locality_delay, LocalityDelay::Nodes { .. });
+        let counts_nodes = self.facts.config.locality_delay.counts_nodes();
         if !counts_nodes || allowed == ask.preference.loosest() {
             return false;
         }

@@ -235,6 +235,13 @@ pub enum LocalityDelay {
 }
 
 impl LocalityDelay {
+    /// Whether it counts nodes, rather than time.
+    pub(crate) fn counts_nodes(self) -> bool {
+        matches!(self, Self::Nodes { .. })
+    }
+}
+
+impl LocalityDelay {
     /// A delay in offered nodes: this many before a rack-mate is accepted, and before any node is.
     #[must_use]
     pub const fn nodes(rack: u32, any: u32) -> Self {

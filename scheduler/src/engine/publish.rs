@@ -156,10 +156,12 @@ impl Publisher {
     fn publish_runs(&self, mut rest: &[Event]) {
         while let Some(first) = rest.first() {
             let stream = self.stream_of(first.application);
-            let same = |event: &Event| match (stream, self.stream_of(event.application)) {
-                (Some(one), Some(other)) => one.ptr_eq(other),
-                (None, None) => true,
-                _ => false,
+            let mut known = first.application;
+            let mut same = |event: &Event| {
+                let is_same =
+                    event.application == known || is_same(stream, self.stream_of(event.application));
+                known = event.application;
+                is_same
             };
             let length = rest.iter().take_while(|event| same(event)).count();
             let (run, behind) = rest.split_at(length);
@@ -190,5 +192,13 @@ impl Publisher {
             ids.nodes.lock().give_back(*id);
         }
         self.effects.clear();
+    }
+}
+
+fn is_same(one: Option<&Weak<StreamCore>>, other: Option<&Weak<StreamCore>>) -> bool {
+    match (one, other) {
+        (Some(one), Some(other)) => one.ptr_eq(other),
+        (None, None) => true,
+        _ => false,
     }
 }

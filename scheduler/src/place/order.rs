@@ -8,7 +8,7 @@
 //! of registration; a new node takes the lowest place that another node left.
 
 use crate::config::NodeOrderKind;
-use crate::resource::{Resources, SHARE_ONE, dominant_share};
+use crate::resource::{Resources, SHARE_ONE, used_share};
 
 /// The number of steps of a score. Nodes in one step are equal; the node at the lowest place wins. That is the node
 /// registered first, except that new nodes take places that other nodes left.
@@ -44,8 +44,7 @@ impl NodeOrder for NodeOrderKind {
 }
 
 fn used_step(node: &ScoredNode<'_>) -> usize {
-    let used = node.capacity.saturating_sub(node.free);
-    let share = dominant_share(&used, node.capacity).min(SHARE_ONE);
+    let share = used_share(node.free, node.capacity).min(SHARE_ONE);
     usize::try_from(share * (BUCKETS as u64 - 1) / SHARE_ONE).unwrap_or(BUCKETS - 1)
 }
 

@@ -15,6 +15,18 @@ pub fn dominant_share(used: &Resources, total: &Resources) -> u64 {
     if used.has_rare_types() { RARE_TYPES.fold(common, larger) } else { common }
 }
 
+/// The dominant share of a node's used resources in its capacity.
+#[must_use]
+pub(crate) fn used_share(free: &Resources, capacity: &Resources) -> u64 {
+    let larger = |most: u64, i: usize| {
+        let used = capacity[i] - free[i];
+        if used > 0 { most.max(share(used, capacity[i])) } else { most }
+    };
+    let common = (0..COMMON_TYPES).fold(0, larger);
+    let has_more = capacity.has_rare_types() || free.has_rare_types();
+    if has_more { RARE_TYPES.fold(common, larger) } else { common }
+}
+
 /// The missing part of a need: the largest `missing[i] / needed[i]` in steps of 2^-20.
 #[must_use]
 pub(crate) fn missing_share(need: &Resources, free: &Resources) -> i128 {
