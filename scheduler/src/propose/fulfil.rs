@@ -126,7 +126,7 @@ impl Picker<'_> {
             }
             match self.swap_reservation(id, shape, proposals) {
                 Pick::Placed | Pick::Reserved => {}
-                Pick::Skipped | Pick::HoldsBack => self.in_use = true,
+                Pick::Waits | Pick::InFlight | Pick::HoldsBack => self.in_use = true,
                 Pick::NextPass => return,
                 Pick::NoRoom => {
                     proposals.observations.push(Observation::NoRoom { shape });

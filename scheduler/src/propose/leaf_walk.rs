@@ -106,8 +106,8 @@ impl<'a> QueueWalk<'a> {
         }
     }
 
-    /// Leaves the ask on top, of which other passes or earlier picks of this one have every unit in flight.
-    fn skip_unavailable(&mut self, leaf: QueueId, proposals: &mut Proposals) {
+    /// Leaves the ask on top, all of whose units are in flight or reserved.
+    pub(super) fn skip_unavailable(&mut self, leaf: QueueId, proposals: &mut Proposals) {
         let cursor = &mut self.scratch.queues[leaf.index()].leaf;
         if let Some(Reverse(head)) = cursor.heads.peek() {
             cursor.lanes[head.lane as usize].is_any_in_flight = true;

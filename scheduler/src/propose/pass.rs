@@ -108,7 +108,8 @@ fn serve(
                 }
             }
             Pick::Reserved => walk.charge(&candidate, size),
-            Pick::Skipped => walk.skip_ask(candidate.leaf, proposals),
+            Pick::Waits => walk.skip_ask(candidate.leaf, proposals),
+            Pick::InFlight => walk.skip_unavailable(candidate.leaf, proposals),
             Pick::HoldsBack => walk.leave_application(candidate.leaf, candidate.slot),
             Pick::NoRoom | Pick::NextPass => {}
         }
@@ -127,4 +128,62 @@ fn list_fulfilled(state: &State, from: usize, proposals: &mut Proposals) {
 /// Whether the observation concerns only units and amounts in flight.
 fn is_in_flight(observation: &Observation) -> bool {
     matches!(observation, Observation::InUse | Observation::Blocked { reason: WaitKey::AllInFlight, .. })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::config::{EngineConfig, QueueConfig};
+    use crate::facts::LocalityPreference;
+    use crate::ids::{PartitionId, SetId};
+    use crate::resource::Resources;
+    use crate::{ApplicationSpec, AskSpec, Engine, ManualClock, Mode, NodeSpec, ResourceTypes};
+
+    /// One full node, one empty node, and an ask for a container on `host`.
+    fn state_with_ask_for(host: Option<&str>) -> State {
+        let config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::single_leaf());
+        let engine = Engine::start(config, Mode::Serial, Arc::new(ManualClock::new()), None).unwrap();
+        let handle = engine.handle();
+        let events = handle.event_stream(16);
+        let application = ApplicationSpec::new("application", "root.default", "user");
+        let application = handle.submit_application(application, &events).unwrap();
+        let size = Resources::new(&[8]);
+        handle.add_node(NodeSpec::new("full", size)).unwrap();
+        handle.submit_ask(application, AskSpec::new(size, 1)).unwrap();
+        engine.run_until_quiet();
+        handle.add_node(NodeSpec::new("empty", size)).unwrap();
+        let hosts = host.map(|name| handle.node(name).unwrap()).into_iter().collect();
+        let preference = LocalityPreference { hosts, relax_locality: true, ..LocalityPreference::default() };
+        handle.submit_ask(application, AskSpec { preference, ..AskSpec::new(size, 1) }).unwrap();
+        engine.commit_waiting().unwrap();
+        engine.shared_state()
+    }
+
+    fn proposals(state: &State) -> Proposals {
+        let mut set = PlacementSet::new(SetId::new(PartitionId::DEFAULT, 0), state.facts.config.node_order);
+        let limits =
+            PassLimits { requests: 8, visits: 8, scope: PassScope::default(), is_single_step: false };
+        let mut proposals = Proposals::default();
+        run_pass(state, &mut set, &mut Scratch::default(), &limits, &mut proposals);
+        proposals
+    }
+
+    /// Such a pass says nothing about other passes, so it must not lower the number of sets that are let out.
+    #[test]
+    fn an_ask_that_waits_for_its_host_is_no_lost_race() {
+        let proposals = proposals(&state_with_ask_for(Some("full")));
+        assert!(matches!(proposals.observations[..], [Observation::Waits { .. }]), "{proposals:?}");
+        assert!(!proposals.lost_race);
+    }
+
+    #[test]
+    fn an_ask_that_another_pass_placed_is_a_lost_race() {
+        let state = state_with_ask_for(None);
+        let first = proposals(&state);
+        assert_eq!((first.requests.len(), first.lost_race), (1, false));
+        let second = proposals(&state);
+        assert_eq!((second.requests.len(), second.lost_race), (0, true));
+    }
 }

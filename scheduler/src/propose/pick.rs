@@ -21,8 +21,10 @@ pub(super) enum Pick {
     Placed,
     /// A reservation is proposed.
     Reserved,
-    /// Nothing for this ask in this pass.
-    Skipped,
+    /// Nothing for this ask in this pass: it waits for the hosts or racks that it names.
+    Waits,
+    /// Nothing for this ask in this pass: another pass took its last unit.
+    InFlight,
     /// Nothing for this ask, nor for lower keys of its application, in this pass.
     HoldsBack,
     /// Nothing for this shape in this pass.
@@ -81,7 +83,7 @@ impl<'a> Picker<'a> {
                 let offered = self.offer(unit.ask, ask, shape, allowed);
                 let holds_back = self.holds_back(ask, &offered);
                 proposals.observations.push(Observation::Waits { ask: unit.ask, allowed, offered });
-                return if holds_back { Pick::HoldsBack } else { Pick::Skipped };
+                return if holds_back { Pick::HoldsBack } else { Pick::Waits };
             }
         }
         match self.set.search(self.state.nodes(), shape, &mut self.visits) {
@@ -111,7 +113,7 @@ impl<'a> Picker<'a> {
     ) -> Pick {
         let node = self.set.node(position);
         if !self.take(unit) {
-            return Pick::Skipped;
+            return Pick::InFlight;
         }
         let pick = propose(unit.ask, node, proposals);
         self.set.debit(position, &shape.need);
@@ -140,7 +142,7 @@ impl<'a> Picker<'a> {
         proposals: &mut Proposals,
     ) -> Pick {
         if !self.take(unit) {
-            return Pick::Skipped;
+            return Pick::InFlight;
         }
         let (pick, resources) = (propose(unit.ask, node, proposals), shape.need.resources);
         self.state.in_flight.add_pick(node, &resources);

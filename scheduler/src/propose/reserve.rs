@@ -40,7 +40,7 @@ impl Picker<'_> {
         let Some(position) = node.flatten() else { return give_up(candidate, scratch) };
         let node = self.set.node(position);
         if !self.take(self.unit_of(&candidate.pending)) {
-            return Pick::Skipped;
+            return Pick::InFlight;
         }
         proposals.requests.push(ResourceAllocationCommitRequest::reserve(candidate.pending.ask, node));
         self.set.withdraw(position);
