@@ -218,7 +218,7 @@ impl State {
     }
 
     /// Opens a shape that fits nowhere in one more set, so that a pass can reserve a node there. While all of its lanes
-    /// are parked, that can wait for [`seek_for_woken`](Self::seek_for_woken).
+    /// are parked, that can wait for [`seek_reservations`](Self::seek_reservations).
     pub(crate) fn seek_reservation(&mut self, shape: ShapeId) {
         let backlog = &mut self.backlog;
         // Borrowed containers reserve nothing.
@@ -248,8 +248,8 @@ impl State {
     }
 
     /// Lets lanes that became runnable, and whose shapes fit nowhere, reserve nodes.
-    pub(crate) fn seek_for_woken(&mut self) {
-        for shape in self.backlog.take_woken() {
+    pub(crate) fn seek_reservations(&mut self) {
+        for shape in self.backlog.take_shapes_to_reserve_for() {
             self.seek_reservation(shape);
         }
     }
@@ -257,14 +257,14 @@ impl State {
     /// Lets shapes that fit nowhere reserve a node again, after a reservation ended or a node that may be reserved
     /// came.
     pub(crate) fn reconsider_reservations(&mut self, partition: PartitionId) {
-        let starved: Vec<ShapeId> = self
+        let closed: Vec<ShapeId> = self
             .facts
             .shapes
             .iter()
             .filter(|(id, shape, _)| shape.partition == partition && self.backlog.is_closed_everywhere(*id))
             .map(|(id, ..)| id)
             .collect();
-        for shape in starved {
+        for shape in closed {
             self.backlog.demand_mut(shape).reserve_tried = 0;
             self.seek_reservation(shape);
         }

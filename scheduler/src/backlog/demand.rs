@@ -62,7 +62,7 @@ impl Demand {
 }
 
 impl Backlog {
-    /// Whether some node of the set may have room for the shape.
+    /// Whether passes over the set look for the shape: some node there may have room for it, or may be reserved for it.
     pub(crate) fn is_open(&self, shape: ShapeId, set: SetId) -> bool {
         self.demand[shape.index()].open & set.bit() != 0
     }
@@ -83,8 +83,8 @@ impl Backlog {
     }
 
     /// Takes the shapes that fit nowhere and got a runnable lane since the last call.
-    pub(crate) fn take_woken(&mut self) -> Vec<ShapeId> {
-        std::mem::take(&mut self.woken)
+    pub(crate) fn take_shapes_to_reserve_for(&mut self) -> Vec<ShapeId> {
+        std::mem::take(&mut self.to_reserve_for)
     }
 
     /// Resets a shape's record, because its slot may have been another shape's.
@@ -194,7 +194,7 @@ impl Backlog {
             demand.runnable = if more { demand.runnable + 1 } else { demand.runnable - 1 };
         });
         if more && self.is_closed_everywhere(shape) && self.demand(shape).borrowed.is_none() {
-            self.woken.push(shape);
+            self.to_reserve_for.push(shape);
         }
     }
 

@@ -1,7 +1,8 @@
 //! Lanes: the pending asks of one user with one shape in one leaf, in the leaf's application order.
 //!
-//! All asks of a lane are blocked alike: by the lack of room for the shape, the user's limit or a queue's maximum. So
-//! the committer parks lanes as a whole, and a leaf with a million pending asks has a handful of lanes.
+//! All asks of a lane are blocked alike: by the user's limit, a queue's maximum, or the lack of room for the shape. So
+//! the committer parks lanes and closes shapes as a whole, and a leaf with a million pending asks has a handful of
+//! lanes.
 
 use super::applications::{LaneApplications, Place};
 use super::pending::PendingAsks;

@@ -5,16 +5,29 @@
 //! blocked ([`Observation`](crate::propose::Observation)), and the committer parks them. An event that could help a
 //! parked lane unparks it in the same critical section, so no wake-up is lost (I13).
 //!
-//! * **Open** or **closed**: a node of the set may fit the shape, or none does. **Parked**: a lane that no set can
-//!   help now.
-//! * **With locality**: an ask that names hosts or racks. While none of them has room it *waits*, registered
-//!   at them.
-//! * **Wanted**: a set over which a pass could find something.
+//! # What happens to an ask that finds no room
 //!
-//! Two rules make lanes, shapes and asks wait. A wait for an *amount to fall* (a limit, units in flight) uses stamps:
-//! `waits.rs`. A wait for *room on a node* ends when that node is asked: `demand.rs` (shapes), `locality.rs` (asks).
-//! `parking.rs` lists each reason to park with the events that undo it. `commit/observe.rs` says why no wake-up is
+//! 1. The ask is listed in its lane. The lane is *runnable*, so its shape is *wanted*: each placement set in which the
+//!    shape is *open* is worth a pass.
+//! 2. A pass over such a set finds no node that fits, and reports it. The committer *closes* the shape in this set,
+//!    unless a node of the set has changed since and fits. The lane stays runnable. Once it is closed in all sets, its
+//!    shape makes no set wanted any more: that is how the ask waits.
+//! 3. The committer opens one set after another, although nothing fits there, so that a pass can reserve a node for an
+//!    ask that has waited for the configured time.
+//! 4. A node that gains room is compared with the shapes that are closed in its set ([`Backlog::room_gained`]). Those
+//!    that fit on it are open again in this set, and passes look at all of their lanes. If the partition is cut into
+//!    other sets, every shape is open everywhere.
+//!
+//! An ask that names hosts or racks waits by itself: it leaves its lane and is registered at them (`locality.rs`).
+//!
+//! # What happens to an ask at a limit
+//!
+//! No node matters then. The pass reports the lane and the limit, and the committer *parks* the lane: it is not
+//! runnable until the use at this limit falls, or the limit changes. `parking.rs` lists the reasons to park with the
+//! events that undo each. `waits.rs` has the rule, which goes by stamps. `commit/observe.rs` says why no wake-up is
 //! lost.
+//!
+//! # Invariants
 //!
 //! * **I10.** An ask leaves the facts in `drop_surplus` only, when none of its units is outstanding and an event said
 //!   why. In the backlog an ask is in its lane or among those that wait. Each list of parked things has an event
@@ -82,7 +95,7 @@ pub(crate) struct Backlog {
     /// By partition: shapes with reservations that end when any other node has room.
     reserved: Vec<Vec<ShapeId>>,
     /// Shapes that fit nowhere and lately got a runnable lane.
-    woken: Vec<ShapeId>,
+    to_reserve_for: Vec<ShapeId>,
     pub(crate) locality: LocalityWaits,
     pub(crate) starved: Starved,
     pub(crate) notes: AskNotes,
@@ -123,7 +136,7 @@ impl Backlog {
             wanted: vec![0; partitions * SETS_MAX],
             closed: vec![Vec::new(); partitions * SETS_MAX],
             reserved: vec![Vec::new(); partitions],
-            woken: Vec::new(),
+            to_reserve_for: Vec::new(),
             locality: LocalityWaits::new(partitions),
             starved: Starved::default(),
             notes: AskNotes::default(),

@@ -1,16 +1,16 @@
 //! Parking and waking of lanes.
 //!
-//! A pass that runs out of asks reports everything that it found blocked. The committer records it:
+//! A pass reports what it finds blocked, and the committer records it. The first two rows do not park the lane:
 //!
 //! | found | recorded as | undone by |
 //! |---|---|---|
-//! | no node of the set fits the shape | shape closed in that set | a node of the set gains room that fits, or its rack falls below a cap on a tag |
+//! | no node of the set fits the shape | shape closed in that set | a node of the set gains room that fits, or its rack falls below a cap on a tag; a node of the set may be reserved; the partition is cut anew |
+//! | named hosts full | ask waits, out of its lane | a host or rack gains room; its locality delay passes; where nodes count, one more node with room, or one node less |
 //! | queue limit, user limit | lane parked at that queue or user | use or amounts in flight at that queue or user fall; limits change |
 //! | blocked headroom of earlier queues | lane parked, among all lanes without headroom | use, priorities or blocked headroom change anywhere; limits change |
 //! | limit of a user or group at a queue | lane parked at that limit usage | its use or amounts in flight fall; a user comes with other groups; limits change |
 //! | a user's share of the leaf | lane parked at the leaf's shares | a unit is placed, reserved, asked for, cancelled or given back in the leaf; limits change |
-//! | all units in flight | lane parked | a unit comes back; a new ask; the ask may reserve one more node than it has outstanding units |
-//! | named hosts full | ask waits, out of its lane | a host or rack gains room; its locality delay passes; where nodes count, one more node with room, or one node less |
+//! | all units in flight or reserved | lane parked | a unit comes back; a new ask; the ask may reserve one more node than it has outstanding units |
 //! | only amounts in flight are in the way | set paused | anything in flight is decided or given back |
 //!
 //! `waits.rs` knows which lane is parked at which limit. This file updates the lists and counts that follow: runnable

@@ -16,7 +16,7 @@ use crate::ids::{LaneId, LeafUserId, LimitUsageId, QueueId, SetId};
 /// The limit or event that a parked lane waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WaitKey {
-    /// Every outstanding unit is proposed and not yet decided.
+    /// Every outstanding unit is in flight or has a reserved node.
     AllInFlight,
     /// This queue (the leaf or an ancestor) would exceed its maximum.
     QueueLimit(QueueId),

@@ -138,7 +138,7 @@ impl Committer<'_> {
             if is_accepted {
                 self.state.backlog.starved.forget(ask);
             } else {
-                self.state.return_starved(ask);
+                self.state.return_rejected(ask);
             }
         }
         is_accepted
@@ -188,7 +188,7 @@ impl State {
     }
 
     /// Returns a rejected unit and counts the rejection. An ask that is gone is not counted.
-    fn return_starved(&mut self, ask: AskId) {
+    fn return_rejected(&mut self, ask: AskId) {
         if self.facts.asks.get(ask).is_some() {
             self.backlog.starved.record_rejected(ask);
         }

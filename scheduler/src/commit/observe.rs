@@ -7,10 +7,13 @@
 //!
 //! A pass saw version v of the state. The state may have changed between that look and the recording.
 //!
-//! * Each event that could help a lane stamps the lane, limit or set that it touches with the present version. It does
-//!   so in the critical section in which it happens. Recording is refused if the stamp is newer than v.
-//! * Closing a shape is refused in three cases: a node of the set that changed since fits it; the shape's slot has a
-//!   new occupant; or a proposal of the same batch was rejected, since the pass then debited its view too much.
+//! * An event that could help a parked lane stamps the lane or the limit with the present version, in the critical
+//!   section in which it happens. Parking is refused if the stamp is newer than v. Pausing a set goes by the version of
+//!   the last decision in the same way.
+//! * Room has no stamps. The ring of the set's changed nodes takes their place: closing a shape is refused if a node
+//!   that changed since the pass followed the ring fits it, or if the ring no longer reaches back that far. It is also
+//!   refused if the shape's slot has a new occupant, or if a proposal of the same batch was rejected, since the pass then
+//!   debited its view too much.
 //! * An ask that waits for hosts has no stamp at its hosts and racks. The recording looks at them again and returns
 //!   the ask to its lane if one has room. Where nodes count, it also looks at the nodes that gained room since v.
 //!
@@ -122,8 +125,8 @@ impl Committer<'_> {
 impl State {
     /// Whether a node of the set that changed since the pass looked has room for the shape, or another shape has the
     /// slot now.
-    fn may_fit_now(&self, shape_id: ShapeId, set: &PlacementSet, seen: u64) -> bool {
-        if self.backlog.demand(shape_id).since > seen {
+    fn may_fit_now(&self, shape_id: ShapeId, set: &PlacementSet, seen_version: u64) -> bool {
+        if self.backlog.demand(shape_id).since > seen_version {
             return true;
         }
         let shape = self.facts.shapes.at(shape_id);

@@ -178,7 +178,7 @@ impl GroupCommitter {
         self.now_ms = state.facts.now_ms;
         state.recompute_limits();
         state.wake_without_headroom();
-        state.seek_for_woken();
+        state.seek_reservations();
         shared.publish_wanted(&state);
         if state.backlog.starved.is_any_due() {
             // The committer placed as many starved asks as a group allows; the next group goes on. A full inbox

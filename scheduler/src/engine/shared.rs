@@ -374,7 +374,7 @@ impl BatchOwner for Shared {
         let mut state = self.state.write();
         if !batch.proposals.requests.is_empty() {
             state.undo(batch);
-            state.seek_for_woken();
+            state.seek_reservations();
         }
         // Taking the set cleared its bit. Publish it as wanted before it returns to the pool, or the engine would
         // look quiet.

@@ -8,7 +8,9 @@
 //! `fits` and `Nodes::room_left`. An explanation takes one read guard and looks at the ask's partition only.
 //! Rejections and cancelled asks are recorded in `backlog/notes.rs`, for a thousand asks each. Whenever tests find
 //! an engine quiet, each pending ask has a limit in its way or no node left.
-//! quiet, every pending ask has a limit in its way or no node left.
+//!
+//! Of several limits in the way an explanation names the highest queue first, as people read a path. A pass looks from
+//! the leaf up, and parks the lane at the lowest.
 
 mod headroom;
 mod limits;

@@ -152,6 +152,12 @@ impl NodeShards {
         self.changes[set.index()].since(seen)
     }
 
+    /// The nodes at the positions of a set that changed since `seen`; `None` if the ring no longer holds all changes.
+    pub(crate) fn changed_nodes(&self, set: SetId, seen: u64) -> Option<impl Iterator<Item = NodeId>> {
+        let changes = self.changes_since(set, seen)?;
+        Some(changes.filter_map(move |change| self.node_at(set, change.position as usize)))
+    }
+
     /// Records that a node gained room.
     pub(crate) fn record_gain(&mut self, node: NodeId, partition: PartitionId, version: u64) {
         let gains = &mut self.gains[partition.index()];

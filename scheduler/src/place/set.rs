@@ -341,11 +341,3 @@ impl PlacementSet {
             })
     }
 }
-
-impl NodeShards {
-    /// The nodes at the positions of a set that changed since `seen`; `None` if the ring no longer holds all changes.
-    pub(crate) fn changed_nodes(&self, set: SetId, seen: u64) -> Option<impl Iterator<Item = NodeId>> {
-        let changes = self.changes_since(set, seen)?;
-        Some(changes.filter_map(move |change| self.node_at(set, change.position as usize)))
-    }
-}

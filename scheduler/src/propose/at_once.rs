@@ -6,7 +6,7 @@
 use std::cmp::Reverse;
 
 use super::batch::Amounts;
-use super::queue_walk::{Candidate, QueueWalk};
+use super::queue_walk::{NextAsk, QueueWalk};
 use crate::ids::{AskId, QueueId};
 use crate::resource::Resources;
 use crate::state::State;
@@ -33,8 +33,8 @@ impl QueueWalk<'_> {
     /// Adds a pick to the in-flight amounts of the queues above, which other passes read, and to the batch, which gives
     /// them back. Must be called before the pick is charged.
     #[cold]
-    pub(super) fn publish_pick(&mut self, candidate: &Candidate, size: &Resources, amounts: &mut Amounts) {
-        for &queue in &self.state.facts.queue(candidate.leaf).chain {
+    pub(super) fn publish_pick(&mut self, next: &NextAsk, size: &Resources, amounts: &mut Amounts) {
+        for &queue in &self.state.facts.queue(next.leaf).chain {
             let scratch = &mut self.scratch.queues[queue.index()];
             if !scratch.level.is_charged() {
                 scratch.place = amounts.queues.len();

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::binary_heap::PeekMut;
 
 use super::batch::Proposals;
-use super::queue_walk::{Candidate, QueueWalk};
+use super::queue_walk::{NextAsk, QueueWalk};
 use super::scratch::{Head, LaneCursor, ShapeStatus};
 use crate::backlog::{OrderKey, PendingAsk, WaitKey};
 use crate::ids::{QueueId, ShapeId};
@@ -48,7 +48,7 @@ impl<'a> QueueWalk<'a> {
     }
 
     /// The next ask of the leaf that is within all limits.
-    pub(super) fn next_in_leaf(&mut self, leaf: QueueId, proposals: &mut Proposals) -> Option<Candidate> {
+    pub(super) fn next_in_leaf(&mut self, leaf: QueueId, proposals: &mut Proposals) -> Option<NextAsk> {
         loop {
             self.open_lanes(leaf, proposals);
             let cursor = &self.scratch.queues[leaf.index()].leaf;
@@ -80,7 +80,7 @@ impl<'a> QueueWalk<'a> {
                 self.leave_lane(leaf, head.lane as usize, reason, proposals);
                 continue;
             }
-            return Some(Candidate {
+            return Some(NextAsk {
                 leaf,
                 user: lane.user,
                 slot: head.slot,

@@ -85,7 +85,7 @@ fn serve(
 ) -> bool {
     let mut is_exhausted = false;
     while proposals.requests.len() < limits.requests && picker.visits < visits_max {
-        let Some(candidate) = walk.next(proposals) else {
+        let Some(next) = walk.next(proposals) else {
             is_exhausted = true;
             break;
         };
@@ -93,24 +93,24 @@ fn serve(
             // One allocation: most passes that propose anything propose B requests.
             proposals.requests.reserve_exact(limits.requests.min(EXPECTED_MAX));
         }
-        let size = walk.size_of(candidate.shape);
-        let pick = picker.pick(&candidate, walk.scratch, proposals);
+        let size = walk.size_of(next.shape);
+        let pick = picker.pick(&next, walk.scratch, proposals);
         if walk.is_at_once && matches!(pick, Pick::Placed | Pick::Reserved) {
-            walk.publish_pick(&candidate, size, &mut proposals.amounts);
+            walk.publish_pick(&next, size, &mut proposals.amounts);
         }
         match pick {
             Pick::Placed => {
-                list_unit(walk.state, candidate.pending.ask, &mut proposals.amounts);
-                walk.charge(&candidate, size);
-                walk.count_unit(candidate.leaf, candidate.user);
-                if candidate.pending.is_single {
-                    walk.skip_ask(candidate.leaf, proposals);
+                list_unit(walk.state, next.pending.ask, &mut proposals.amounts);
+                walk.charge(&next, size);
+                walk.count_unit(next.leaf, next.user);
+                if next.pending.is_single {
+                    walk.skip_ask(next.leaf, proposals);
                 }
             }
-            Pick::Reserved => walk.charge(&candidate, size),
-            Pick::Waits => walk.skip_ask(candidate.leaf, proposals),
-            Pick::InFlight => walk.skip_unavailable(candidate.leaf, proposals),
-            Pick::HoldsBack => walk.leave_application(candidate.leaf, candidate.slot),
+            Pick::Reserved => walk.charge(&next, size),
+            Pick::Waits => walk.skip_ask(next.leaf, proposals),
+            Pick::InFlight => walk.skip_unavailable(next.leaf, proposals),
+            Pick::HoldsBack => walk.leave_application(next.leaf, next.slot),
             Pick::NoRoom | Pick::NextPass => {}
         }
     }

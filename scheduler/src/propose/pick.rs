@@ -2,7 +2,7 @@
 
 use super::batch::{Observation, Proposals};
 use super::pass::PassScope;
-use super::queue_walk::Candidate;
+use super::queue_walk::NextAsk;
 use super::reserve::give_up;
 use super::scratch::{Scratch, ShapeStatus};
 use crate::backlog::PendingAsk;
@@ -61,16 +61,11 @@ impl<'a> Picker<'a> {
         Self { state, set, visits: 0, reservations: 0, in_use: false, counts_off_switch, scope }
     }
 
-    pub(super) fn pick(
-        &mut self,
-        candidate: &Candidate,
-        scratch: &mut Scratch,
-        proposals: &mut Proposals,
-    ) -> Pick {
-        let shape = self.state.facts.shapes.at(candidate.shape);
-        let unit = self.unit_of(&candidate.pending);
-        if scratch.shape_status(candidate.shape) == ShapeStatus::MayReserve {
-            return self.reserve(candidate, shape, scratch, proposals);
+    pub(super) fn pick(&mut self, next: &NextAsk, scratch: &mut Scratch, proposals: &mut Proposals) -> Pick {
+        let shape = self.state.facts.shapes.at(next.shape);
+        let unit = self.unit_of(&next.pending);
+        if scratch.shape_status(next.shape) == ShapeStatus::MayReserve {
+            return self.reserve(next, shape, scratch, proposals);
         }
         if shape.has_locality {
             let ask = self.state.facts.asks.at(unit.ask);
@@ -90,15 +85,15 @@ impl<'a> Picker<'a> {
             Found::At(position) => self.place_at(unit, position, shape, proposals),
             // Another pass is certain, because this pass proposes containers on these nodes.
             Found::NextPass => {
-                give_up(candidate, scratch);
+                give_up(next, scratch);
                 Pick::NextPass
             }
             Found::Nothing => {
-                proposals.observations.push(Observation::NoRoom { shape: candidate.shape });
+                proposals.observations.push(Observation::NoRoom { shape: next.shape });
                 if shape.borrowing == Borrowing::Borrowed {
-                    return give_up(candidate, scratch);
+                    return give_up(next, scratch);
                 }
-                self.reserve(candidate, shape, scratch, proposals)
+                self.reserve(next, shape, scratch, proposals)
             }
         }
     }

@@ -14,7 +14,7 @@ use crate::state::State;
 
 /// The next ask in order.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Candidate {
+pub(super) struct NextAsk {
     pub(super) leaf: QueueId,
     pub(super) user: LeafUserId,
     /// Slot of the application.
@@ -83,14 +83,14 @@ impl<'a> QueueWalk<'a> {
     }
 
     /// Returns the most deserving remaining ask, or `None` if the set can serve none.
-    pub(super) fn next(&mut self, proposals: &mut Proposals) -> Option<Candidate> {
+    pub(super) fn next(&mut self, proposals: &mut Proposals) -> Option<NextAsk> {
         let mut queue = ROOT;
         // Without open shapes no leaf has an ask that may fit.
         while self.scratch.open_shapes > 0 {
             self.visit(queue);
             let next = if self.state.facts.queue(queue).is_leaf {
-                if let Some(candidate) = self.next_in_leaf(queue, proposals) {
-                    return Some(candidate);
+                if let Some(next) = self.next_in_leaf(queue, proposals) {
+                    return Some(next);
                 }
                 None
             } else {
@@ -227,12 +227,12 @@ impl<'a> QueueWalk<'a> {
     }
 
     /// Charges a pick to the queues above and the user, and puts the queues in order again.
-    pub(super) fn charge(&mut self, candidate: &Candidate, size: &Resources) {
-        self.advance(candidate.leaf);
-        if self.user_level(candidate.user).charge(size) {
-            self.scratch.touched_users.push(candidate.user);
+    pub(super) fn charge(&mut self, next: &NextAsk, size: &Resources) {
+        self.advance(next.leaf);
+        if self.user_level(next.user).charge(size) {
+            self.scratch.touched_users.push(next.user);
         }
-        for limit_usage in &self.state.facts.user(candidate.user).limit_usages {
+        for limit_usage in &self.state.facts.user(next.user).limit_usages {
             if self.limit_usage_level(*limit_usage).charge(size) {
                 self.scratch.touched_limit_usages.push(*limit_usage);
             }
@@ -240,7 +240,7 @@ impl<'a> QueueWalk<'a> {
         self.scratch.picks += 1;
         let now = IN_THIS_PASS + self.scratch.picks;
         let mut parent = None;
-        for &queue in &self.state.facts.queue(candidate.leaf).chain {
+        for &queue in &self.state.facts.queue(next.leaf).chain {
             if self.scratch.queues[queue.index()].level.charge(size) {
                 self.scratch.touched_queues.push(queue);
             }
@@ -249,10 +249,10 @@ impl<'a> QueueWalk<'a> {
             }
             parent = Some(queue);
         }
-        let leaf = &mut self.scratch.queues[candidate.leaf.index()];
+        let leaf = &mut self.scratch.queues[next.leaf.index()];
         leaf.leaf.release_held(leaf.level.now());
-        if self.state.facts.queue(candidate.leaf).config.ordering.is_fair() {
-            let given = self.scratch.given.entry(candidate.slot).or_default();
+        if self.state.facts.queue(next.leaf).config.ordering.is_fair() {
+            let given = self.scratch.given.entry(next.slot).or_default();
             (given.resources, given.last_served) = (given.resources + *size, now);
         }
     }

@@ -2,7 +2,7 @@
 
 use super::batch::{Observation, Proposals};
 use super::pick::{Pick, Picker};
-use super::queue_walk::Candidate;
+use super::queue_walk::NextAsk;
 use super::scratch::{Scratch, ShapeStatus};
 use crate::config::Semantics;
 use crate::facts::Shape;
@@ -14,35 +14,34 @@ impl Picker<'_> {
     /// closes the shape for this pass.
     pub(super) fn reserve(
         &mut self,
-        candidate: &Candidate,
+        next: &NextAsk,
         shape: &Shape,
         scratch: &mut Scratch,
         proposals: &mut Proposals,
     ) -> Pick {
         let facts = &self.state.facts;
         let may_reserve = self.reserves_at_once()
-            || self.state.backlog.is_last_open(candidate.shape, self.set.id())
-                && !self.fits_out_of_scope(shape);
+            || self.state.backlog.is_last_open(next.shape, self.set.id()) && !self.fits_out_of_scope(shape);
         let Some(delay_ms) = facts.config.reservations.delay_ms.filter(|_| may_reserve) else {
-            return give_up(candidate, scratch);
+            return give_up(next, scratch);
         };
-        let due_ms = facts.asks.at(candidate.pending.ask).pending_since_ms.saturating_add(delay_ms);
+        let due_ms = facts.asks.at(next.pending.ask).pending_since_ms.saturating_add(delay_ms);
         if due_ms > facts.now_ms {
-            proposals.observations.push(Observation::ReserveLater { shape: candidate.shape, at_ms: due_ms });
-            return give_up(candidate, scratch);
+            proposals.observations.push(Observation::ReserveLater { shape: next.shape, at_ms: due_ms });
+            return give_up(next, scratch);
         }
-        if scratch.shape_status(candidate.shape) == ShapeStatus::Open {
-            scratch.set_shape_status(candidate.shape, ShapeStatus::MayReserve);
-            proposals.observations.push(Observation::ReserveTried { shape: candidate.shape });
+        if scratch.shape_status(next.shape) == ShapeStatus::Open {
+            scratch.set_shape_status(next.shape, ShapeStatus::MayReserve);
+            proposals.observations.push(Observation::ReserveTried { shape: next.shape });
         }
         let reserved = facts.partitions[shape.partition.index()].reserved_nodes + self.reservations;
         let node = (reserved < facts.reserved_nodes_max(shape.partition)).then(|| self.reservable(shape));
-        let Some(position) = node.flatten() else { return give_up(candidate, scratch) };
+        let Some(position) = node.flatten() else { return give_up(next, scratch) };
         let node = self.set.node(position);
-        if !self.take(self.unit_of(&candidate.pending)) {
+        if !self.take(self.unit_of(&next.pending)) {
             return Pick::InFlight;
         }
-        proposals.requests.push(ResourceAllocationCommitRequest::reserve(candidate.pending.ask, node));
+        proposals.requests.push(ResourceAllocationCommitRequest::reserve(next.pending.ask, node));
         self.set.withdraw(position);
         self.reservations += 1;
         Pick::Reserved
@@ -75,7 +74,7 @@ impl Picker<'_> {
 }
 
 /// Closes the shape for the rest of the pass.
-pub(super) fn give_up(candidate: &Candidate, scratch: &mut Scratch) -> Pick {
-    scratch.set_shape_status(candidate.shape, ShapeStatus::Closed);
+pub(super) fn give_up(next: &NextAsk, scratch: &mut Scratch) -> Pick {
+    scratch.set_shape_status(next.shape, ShapeStatus::Closed);
     Pick::NoRoom
 }

@@ -24,7 +24,7 @@ impl Applier<'_> {
         }
         for proposal in &request.allocate {
             self.drop_surplus(proposal.ask);
-            self.wake_if_starved(proposal.ask);
+            self.wake_if_more_reservations(proposal.ask);
         }
         for proposal in &request.reserve {
             self.reserve(proposal.ask, proposal.node);
@@ -86,11 +86,11 @@ impl Applier<'_> {
     /// Counts a re-reservation: a node that the ask has reserved is still too full.
     pub(super) fn reserve_again(&mut self, id: AskId) {
         self.state.facts.reserve_again(id);
-        self.wake_if_starved(id);
+        self.wake_if_more_reservations(id);
     }
 
     /// Wakes an ask that may now reserve another node. Passes skip an ask whose units are all reserved or in flight.
-    fn wake_if_starved(&mut self, id: AskId) {
+    fn wake_if_more_reservations(&mut self, id: AskId) {
         let state = &mut *self.state;
         if !state.facts.counts_re_reservations() {
             return;
