@@ -51,18 +51,21 @@ fn who_waits_for_activation_is_active_with_all_it_asked_for() {
 }
 
 /// The leaf's share for masters is 13 % of 500. A user's part of it depends on the number of active users, on the
-/// leaf's minimum for each user and on the user's weight. It is rounded up to the next container of 10.
+/// leaf's minimum for each user, on the user's weight up to the whole, and on the leaf's factor. It is rounded up to
+/// the next container of 10.
 #[test]
 fn masters_run_within_the_share_of_the_leaf_and_of_their_user() {
-    for (minimum, weight, others, active) in [
-        (100, "1", &[][..], 7),
-        (100, "0.5", &[], 4),
-        (50, "1", &["bob"], 4),
-        (50, "0.5", &["bob"], 2),
-        (10, "1", &["bob", "cid"], 3),
-        (60, "1", &["bob", "cid"], 4),
+    for (minimum, weight, factor, others, active) in [
+        (100, "1", None, &[][..], 7),
+        (100, "0.5", None, &[], 4),
+        (50, "1", None, &["bob"], 4),
+        (50, "0.5", None, &["bob"], 2),
+        (10, "1", None, &["bob", "cid"], 3),
+        (60, "1", None, &["bob", "cid"], 4),
+        (50, "3", Some("0.5"), &["bob"], 4),
     ] {
         let leaf = leaf("a")
+            .with_user_limit_factor(factor.map(|factor: &str| factor.parse().unwrap()))
             .with_master_share(Some(Percent::whole(13)))
             .with_user_limit_minimum(Percent::whole(minimum))
             .with_user_weight("ann", weight.parse().unwrap());

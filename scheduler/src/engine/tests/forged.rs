@@ -6,7 +6,8 @@ use super::{Bench, with_ask};
 use crate::change::{ApplicationSpec, AskSpec, Change, NodeSpec};
 use crate::engine::shared::Message;
 use crate::event::EventKind;
-use crate::ids::{ApplicationId, PartitionId, RackId, SlotId};
+use crate::ids::{ApplicationId, AskId, PartitionId, RackId, SlotId};
+use crate::resource::DeviceNeed;
 
 impl Bench {
     fn forge(&self, change: Change) {
@@ -81,4 +82,25 @@ fn an_application_with_an_impossible_master_is_refused() {
         assert_eq!(known(&bench), before);
     }
     bench.expect_running(5);
+}
+
+/// Each of them is wrong in one way only.
+#[test]
+fn an_impossible_ask_is_refused() {
+    let bench = with_ask();
+    let (application, sound) = (bench.an_application(), AskSpec::new(super::memory(1), 1));
+    let known = || bench.shared.state.read().facts.asks.len();
+    let before = known();
+    for spec in [
+        AskSpec { count: 0, ..sound.clone() },
+        AskSpec { partition: Some(PartitionId(9)), ..sound.clone() },
+        AskSpec::new(super::memory(-1), 1),
+        sound.clone().with_devices(DeviceNeed { count: 0, milli: 500 }),
+    ] {
+        let said = format!("{spec:?}");
+        bench.forge(Change::AskSubmitted { ask: AskId::new(1, 0), application, spec });
+        assert_eq!(known(), before, "{said}");
+    }
+    bench.forge(Change::AskSubmitted { ask: AskId::new(1, 0), application, spec: sound });
+    assert_eq!(known(), before + 1);
 }
