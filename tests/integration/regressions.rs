@@ -235,7 +235,10 @@ fn an_ask_may_look_further_when_nodes_that_could_be_offered_are_removed() {
     let mut cluster = Cluster::serial(EngineConfig { locality_delay, ..single() });
     let host = cluster.node("n1", &[0]);
     cluster.node("n2", &[8]);
-    let full = cluster.node("n3", &[0]);
+    let full = cluster.node("n3", &[1]);
+    let other = cluster.application("root.default", "user");
+    cluster.submit_ask(other, AskSpec::new(Resources::new(&[1]), 1).on_hosts([full]).strictly_local());
+    cluster.run();
     let application = cluster.application("root.default", "user");
     cluster.submit_ask(application, AskSpec::new(Resources::new(&[1]), 1).on_hosts([host]));
     cluster.run();
@@ -266,17 +269,19 @@ fn a_bound_ask_with_a_reservation_waits_for_its_rack_all_the_same() {
     let mut node = |name: &str, rack: &str, size: i64| {
         cluster.add_node(NodeSpec::new(name, Resources::new(&[size])).on_rack(rack)).unwrap()
     };
-    let (host, other, _small) = (node("host", "r0", 4), node("other", "r2", 16), node("small", "r0", 0));
+    let (host, other, full) = (node("host", "r0", 4), node("other", "r2", 16), node("full", "r0", 4));
     let application = cluster.application("root.default", "user");
-    let first = AskSpec::new(Resources::new(&[4]), 1).on_hosts([host]).strictly_local();
-    cluster.submit_ask(application, first);
+    for node in [host, full] {
+        let ask = AskSpec::new(Resources::new(&[4]), 1).on_hosts([node]).strictly_local();
+        cluster.submit_ask(application, ask);
+    }
     cluster.run();
     let rack = cluster.handle.rack("r2");
     let bound = AskSpec::new(Resources::new(&[2]), 2).on_hosts([host]).on_racks([rack]).strictly_local();
     let bound = cluster.submit_ask(application, bound);
     cluster.commit(ResourceAllocationCommitRequest::reserve(bound, host));
     cluster.run();
-    assert_eq!(cluster.running(application).len(), 1, "one node has room, and two have to be offered");
+    assert_eq!(cluster.running(application).len(), 2, "one node has room, and two have to be offered");
     let explained = cluster.engine.explain(bound);
     let stages = &explained.pending().unwrap().funnel.stages;
     assert_eq!(stages.get(&Stage::LaterByLocality), Some(&1), "{other}: {explained}");

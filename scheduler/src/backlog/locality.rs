@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 
 use super::Backlog;
 use crate::config::LocalityDelay;
-use crate::facts::{Ask, Facts, Locality, Opportunities};
+use crate::facts::{Ask, Facts, Locality, Node, Opportunities};
 use crate::ids::{AskId, NodeId, PartitionId, RackId, SlotId};
 
 #[derive(Clone, Debug)]
@@ -56,8 +56,9 @@ impl LocalityWaits {
                 facts.allowed_at_next(ask, now, rack, any)
             }
             LocalityDelay::Nodes { rack, any, .. } => {
-                let (others, any) = (offers_possible(facts, ask), any.unwrap_or(rack));
-                level(self.offered(id).len(), others.min(rack as usize), others.min(any as usize))
+                let (rack, any) = (rack as usize, any.unwrap_or(rack) as usize);
+                let others = offers_possible(facts, ask, rack.max(any));
+                level(self.offered(id).len(), others.min(rack), others.min(any))
             }
             LocalityDelay::Time { rack_ms, any_ms } => {
                 level(facts.now_ms.saturating_sub(ask.pending_since_ms), rack_ms, any_ms)
@@ -250,10 +251,17 @@ impl Backlog {
     }
 }
 
-/// The number of distinct nodes that can be offered to the ask besides the hosts that it names.
-fn offers_possible(facts: &Facts, ask: &Ask) -> usize {
-    let partition = facts.shapes.at(ask.shape).partition;
-    facts.partitions[partition.index()].nodes.saturating_sub(ask.preference.hosts.len())
+/// The number of distinct nodes that can be offered to the ask besides the hosts that it names, counted up to `most`. A
+/// node that takes no containers, or could not hold this one, is never offered.
+fn offers_possible(facts: &Facts, ask: &Ask, most: usize) -> usize {
+    let shape = facts.shapes.at(ask.shape);
+    let may_be_offered = |id: NodeId, node: &Node| {
+        node.partition == shape.partition
+            && node.is_candidate()
+            && !ask.preference.hosts.contains(&id)
+            && facts.could_hold(shape, node)
+    };
+    facts.nodes.iter().filter(|(id, node)| may_be_offered(*id, node)).take(most).count()
 }
 
 fn level<T: Ord + Copy>(passed: T, rack: T, any: T) -> Locality {

@@ -210,7 +210,8 @@ impl Default for ReservationPolicy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LocalityDelay {
     /// Distinct nodes offered: `rack` before a rack-mate is accepted, `any` before any node is. Both are capped at
-    /// the partition's nodes minus the named ones. In a cluster that stays nearly full this can be long.
+    /// the other nodes of the partition that take containers and could hold this one. In a nearly full cluster this can
+    /// take long.
     ///
     /// With [`Semantics::YarnCompatible`] the unit is YARN's missed opportunities, capped at the number of the
     /// cluster's nodes. A pass over one node counts that node whatever room it has. A pass over several nodes

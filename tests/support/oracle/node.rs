@@ -103,8 +103,13 @@ impl Ask {
     pub fn accepts(&self, id: NodeId, node: &Node) -> bool {
         let named =
             self.spec.preference.hosts.contains(&id) || self.spec.preference.racks.contains(&node.rack);
+        self.meets_conditions(node) && (!self.is_strict() || named)
+    }
+
+    /// Whether the node's attributes are as the ask wants them.
+    #[must_use]
+    pub fn meets_conditions(&self, node: &Node) -> bool {
         self.spec.rule.iter().flat_map(|rule| &rule.conditions).all(|it| meets(it, &node.attributes))
-            && (!self.is_strict() || named)
     }
 }
 

@@ -75,8 +75,14 @@ impl Oracle {
             // Passes offered it nodes with room until it had missed enough of them.
             LocalityDelay::Nodes { .. } if self.counts_opportunities() => true,
             LocalityDelay::Nodes { rack, any, .. } => {
+                // A node that takes no containers, or could not hold this one, is never offered.
                 let is_beside = |(id, node): &(&NodeId, &Node)| {
-                    node.partition == ask.partition && !ask.spec.preference.hosts.contains(id)
+                    node.partition == ask.partition
+                        && !ask.spec.preference.hosts.contains(id)
+                        && node.is_candidate()
+                        && node.could_hold(&ask.spec)
+                        && !self.shuns(ask, node)
+                        && ask.meets_conditions(node)
                 };
                 let beside = self.nodes.iter().filter(is_beside).count();
                 let wanted =

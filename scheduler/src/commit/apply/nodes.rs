@@ -46,8 +46,15 @@ impl Applier<'_> {
         self.state.nodes_version += 1;
         self.state.mark_limits_stale();
         self.drop_reservation_that_is_in_vain(id);
+        self.wake_with_fewer_offers(id);
         self.state.node_gained(id);
         self.state.reconsider_reservations(self.state.facts.nodes.at(id).partition);
+    }
+
+    /// Fewer nodes than before may be offered to asks that wait for their hosts: some of the asks may look further.
+    fn wake_with_fewer_offers(&mut self, id: NodeId) {
+        let State { facts, backlog, version, .. } = &mut *self.state;
+        backlog.wake_freed(facts, facts.nodes.at(id).partition, *version);
     }
 
     /// Ends the reservation of a node that could not serve the ask even if it were empty.
@@ -140,6 +147,7 @@ impl Applier<'_> {
         {
             self.drop_reservation(reservation);
         }
+        self.wake_with_fewer_offers(id);
         self.state.node_gained(id);
         self.state.reconsider_reservations(self.state.facts.nodes.at(id).partition);
     }
