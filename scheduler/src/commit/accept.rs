@@ -283,8 +283,10 @@ impl Sums {
         let reservations = (ask.reservations.len() as i64 + units.2).max(0) as usize;
         let outstanding = ask.outstanding() - units.1;
         units.2 += 1;
-        // Each reservation resets the ask's re-reservations, so they count for the first one only.
-        let re_reservations = if is_first { ask.re_reservations } else { 0 };
+        // A reservation that is made or ends resets the ask's re-reservations.
+        let is_reset =
+            !is_first || self.ended.iter().any(|id| facts.reservations.at(*id).ask == proposal.ask);
+        let re_reservations = if is_reset { 0 } else { ask.re_reservations };
         if reservations as u64 >= facts.reservations_max(ask, outstanding, reservations, re_reservations) {
             return Err(RejectReason::NothingOutstanding);
         }
