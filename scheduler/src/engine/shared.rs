@@ -372,7 +372,7 @@ impl Shared {
 impl BatchOwner for Shared {
     fn undo(&self, batch: &mut ProposalBatch) {
         let mut state = self.state.write();
-        if !batch.proposals.requests.is_empty() {
+        if batch.is_in_flight() {
             state.undo(batch);
             state.seek_reservations();
         }

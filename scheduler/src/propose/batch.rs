@@ -100,9 +100,14 @@ impl ProposalBatch {
         std::ptr::addr_eq(Arc::as_ptr(&self.owner), owner)
     }
 
+    /// Whether units or amounts of it are in flight.
+    pub(crate) fn is_in_flight(&self) -> bool {
+        !(self.proposals.requests.is_empty() && self.proposals.amounts.is_empty())
+    }
+
     /// Whether the batch has nothing to give back.
     fn is_settled(&self) -> bool {
-        self.proposals.requests.is_empty() && self.proposals.amounts.is_empty() && self.set.is_none()
+        !self.is_in_flight() && self.set.is_none()
     }
 }
 

@@ -9,9 +9,10 @@ use crate::change::{ApplicationSpec, AskSpec, NodeSpec};
 use crate::clock::ManualClock;
 use crate::config::NodeOrderKind;
 use crate::engine::{Engine, Mode, Proposer};
-use crate::ids::{PartitionId, SetId};
+use crate::ids::{PartitionId, QueueId, SetId};
 use crate::place::Leases;
 use crate::request::ResourceAllocationCommitRequest;
+use crate::resource::Resources;
 use crate::sync::fault;
 
 #[test]
@@ -151,6 +152,21 @@ fn what_was_proposed_is_waited_for_when_its_proposer_is_gone() {
     let hand = committer.join().unwrap();
     hand.engine.run_until_quiet();
     assert!(hand.engine.read(|view| view.container_count()) > 1, "in addition to the earlier container");
+}
+
+/// A panic between the verdicts and the return of the amounts leaves such a batch behind.
+#[test]
+fn amounts_of_a_batch_without_requests_are_given_back() {
+    let (mut hand, _) = busy();
+    let mut batch = hand.parts.proposers[0].propose().expect("a set is wanted");
+    batch.proposals.requests.clear();
+    let in_flight = |hand: &Hand| {
+        let state = hand.engine.shared.state.read();
+        state.in_flight.of_queue(QueueId(0), PartitionId::DEFAULT).load()
+    };
+    assert_ne!(in_flight(&hand), Resources::ZERO);
+    drop(batch);
+    assert_eq!(in_flight(&hand), Resources::ZERO);
 }
 
 /// As when the embedder's own loop ends early.
