@@ -10,6 +10,7 @@ mod capacity_scheduler;
 mod embedder;
 mod engine;
 mod explain;
+mod explain_again;
 mod limits;
 mod peers;
 mod races;

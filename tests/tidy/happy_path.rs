@@ -5,8 +5,8 @@ use super::source::Source;
 
 /// Today's counts, lines rounded up to a hundred. The goal is 15 files and 2,500 lines: lower these limits when the
 /// path gets shorter.
-const FILES_MAX: usize = 84;
-const LINES_MAX: usize = 14_900;
+const FILES_MAX: usize = 85;
+const LINES_MAX: usize = 14_850;
 
 /// A file on the path.
 struct Row {
@@ -54,7 +54,7 @@ fn section() -> String {
     section.expect("ARCHITECTURE.md has the happy path").to_owned()
 }
 
-/// The rows of the table, then the files of the list below it.
+/// The rows of the table, then the other files that run.
 fn rows(section: &str) -> Vec<Row> {
     let mut named = Vec::new();
     for line in section.lines().filter_map(|line| line.strip_prefix("| `")) {
@@ -63,10 +63,8 @@ fn rows(section: &str) -> Vec<Row> {
         assert!(sentence.len() > 2, "{path}: the row has no description");
         named.push((path, lines));
     }
-    let also = section.split("```also\n").nth(1).and_then(|rest| rest.split("```").next());
-    let entries =
-        also.unwrap_or_default().split([',', '\n']).map(str::trim).filter(|entry| !entry.is_empty());
-    named.extend(entries.map(|entry| entry.split_once(' ').expect("path lines")));
+    let others = include_str!("happy_path.txt").lines();
+    named.extend(others.map(|line| line.split_once(' ').expect("path lines")));
     named.into_iter().map(|(path, lines)| row(path, lines)).collect()
 }
 

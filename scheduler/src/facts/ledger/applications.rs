@@ -1,0 +1,181 @@
+//! Transitions of applications: they enter a leaf, wait for activation, move, and leave.
+
+use crate::facts::application::{Application, ApplicationEnd, LeafUser, Master};
+use crate::facts::{Facts, Load};
+use crate::ids::{ApplicationId, LeafUserId, PartitionId, QueueId};
+
+impl Facts {
+    /// An application enters its leaf and waits for activation.
+    pub(crate) fn transition_submit_application(&mut self, id: ApplicationId, application: Application) {
+        debug_assert!(!application.is_active, "{id} was not activated yet");
+        self.count_application(application.leaf, application.user, 1);
+        self.count_inactive(application.leaf, application.user, 1);
+        self.inactive.add(id, &application);
+        self.applications.insert(id, application);
+    }
+
+    /// An inactive application becomes active.
+    pub(crate) fn transition_activate(&mut self, id: ApplicationId) {
+        let application = self.applications.at_mut(id);
+        debug_assert!(!application.is_active, "{id} is active already");
+        self.inactive.remove(id, application);
+        application.is_active = true;
+        let Application { leaf, user, master, .. } = *application;
+        self.count_inactive(leaf, user, -1);
+        self.count_active(user, 1);
+        self.count_master(leaf, user, master, 1);
+    }
+
+    /// An application moves to another leaf, with its `loads` by partition and its `outstanding` units.
+    pub(crate) fn transition_move(
+        &mut self,
+        id: ApplicationId,
+        (leaf, user): (QueueId, LeafUserId),
+        loads: &[Load],
+        outstanding: u64,
+    ) {
+        let application = self.applications.at_mut(id);
+        let (old_leaf, old_user) = (application.leaf, application.user);
+        if !application.is_active {
+            self.inactive.remove(id, application);
+        }
+        (application.leaf, application.user) = (leaf, user);
+        if !application.is_active {
+            self.inactive.add(id, application);
+        }
+        let Application { master, is_active, priority, .. } = *application;
+        for (leaf, user, sign) in [(old_leaf, old_user, -1), (leaf, user, 1)] {
+            if outstanding > 0 {
+                self.count_demand(leaf, priority, sign);
+            }
+            self.count_application(leaf, user, sign);
+            if is_active {
+                self.count_active(user, sign);
+                self.count_master(leaf, user, master, i64::from(sign));
+            } else {
+                self.count_inactive(leaf, user, sign);
+            }
+            for (partition, load) in loads.iter().enumerate() {
+                self.shift(leaf, user, PartitionId(partition as u32), load, i64::from(sign));
+            }
+            self.change_wants(user, |user| {
+                user.outstanding = user.outstanding.wrapping_add_signed(outstanding as i64 * i64::from(sign));
+            });
+        }
+        self.inactive.record_change();
+    }
+
+    /// Adds a load to a leaf and its user, or with `sign` -1 subtracts it.
+    fn shift(&mut self, leaf: QueueId, user: LeafUserId, partition: PartitionId, load: &Load, sign: i64) {
+        let used = load.used.times(sign);
+        let of_user = &mut self.users[user.index()];
+        of_user.used[partition.index()] += used;
+        for limit_usage in &of_user.limit_usages {
+            self.limit_usages.all[limit_usage.index()].used[partition.index()] += used;
+        }
+        let of_leaf = &mut self.queues[leaf.index()];
+        let quota = &mut of_leaf.quota[partition.index()];
+        quota.pending += load.pending.times(sign);
+        if of_leaf.shares_among_users() && of_user.is_active() {
+            of_leaf.quota[partition.index()].used_by_active += used;
+        }
+        for level in of_leaf.chain.clone() {
+            let quota = &mut self.queues[level.index()].quota[partition.index()];
+            quota.used += used;
+            quota.reserved += load.reserved.times(sign);
+            quota.containers = quota.containers.wrapping_add_signed(load.containers * sign);
+        }
+    }
+
+    /// An application gets another priority.
+    pub(crate) fn transition_set_priority(&mut self, id: ApplicationId, priority: u32) {
+        let application = self.applications.at_mut(id);
+        let (leaf, old) = (application.leaf, application.priority);
+        let is_wanting = application.outstanding > 0;
+        if application.is_active {
+            application.priority = priority;
+        } else {
+            self.inactive.remove(id, application);
+            application.priority = priority;
+            self.inactive.add(id, application);
+        }
+        if is_wanting {
+            self.count_demand(leaf, old, -1);
+            self.count_demand(leaf, priority, 1);
+        }
+    }
+
+    /// An application is ending: it stays until its last container has ended.
+    pub(crate) fn transition_ending(&mut self, id: ApplicationId, end: ApplicationEnd) {
+        self.applications.at_mut(id).ending = Some(end);
+    }
+
+    /// An application without asks and containers leaves.
+    pub(crate) fn transition_end_application(&mut self, id: ApplicationId) {
+        let application = self.applications.remove(id).expect("the caller checked that it is alive");
+        debug_assert!(application.asks == 0 && application.used.is_zero(), "{id} still holds something");
+        let Application { leaf, user, master, .. } = application;
+        self.count_application(leaf, user, -1);
+        if application.is_active {
+            self.count_active(user, -1);
+            self.count_master(leaf, user, master, -1);
+        } else {
+            self.inactive.remove(id, &application);
+            self.count_inactive(leaf, user, -1);
+        }
+        self.inactive.record_change();
+    }
+
+    /// Counts one application more, or with `sign` -1 one less, in the leaf, in the queues above it and at the user.
+    fn count_application(&mut self, leaf: QueueId, user: LeafUserId, sign: i32) {
+        let change = |count: &mut u32| *count = count.wrapping_add_signed(sign);
+        change(&mut self.users[user.index()].applications);
+        let mut level = Some(leaf);
+        while let Some(queue) = level {
+            let queue = &mut self.queues[queue.index()];
+            change(&mut queue.applications);
+            level = queue.parent;
+        }
+    }
+
+    /// Counts one more application that waits for activation, or with `sign` -1 one less.
+    fn count_inactive(&mut self, leaf: QueueId, user: LeafUserId, sign: i32) {
+        let change = |count: &mut u32| *count = count.wrapping_add_signed(sign);
+        for level in self.queues[leaf.index()].chain.clone() {
+            change(&mut self.queues[level.index()].inactive);
+        }
+        self.change_wants(user, |user| change(&mut user.inactive));
+    }
+
+    /// Counts one more active application of the user, or with `sign` -1 one less.
+    fn count_active(&mut self, user: LeafUserId, sign: i32) {
+        for limit_usage in &self.users[user.index()].limit_usages {
+            let active = &mut self.limit_usages.all[limit_usage.index()].active;
+            *active = active.wrapping_add_signed(sign);
+        }
+        self.count_active_by_user(user, sign);
+    }
+
+    /// A user gets other groups. Returns whether that changed its limit usages.
+    pub(crate) fn transition_regroup(&mut self, id: LeafUserId, groups: &[String]) -> bool {
+        let LeafUser { leaf, name, .. } = self.users[id.index()].clone();
+        let limit_usages = self.limit_usages_for(leaf, &name, groups);
+        let user = &mut self.users[id.index()];
+        user.groups = groups.to_vec();
+        if user.limit_usages == limit_usages {
+            return false;
+        }
+        self.count_in_limit_usages(id, -1);
+        self.users[id.index()].limit_usages = limit_usages;
+        self.count_in_limit_usages(id, 1);
+        self.inactive.record_change();
+        true
+    }
+
+    /// Adds the master of an active application, or with `sign` -1 subtracts it.
+    fn count_master(&mut self, leaf: QueueId, user: LeafUserId, master: Option<Master>, sign: i64) {
+        let Some(Master { size, partition }) = master else { return };
+        self.queues[leaf.index()].masters[partition.index()] += size.times(sign);
+        self.users[user.index()].masters[partition.index()] += size.times(sign);
+    }
+}
