@@ -13,12 +13,11 @@ impl ApplicationState {
     pub(super) fn containers_allocated(
         &mut self,
         mut allocations: Vec<Allocation>,
-        now_ms: u64,
         operations: &mut Vec<Operation>,
     ) {
         allocations.sort_by_cached_key(|came| self.rank(came));
         for came in allocations {
-            self.container_allocated(came, now_ms, operations);
+            self.container_allocated(came, operations);
         }
     }
 
@@ -39,7 +38,7 @@ impl ApplicationState {
     /// Starts or releases an allocated container. A known container changes nothing. A container without a
     /// request starts if its component is short of one. It then answers the youngest request, which the
     /// review cancels (table 1.18, D3).
-    fn container_allocated(&mut self, came: Allocation, now_ms: u64, operations: &mut Vec<Operation>) {
+    fn container_allocated(&mut self, came: Allocation, operations: &mut Vec<Operation>) {
         if self.instances.contains_key(&came.container) || self.surplus.contains(&came.container) {
             return;
         }
@@ -51,7 +50,7 @@ impl ApplicationState {
             self.ask_again_for_served(answered, &came, operations);
         }
         if let Some(action) = answered.as_ref().and_then(|answered| answered.action) {
-            self.place_found(action, came, now_ms, operations);
+            self.place_found(action, came, operations);
             return;
         }
         if !self.is_wanted(component, &came.host) || (answered.is_none() && !self.would_do(component, &came))
@@ -62,7 +61,7 @@ impl ApplicationState {
             self.give_back(came.container, operations);
             return;
         }
-        self.take_on(component, came, answered.as_ref(), now_ms, operations);
+        self.take_on(component, came, answered.as_ref(), operations);
     }
 
     /// Releases a container that belongs to no component.
@@ -119,7 +118,6 @@ impl ApplicationState {
         component: ComponentId,
         came: Allocation,
         answered: Option<&OutstandingRequest>,
-        now_ms: u64,
         operations: &mut Vec<Operation>,
     ) {
         let outcome = outcome(&came, answered);
@@ -128,7 +126,7 @@ impl ApplicationState {
         let instance = ComponentInstance {
             component,
             host,
-            came_ms: now_ms,
+            came_ms: self.now_ms,
             started_ms: None,
             outcome,
             racks_version: self.history.racks_version(),

@@ -121,17 +121,17 @@ impl ApplicationState {
     }
 
     /// Returns how many of the component's missing instances may be requested now.
-    pub(super) fn due_of(&mut self, component: ComponentId, delta: i64, now_ms: u64) -> i64 {
+    pub(super) fn due_of(&mut self, component: ComponentId, delta: i64) -> i64 {
         let Some(known) = self.components.get_mut(&component) else { return delta };
         let missing = usize::try_from(delta.max(0)).unwrap_or(usize::MAX);
-        let due = known.back_off.due_of(missing, now_ms);
+        let due = known.back_off.due_of(missing, self.now_ms);
         if delta > 0 { i64::try_from(due).unwrap_or(i64::MAX) } else { delta }
     }
 
     /// Marks components for review whose pause has ended.
-    pub(super) fn wake(&mut self, now_ms: u64) {
+    pub(super) fn wake(&mut self) {
         while let Some((until_ms, component)) =
-            self.wakes.first().copied().filter(|(at_ms, _)| *at_ms <= now_ms)
+            self.wakes.first().copied().filter(|(at_ms, _)| *at_ms <= self.now_ms)
         {
             self.wakes.remove(&(until_ms, component));
             self.touch(component);

@@ -24,7 +24,7 @@ enum Escalation {
 
 impl ApplicationState {
     /// Reissues a request: unchanged if the manager never accepted it, otherwise one step wider.
-    pub(super) fn widen(&mut self, request: RequestId, now_ms: u64, operations: &mut Vec<Operation>) {
+    pub(super) fn widen(&mut self, request: RequestId, operations: &mut Vec<Operation>) {
         let Some(outstanding) = self.outstanding.get(request) else { return };
         let component = outstanding.component;
         if let Some(action) = outstanding.action {
@@ -33,7 +33,7 @@ impl ApplicationState {
         }
         let is_unregistered = |_: &&Arc<str>| outstanding.not_taken.is_some();
         let unregistered = self.unregistered_host(outstanding).filter(is_unregistered).cloned();
-        let is_late = outstanding.widens_ms.is_some_and(|widens_ms| widens_ms < now_ms);
+        let is_late = outstanding.widens_ms.is_some_and(|widens_ms| widens_ms < self.now_ms);
         let is_asked = outstanding.not_taken.is_none() || (unregistered.is_some() && is_late);
         let is_at_host = outstanding.reach == Reach::Host && is_asked;
         if is_at_host && self.standby_to_replace(component).is_some() {
@@ -41,7 +41,7 @@ impl ApplicationState {
             self.cancel_request(request, operations);
             return;
         }
-        let escalation = self.escalation(outstanding, now_ms);
+        let escalation = self.escalation(outstanding);
         if let Some(known) = self.components.get_mut(&component).filter(|_| escalation.is_wider()) {
             known.counters.widened += 1;
         }
@@ -54,15 +54,15 @@ impl ApplicationState {
 
     /// Decides the next step. The time limit starts when the manager accepts the request; a withdrawn one
     /// keeps its limit.
-    fn escalation(&self, outstanding: &OutstandingRequest, now_ms: u64) -> Escalation {
+    fn escalation(&self, outstanding: &OutstandingRequest) -> Escalation {
         let spec = &self.components[&outstanding.component].spec;
-        let next_ms = now_ms.saturating_add(spec.escalate_after_ms);
+        let next_ms = self.now_ms.saturating_add(spec.escalate_after_ms);
         let is_narrow = matches!(outstanding.reach, Reach::Host | Reach::Rack);
         if !is_narrow || spec.policy == PlacementPolicy::Strict {
             return Escalation::Stays;
         }
         match outstanding.widens_ms.filter(|_| outstanding.not_taken.is_some()) {
-            Some(widens_ms) if widens_ms >= now_ms => return Escalation::WaitsUntil(widens_ms),
+            Some(widens_ms) if widens_ms >= self.now_ms => return Escalation::WaitsUntil(widens_ms),
             None if outstanding.not_taken.is_some() => return Escalation::WaitsUntil(next_ms),
             _ => {}
         }

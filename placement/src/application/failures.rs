@@ -29,14 +29,14 @@ impl ApplicationState {
         self.history.reset_failures();
     }
 
-    pub(super) fn check_failures(&mut self, now_ms: u64) {
+    pub(super) fn check_failures(&mut self) {
         if self.is_over() {
             return;
         }
         let started_ms = self.started_ms;
         for component in self.touched.union(&self.watched) {
             let failure =
-                self.components.get_mut(component).and_then(|known| known.check(started_ms, now_ms));
+                self.components.get_mut(component).and_then(|known| known.check(started_ms, self.now_ms));
             if failure.is_some() {
                 self.failure = failure;
                 return;

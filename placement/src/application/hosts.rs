@@ -66,7 +66,7 @@ impl ApplicationState {
     }
 
     /// Retries refused requests when one of their hosts is reported as usable.
-    pub(super) fn retry_where(&mut self, reports: &[NodeReport], now_ms: u64) {
+    pub(super) fn retry_where(&mut self, reports: &[NodeReport]) {
         let is_named = |host: &Arc<str>| reports.iter().any(|r| r.is_usable && r.host == *host);
         let hopeful: Vec<RequestId> = self
             .outstanding
@@ -77,7 +77,7 @@ impl ApplicationState {
             .collect();
         for request in hopeful {
             if let Some(mut outstanding) = self.outstanding.remove(request) {
-                outstanding.deadline_ms = Some(now_ms.saturating_sub(1));
+                outstanding.deadline_ms = Some(self.now_ms.saturating_sub(1));
                 self.outstanding.add(outstanding);
             }
         }

@@ -7,18 +7,13 @@ use crate::history::InstanceState;
 
 impl ApplicationState {
     /// Marks a starting container as live. A container in any other state stays as it is.
-    pub(super) fn container_started(
-        &mut self,
-        container: ContainerRef,
-        now_ms: u64,
-        operations: &mut Vec<Operation>,
-    ) {
+    pub(super) fn container_started(&mut self, container: ContainerRef, operations: &mut Vec<Operation>) {
         if self.instance_state(container) != Some(InstanceState::Starting) {
             return;
         }
         self.transition_instance(container, InstanceState::Live);
         let Some(instance) = self.instances.get_mut(&container) else { return };
-        instance.started_ms = Some(now_ms);
+        instance.started_ms = Some(self.now_ms);
         if let Some(known) = self.components.get_mut(&instance.component) {
             known.counters.started += 1;
         }
@@ -82,7 +77,6 @@ impl ApplicationState {
         &mut self,
         container: ContainerRef,
         exit: &ContainerExit,
-        now_ms: u64,
         operations: &mut Vec<Operation>,
     ) {
         self.surplus.remove(&container);
@@ -93,10 +87,10 @@ impl ApplicationState {
         let is_trusted = match state {
             InstanceState::Releasing => self.ended_as_planned(&instance),
             InstanceState::StartFailed | InstanceState::Reserved => false,
-            InstanceState::Starting | InstanceState::Live => self.ended_by_itself(&instance, exit, now_ms),
+            InstanceState::Starting | InstanceState::Live => self.ended_by_itself(&instance, exit),
         };
         self.pause_after(state, &instance, exit);
-        let used_until_ms = (is_trusted && instance.started_ms.is_some()).then_some(now_ms);
+        let used_until_ms = (is_trusted && instance.started_ms.is_some()).then_some(self.now_ms);
         self.history.instance_gone(&instance.host, instance.component, container, used_until_ms);
         self.place_is_free(container, &instance, operations);
         self.way_is_free(container, instance.component);
@@ -125,8 +119,8 @@ impl ApplicationState {
     }
 
     /// Counts an unplanned end. Returns whether the component should return to the host.
-    fn ended_by_itself(&mut self, instance: &ComponentInstance, exit: &ContainerExit, now_ms: u64) -> bool {
-        let lived_ms = instance.started_ms.map(|started_ms| now_ms.saturating_sub(started_ms));
+    fn ended_by_itself(&mut self, instance: &ComponentInstance, exit: &ContainerExit) -> bool {
+        let lived_ms = instance.started_ms.map(|started_ms| self.now_ms.saturating_sub(started_ms));
         let is_short = lived_ms.is_none_or(|lived_ms| lived_ms < self.settings.short_life_ms);
         if exit.takes_place_away() {
             self.lose_place(instance.component);
@@ -149,7 +143,7 @@ impl ApplicationState {
                 counters.limits_exceeded += 1;
                 counters.start_failed += u64::from(is_short);
                 known.last_failure = exit.describe();
-                known.count_recent_failure(now_ms);
+                known.count_recent_failure(self.now_ms);
             }
             ContainerOutcome::Failed => {
                 self.count_failure(instance, is_short, exit.describe());

@@ -253,11 +253,11 @@ impl ApplicationState {
     pub fn handle(&mut self, event: ServiceEvent, now_ms: u64) -> Vec<Operation> {
         let mut operations = Vec::new();
         self.now_ms = now_ms;
-        self.pass_window(now_ms);
+        self.pass_window();
         match event {
-            ServiceEvent::Callback(callback) => self.on_callback(callback, now_ms, &mut operations),
+            ServiceEvent::Callback(callback) => self.on_callback(callback, &mut operations),
             ServiceEvent::NotTaken { request, error } => {
-                self.request_not_taken(request, &error, now_ms, &mut operations);
+                self.request_not_taken(request, &error, &mut operations);
             }
             ServiceEvent::Action(action) => self.submit_action(action, &mut operations),
             ServiceEvent::CancelAction(action) => self.cancel_action(action, &mut operations),
@@ -270,30 +270,30 @@ impl ApplicationState {
             ServiceEvent::TimePassed => {}
             ServiceEvent::Stop => self.is_stopped = true,
         }
-        self.pass_time(now_ms, &mut operations);
-        self.review(now_ms, &mut operations);
+        self.pass_time(&mut operations);
+        self.review(&mut operations);
         operations
     }
 
-    fn on_callback(&mut self, callback: Callback, now_ms: u64, operations: &mut Vec<Operation>) {
+    fn on_callback(&mut self, callback: Callback, operations: &mut Vec<Operation>) {
         match callback {
-            Callback::Allocated(allocations) => self.containers_allocated(allocations, now_ms, operations),
-            Callback::Recovered(found) => self.container_recovered(&found, now_ms, operations),
-            Callback::Started(container) => self.container_started(container, now_ms, operations),
+            Callback::Allocated(allocations) => self.containers_allocated(allocations, operations),
+            Callback::Recovered(found) => self.container_recovered(&found, operations),
+            Callback::Started(container) => self.container_started(container, operations),
             Callback::StopFailed(container) => self.stop_failed(container, operations),
             Callback::StartFailed { container, diagnostics } => {
                 self.container_start_failed(container, diagnostics, operations);
             }
             Callback::Completed(ended) => {
                 for (container, exit) in ended {
-                    self.container_completed(container, &exit, now_ms, operations);
+                    self.container_completed(container, &exit, operations);
                 }
             }
-            Callback::Withdrawn(request) => self.request_withdrawn(request, now_ms, operations),
+            Callback::Withdrawn(request) => self.request_withdrawn(request, operations),
             Callback::NodesUpdated(reports) => {
                 self.learn_nodes(&reports);
                 self.cancel_where_relabelled(&reports, operations);
-                self.retry_where(&reports, now_ms);
+                self.retry_where(&reports);
             }
         }
     }

@@ -26,7 +26,7 @@ impl ApplicationState {
 
     /// Requests one container: on the component's most recent host if its policy uses the history,
     /// otherwise anywhere.
-    pub(super) fn ask(&mut self, component: ComponentId, now_ms: u64, operations: &mut Vec<Operation>) {
+    pub(super) fn ask(&mut self, component: ComponentId, operations: &mut Vec<Operation>) {
         let free = self.take_free_place(component);
         let Some(known) = self.components.get(&component) else { return };
         let policy = known.spec.policy;
@@ -34,29 +34,29 @@ impl ApplicationState {
         let host = free.or_else(comes_back);
         if host.is_none() && self.is_choosy(component) {
             if !self.is_peer_listed(component) {
-                self.ask_apart(component, now_ms, operations);
+                self.ask_apart(component, operations);
             }
             return;
         }
         let escalates = host.is_some() && policy != PlacementPolicy::Strict;
-        let deadline_ms = escalates.then(|| now_ms.saturating_add(known.spec.escalate_after_ms));
+        let deadline_ms = escalates.then(|| self.now_ms.saturating_add(known.spec.escalate_after_ms));
         let outstanding = match host {
             Some(host) => self.request_on(component, &host),
-            None => OutstandingRequest::new(component, self.request_for(component, false), now_ms),
+            None => OutstandingRequest::new(component, self.request_for(component, false), self.now_ms),
         };
         self.make(OutstandingRequest { deadline_ms, widens_ms: deadline_ms, ..outstanding }, operations);
     }
 
     /// Requests one container on any acceptable host. Requests none if no host is acceptable or none is
     /// reported yet.
-    pub(super) fn ask_apart(&mut self, component: ComponentId, now_ms: u64, operations: &mut Vec<Operation>) {
+    pub(super) fn ask_apart(&mut self, component: ComponentId, operations: &mut Vec<Operation>) {
         let hosts = self.hosts_apart(component);
         if hosts.is_empty() || !self.has_node_reports {
             return;
         }
         let request = self.request_for(component, true).only_on(hosts);
         let gained = self.history.gained(component);
-        let outstanding = OutstandingRequest::new(component, request, now_ms);
+        let outstanding = OutstandingRequest::new(component, request, self.now_ms);
         self.make(OutstandingRequest { reach: Reach::Listed, gained, ..outstanding }, operations);
     }
 
@@ -172,7 +172,6 @@ impl ApplicationState {
         &mut self,
         request: RequestId,
         error: &ClientError,
-        now_ms: u64,
         operations: &mut Vec<Operation>,
     ) {
         let Some(outstanding) = self.outstanding.get(request) else { return };
@@ -184,7 +183,7 @@ impl ApplicationState {
             ClientError::UnknownHost { .. }
                 if !is_strict && self.unregistered_host(outstanding).is_some() =>
             {
-                self.wait_to_retry(request, error.to_string(), now_ms);
+                self.wait_to_retry(request, error.to_string());
             }
             ClientError::UnknownHost { host }
                 if !is_strict && outstanding.action.is_none() && !outstanding.request.hosts.is_empty() =>
@@ -204,7 +203,7 @@ impl ApplicationState {
             }
             other => {
                 self.outstanding.begin_anew(request);
-                self.wait_to_retry(request, other.to_string(), now_ms);
+                self.wait_to_retry(request, other.to_string());
             }
         }
     }
@@ -218,24 +217,19 @@ impl ApplicationState {
     }
 
     /// Handles a request that the manager withdrew without a container.
-    pub(super) fn request_withdrawn(
-        &mut self,
-        request: RequestId,
-        now_ms: u64,
-        operations: &mut Vec<Operation>,
-    ) {
+    pub(super) fn request_withdrawn(&mut self, request: RequestId, operations: &mut Vec<Operation>) {
         let why = "the cluster manager withdrew the request";
         match self.outstanding.get(request).map(|known| known.action.is_some()) {
             Some(true) => self.no_place_found(request, why, operations),
-            Some(false) => self.wait_to_retry(request, why.to_owned(), now_ms),
+            Some(false) => self.wait_to_retry(request, why.to_owned()),
             None => {}
         }
     }
 
-    fn wait_to_retry(&mut self, request: RequestId, why: String, now_ms: u64) {
+    fn wait_to_retry(&mut self, request: RequestId, why: String) {
         let Some(mut outstanding) = self.outstanding.remove(request) else { return };
         outstanding.not_taken = Some(why);
-        let again_ms = now_ms.saturating_add(self.settings.retry_after_ms);
+        let again_ms = self.now_ms.saturating_add(self.settings.retry_after_ms);
         outstanding.deadline_ms =
             Some(outstanding.widens_ms.map_or(again_ms, |widens_ms| widens_ms.min(again_ms)));
         self.outstanding.add(outstanding);

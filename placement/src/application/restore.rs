@@ -36,7 +36,7 @@ impl ApplicationState {
                 continue;
             };
             let is_too_near = self.is_beside_a_held_one(component, &found.host, found.container);
-            self.take_on_running(found, launch, component, now_ms);
+            self.take_on_running(found, launch, component);
             if is_too_near || found.is_stopping {
                 self.release(found.container, &mut operations);
             }
@@ -53,12 +53,7 @@ impl ApplicationState {
 
     /// Handles a container that came back with its host later. It is kept while its component is short of
     /// an instance. It then replaces the request for its host, or another one that the review cancels.
-    pub(super) fn container_recovered(
-        &mut self,
-        found: &RunningContainer,
-        now_ms: u64,
-        operations: &mut Vec<Operation>,
-    ) {
+    pub(super) fn container_recovered(&mut self, found: &RunningContainer, operations: &mut Vec<Operation>) {
         if self.instances.contains_key(&found.container) || self.surplus.contains(&found.container) {
             return;
         }
@@ -77,17 +72,11 @@ impl ApplicationState {
         if let Some(request) = self.asked_on(component, &found.host) {
             self.cancel_request(request, operations);
         }
-        self.take_on_running(found, launch, component, now_ms);
+        self.take_on_running(found, launch, component);
         self.transition_placed(component);
     }
 
-    fn take_on_running(
-        &mut self,
-        found: &RunningContainer,
-        launch: &Launch,
-        component: ComponentId,
-        now_ms: u64,
-    ) {
+    fn take_on_running(&mut self, found: &RunningContainer, launch: &Launch, component: ComponentId) {
         if let Some(known) = self.components.get_mut(&component) {
             known.counters.started += 1;
             // It may have started before it had to be apart.
@@ -96,8 +85,8 @@ impl ApplicationState {
         let instance = ComponentInstance {
             component,
             host: found.host.clone(),
-            came_ms: now_ms,
-            started_ms: Some(now_ms),
+            came_ms: self.now_ms,
+            started_ms: Some(self.now_ms),
             outcome: AllocationOutcome::Unallocated,
             racks_version: self.history.racks_version(),
             version: launch.version.clone(),
@@ -107,7 +96,7 @@ impl ApplicationState {
         };
         self.instances.insert(found.container, instance);
         self.transition_instance(found.container, InstanceState::Live);
-        self.history.used(&found.host, component, now_ms);
+        self.history.used(&found.host, component, self.now_ms);
     }
 
     /// Returns the history to save. For a service that is over, this is the history at its end, so that the

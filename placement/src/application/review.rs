@@ -6,8 +6,8 @@ use crate::component::ComponentId;
 impl ApplicationState {
     /// Requests missing containers and releases surplus ones of changed components. A second review in a
     /// row does nothing.
-    pub(super) fn review(&mut self, now_ms: u64, operations: &mut Vec<Operation>) {
-        self.check_failures(now_ms);
+    pub(super) fn review(&mut self, operations: &mut Vec<Operation>) {
+        self.check_failures();
         if self.is_over() {
             self.keep_history_as_it_is();
             self.give_everything_back(operations);
@@ -27,11 +27,11 @@ impl ApplicationState {
         while !self.touched.is_empty() {
             let touched = std::mem::take(&mut self.touched);
             for component in &touched {
-                self.review_component(*component, now_ms, operations);
+                self.review_component(*component, operations);
                 self.recount_down(*component);
             }
             for component in touched {
-                self.begin_actions(component, now_ms, operations);
+                self.begin_actions(component, operations);
             }
         }
     }
@@ -60,7 +60,7 @@ impl ApplicationState {
         delta - paused.min(delta.max(0))
     }
 
-    fn review_component(&mut self, component: ComponentId, now_ms: u64, operations: &mut Vec<Operation>) {
+    fn review_component(&mut self, component: ComponentId, operations: &mut Vec<Operation>) {
         if self.is_one_by_one(component) {
             self.refresh_anti_affine(component, operations);
         } else if self.is_choosy(component) {
@@ -70,16 +70,16 @@ impl ApplicationState {
         }
         let delta = self.delta(component);
         let delta = if delta > 0 && self.awaits_place(component, operations) { 0 } else { delta };
-        let delta = self.due_of(component, delta, now_ms);
+        let delta = self.due_of(component, delta);
         let is_one_by_one = self.is_one_by_one(component);
         if delta < 0 {
             self.shrink(component, delta.unsigned_abs(), operations);
         } else if !is_one_by_one {
             for _ in 0..delta {
-                self.ask(component, now_ms, operations);
+                self.ask(component, operations);
             }
         } else if delta > 0 && self.outstanding.count(component) == 0 {
-            self.ask_apart(component, now_ms, operations);
+            self.ask_apart(component, operations);
         }
         let pending = if self.lists_hosts(component) { self.unasked(component).max(0) } else { 0 };
         if let Some(known) = self.components.get_mut(&component) {

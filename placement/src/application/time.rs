@@ -20,39 +20,39 @@ impl ApplicationState {
         deadlines.into_iter().flatten().min()
     }
 
-    pub(super) fn pass_time(&mut self, now_ms: u64, operations: &mut Vec<Operation>) {
+    pub(super) fn pass_time(&mut self, operations: &mut Vec<Operation>) {
         self.stop_again(operations);
         if self.is_over() {
             return;
         }
-        self.wake(now_ms);
-        for request in self.outstanding.due(now_ms) {
-            self.widen(request, now_ms, operations);
+        self.wake();
+        for request in self.outstanding.due(self.now_ms) {
+            self.widen(request, operations);
         }
-        self.check_stops(now_ms, operations);
-        self.forget_old_hosts(now_ms);
+        self.check_stops(operations);
+        self.forget_old_hosts();
     }
 
     /// Ends the failure window. Failures after its end belong to the next window, even without events in
     /// between.
-    pub(super) fn pass_window(&mut self, now_ms: u64) {
-        let Some(ends_ms) = self.window_ends_ms.filter(|ends_ms| *ends_ms <= now_ms && !self.is_over())
+    pub(super) fn pass_window(&mut self) {
+        let Some(ends_ms) = self.window_ends_ms.filter(|ends_ms| *ends_ms <= self.now_ms && !self.is_over())
         else {
             return;
         };
         self.end_window();
         let window_ms = self.settings.failure_window_ms.unwrap_or(0).max(1);
-        let windows = (now_ms - ends_ms) / window_ms + 1;
+        let windows = (self.now_ms - ends_ms) / window_ms + 1;
         self.window_ends_ms = Some(ends_ms.saturating_add(windows.saturating_mul(window_ms)));
     }
 
     /// Forgets old hosts once in a while: a service that runs for years must not keep every host.
-    fn forget_old_hosts(&mut self, now_ms: u64) {
+    fn forget_old_hosts(&mut self) {
         let Some(age_max_ms) = self.settings.history_age_max_ms else { return };
-        if now_ms < self.forgot_ms.saturating_add(age_max_ms / 8) {
+        if self.now_ms < self.forgot_ms.saturating_add(age_max_ms / 8) {
             return;
         }
-        self.forgot_ms = now_ms;
-        self.history.forget_before(now_ms.saturating_sub(age_max_ms));
+        self.forgot_ms = self.now_ms;
+        self.history.forget_before(self.now_ms.saturating_sub(age_max_ms));
     }
 }

@@ -59,7 +59,6 @@ impl ApplicationState {
     pub(in crate::application) fn begin_actions(
         &mut self,
         component: ComponentId,
-        now_ms: u64,
         operations: &mut Vec<Operation>,
     ) {
         for action in self.actions.take_queued(component) {
@@ -68,9 +67,8 @@ impl ApplicationState {
                 self.actions.queue(action);
                 continue;
             }
-            let begun = self
-                .source(component, container)
-                .and_then(|source| self.begin(&action, source, now_ms, operations));
+            let begun =
+                self.source(component, container).and_then(|source| self.begin(&action, source, operations));
             if let Err((status, reason)) = begun {
                 Self::answer(action.id, status, reason, operations);
             }
@@ -116,7 +114,6 @@ impl ApplicationState {
         &mut self,
         action: &ContainerAction,
         source: Source,
-        now_ms: u64,
         operations: &mut Vec<Operation>,
     ) -> Result<(), Refusal> {
         let stays = match &action.kind {
@@ -130,12 +127,12 @@ impl ApplicationState {
         // Where instances keep apart, the successor cannot start beside it.
         let stops_first = stays && self.is_anti_affine(action.component);
         if !stops_first && action.kind != ActionKind::StopAndRestart {
-            return self.reserve_first(action, source, now_ms, operations);
+            return self.reserve_first(action, source, operations);
         }
         let Source { container: Some(container), host: Some(host) } = source else {
             return Err((ActionStatus::BadRequest, "the component has no container to stop".to_owned()));
         };
-        self.stop_first(action, container, host, now_ms, operations);
+        self.stop_first(action, container, host, operations);
         Ok(())
     }
 
@@ -144,10 +141,9 @@ impl ApplicationState {
         action: &ContainerAction,
         source: ContainerRef,
         source_host: Arc<str>,
-        now_ms: u64,
         operations: &mut Vec<Operation>,
     ) {
-        let until_ms = now_ms.saturating_add(self.settings.stop_timeout_ms);
+        let until_ms = self.now_ms.saturating_add(self.settings.stop_timeout_ms);
         let component = action.component;
         let undo = self.change_component(component, &action.change, operations);
         let message = format!("it is stopped on {source_host}");
@@ -171,7 +167,6 @@ impl ApplicationState {
         &mut self,
         action: &ContainerAction,
         source: Source,
-        now_ms: u64,
         operations: &mut Vec<Operation>,
     ) -> Result<(), Refusal> {
         let hosts = match self.destinations(action, &source) {
@@ -182,12 +177,12 @@ impl ApplicationState {
                     or_elsewhere: false,
                     ..action.clone()
                 };
-                return self.reserve_first(&elsewhere, source, now_ms, operations);
+                return self.reserve_first(&elsewhere, source, operations);
             }
             found => found?,
         };
         let expires_after_ms = action.expires_after_ms / if action.or_elsewhere { 2 } else { 1 };
-        let deadline_ms = now_ms.saturating_add(expires_after_ms);
+        let deadline_ms = self.now_ms.saturating_add(expires_after_ms);
         let mut request = self.request_for(action.component, true).only_on(hosts);
         request.size = action.change.size.unwrap_or(request.size);
         let outstanding = OutstandingRequest {
@@ -195,7 +190,7 @@ impl ApplicationState {
             reach: Reach::Host,
             deadline_ms: Some(deadline_ms),
             action: Some(action.id),
-            ..OutstandingRequest::new(action.component, request, now_ms)
+            ..OutstandingRequest::new(action.component, request, self.now_ms)
         };
         Self::answer(action.id, ActionStatus::InProgress, "a place is looked for", operations);
         let request = self.issue(outstanding, operations);
@@ -205,12 +200,7 @@ impl ApplicationState {
     }
 
     /// Looks for a place on other hosts after the first search failed. Returns whether a new search began.
-    pub(super) fn look_elsewhere(
-        &mut self,
-        id: ActionId,
-        now_ms: u64,
-        operations: &mut Vec<Operation>,
-    ) -> bool {
+    pub(super) fn look_elsewhere(&mut self, id: ActionId, operations: &mut Vec<Operation>) -> bool {
         let Some(active) = self.actions.get(id) else { return false };
         let (true, Stage::Reserving(request)) = (active.action.or_elsewhere, active.stage) else {
             return false;
@@ -229,7 +219,7 @@ impl ApplicationState {
         }
         self.actions.end(id);
         self.cancel_request(request, operations);
-        let is_begun = self.reserve_first(&action, source, now_ms, operations).is_ok();
+        let is_begun = self.reserve_first(&action, source, operations).is_ok();
         self.actions.transition_after(id, after);
         is_begun
     }

@@ -28,7 +28,7 @@ impl ApplicationState {
         why: &str,
         operations: &mut Vec<Operation>,
     ) {
-        if !self.look_elsewhere(id, self.now_ms, operations) {
+        if !self.look_elsewhere(id, operations) {
             self.no_place_found(request, why, operations);
         }
     }
@@ -76,8 +76,8 @@ impl ApplicationState {
 
     /// Fails actions whose container took too long to stop or to run again. The review replaces that
     /// container when it does stop.
-    pub(in crate::application) fn check_stops(&mut self, now_ms: u64, operations: &mut Vec<Operation>) {
-        for id in self.actions.late(now_ms) {
+    pub(in crate::application) fn check_stops(&mut self, operations: &mut Vec<Operation>) {
+        for id in self.actions.late(self.now_ms) {
             self.drop_place(id, operations);
             if let Some(Stage::Starting { container, .. }) = self.actions.get(id).map(|active| active.stage) {
                 self.fail_action(id, "its replacement did not report in time that it runs", operations);

@@ -12,7 +12,6 @@ impl ApplicationState {
         &mut self,
         id: ActionId,
         came: Allocation,
-        now_ms: u64,
         operations: &mut Vec<Operation>,
     ) {
         let Some(active) = self.actions.get(id).cloned() else {
@@ -25,7 +24,7 @@ impl ApplicationState {
             return;
         }
         let reserved = came.container;
-        self.take_place(&active, came, now_ms);
+        self.take_place(&active, came);
         self.transition_instance(reserved, InstanceState::Reserved);
         if active.after.is_some() {
             self.actions.transition_stage(id, Stage::Holding(reserved));
@@ -70,12 +69,12 @@ impl ApplicationState {
         is_together.then_some("an instance that it keeps apart from has come there")
     }
 
-    fn take_place(&mut self, active: &Active, came: Allocation, now_ms: u64) {
+    fn take_place(&mut self, active: &Active, came: Allocation) {
         let version = active.action.change.version.clone();
         let instance = ComponentInstance {
             component: active.action.component,
             host: came.host,
-            came_ms: now_ms,
+            came_ms: self.now_ms,
             started_ms: None,
             outcome: AllocationOutcome::Placed,
             racks_version: self.history.racks_version(),
