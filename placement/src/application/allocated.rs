@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use super::{AllocationOutcome, ApplicationState, ComponentInstance, Operation};
+use super::{AllocationOutcome, ApplicationState, Operation};
 use crate::client::{Allocation, ContainerRef};
 use crate::component::ComponentId;
 use crate::history::{InstanceState, OutstandingRequest, component_of};
@@ -25,7 +25,7 @@ impl ApplicationState {
     /// by component, and the most recently used host first.
     fn rank(&self, came: &Allocation) -> (bool, ComponentId, Reverse<u64>) {
         let component = self.component_asked(came);
-        let entry = self.history.entry(&came.host, component);
+        let entry = self.fleet.history.entry(&came.host, component);
         let is_placed = entry.is_some_and(|entry| !entry.requested.is_empty());
         (!is_placed, component, Reverse(entry.map_or(0, |entry| entry.last_used_ms)))
     }
@@ -39,7 +39,7 @@ impl ApplicationState {
     /// request starts if its component is short of one. It then answers the youngest request, which the
     /// review cancels (table 1.18, D3).
     fn container_allocated(&mut self, came: Allocation, operations: &mut Vec<Operation>) {
-        if self.instances.contains_key(&came.container) || self.surplus.contains(&came.container) {
+        if self.fleet.instance(came.container).is_some() || self.surplus.contains(&came.container) {
             return;
         }
         let component = self.component_asked(&came);
@@ -55,7 +55,7 @@ impl ApplicationState {
         }
         if !self.is_wanted(component, &came.host) || (answered.is_none() && !self.would_do(component, &came))
         {
-            if let Some(known) = self.components.get_mut(&component) {
+            if let Some(known) = self.fleet.component_mut(component) {
                 known.counters.surplus += 1;
             }
             self.give_back(came.container, operations);
@@ -90,27 +90,17 @@ impl ApplicationState {
 
     /// Returns whether the component is short of an instance that may run on the host.
     pub(super) fn is_wanted(&self, component: ComponentId, host: &Arc<str>) -> bool {
-        let Some(known) = self.components.get(&component).filter(|_| !self.is_over()) else { return false };
-        known.actual() < known.wanted() && !self.would_be_together(component, host, None)
+        let Some(known) = self.fleet.component(component).filter(|_| !self.is_over()) else { return false };
+        known.actual() < known.wanted() && !self.fleet.would_be_together(component, host, None)
     }
 
     /// Returns whether an unrequested container has a size and label that the component accepts. It may
     /// have been requested before a flex.
     fn would_do(&self, component: ComponentId, came: &Allocation) -> bool {
-        let Some(known) = self.components.get(&component) else { return false };
+        let Some(known) = self.fleet.component(component) else { return false };
         let label = known.spec.label.as_deref();
         known.spec.size.within(&came.size)
-            && self.history.node(&came.host).is_none_or(|node| node.has_label(label))
-    }
-
-    /// Returns the version that a container gets when it starts now.
-    pub(super) fn version_of(&self, component: ComponentId) -> String {
-        self.components.get(&component).map(|known| known.spec.version.clone()).unwrap_or_default()
-    }
-
-    /// Returns the back-off generation of an instance that comes now.
-    pub(super) fn generation_of(&self, component: ComponentId) -> u32 {
-        self.components.get(&component).map_or(0, |known| known.back_off.generation())
+            && self.fleet.history.node(&came.host).is_none_or(|node| node.has_label(label))
     }
 
     fn take_on(
@@ -121,25 +111,11 @@ impl ApplicationState {
         operations: &mut Vec<Operation>,
     ) {
         let outcome = outcome(&came, answered);
-        let version = self.version_of(component);
-        let (container, host) = (came.container, came.host);
-        let instance = ComponentInstance {
-            component,
-            host,
-            came_ms: self.now_ms,
-            started_ms: None,
-            outcome,
-            racks_version: self.history.racks_version(),
-            version,
-            generation: self.generation_of(component),
-            is_killed: false,
-            has_caught_up: false,
-        };
-        self.instances.insert(container, instance);
-        self.transition_instance(container, InstanceState::Starting);
+        let container = came.container;
+        self.fleet.add(container, InstanceState::Starting, component, came.host, outcome, self.now_ms);
         operations.push(Operation::Start { container, component });
         self.action_container_allocated(component, container);
-        let Some(known) = self.components.get_mut(&component) else { return };
+        let Some(known) = self.fleet.component_mut(component) else { return };
         known.counters.unrequested += u64::from(outcome == AllocationOutcome::Unallocated);
         if known.actual() >= known.spec.desired {
             self.cancel_requests(component, usize::MAX, operations);

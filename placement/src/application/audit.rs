@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use thiserror::Error;
 
-use super::{ApplicationState, Component};
+use super::ApplicationState;
+use super::component::Component;
 use crate::client::ContainerRef;
 use crate::component::ComponentId;
 use crate::history::{Census, NodeEntry, OutstandingRequest};
@@ -78,49 +79,47 @@ impl ApplicationState {
     #[must_use]
     pub fn audit(&self) -> Vec<Inconsistency> {
         let mut found = Vec::new();
-        for (container, instance) in &self.instances {
-            let there = self.history.entry(&instance.host, instance.component);
-            let there = there.and_then(|entry| entry.instances.state(*container));
-            if there.is_none() || there != self.instance_state(*container) {
-                found.push(Inconsistency::States(*container));
+        for (container, instance) in self.fleet.instances() {
+            let there = self.fleet.history.entry(&instance.host, instance.component);
+            let there = there.and_then(|entry| entry.instances.state(container));
+            if there.is_none() || there != self.fleet.state(container) {
+                found.push(Inconsistency::States(container));
             }
         }
-        for (component, known) in &self.components {
-            self.audit_component(*component, known, &mut found);
+        for known in self.fleet.components.iter() {
+            self.audit_component(known, &mut found);
         }
-        for (host, node) in self.history.nodes() {
+        for (host, node) in self.fleet.history.nodes() {
             for (component, entry) in &node.entries {
                 self.audit_entry(host, *component, entry, &mut found);
             }
         }
-        let down: u64 = self.components.keys().map(|component| self.down_of(*component)).sum();
-        if down != self.down {
-            found.push(Inconsistency::Down { counted: self.down, are: down });
+        let down: u64 = self.fleet.components.iter().map(Component::count_down).sum();
+        let counted = self.fleet.components.down();
+        if down != counted {
+            found.push(Inconsistency::Down { counted, are: down });
         }
-        found.extend(self.history.wrong_candidates().map(Inconsistency::Candidates));
+        found.extend(self.fleet.history.wrong_candidates().map(Inconsistency::Candidates));
         found
     }
 
-    fn audit_component(&self, component: ComponentId, known: &Component, found: &mut Vec<Inconsistency>) {
-        let owned: BTreeSet<ContainerRef> = self
-            .instances
-            .iter()
-            .filter(|(_, instance)| instance.component == component)
-            .map(|(container, _)| *container)
-            .collect();
+    fn audit_component(&self, known: &Component, found: &mut Vec<Inconsistency>) {
+        let component = known.id();
+        let owned = self.fleet.instances().filter(|(_, instance)| instance.component == component);
+        let owned: BTreeSet<ContainerRef> = owned.map(|(container, _)| container).collect();
         let is_untagged_there = known.untagged.iter().all(|untagged| owned.contains(untagged));
         if !agrees(&known.census, &owned) || !is_untagged_there {
             found.push(Inconsistency::Census(component));
         }
-        let is_one_by_one = self.is_one_by_one(component);
+        let is_one_by_one = self.fleet.is_one_by_one(component);
         if is_one_by_one && self.outstanding.count(component) > 1 {
             found.push(Inconsistency::SeveralRequests(component));
         }
         if self.is_over() {
             return;
         }
-        let missing = self.unasked(component);
-        let is_left = if self.lists_hosts(component) {
+        let missing = known.unasked(self.outstanding.count(component));
+        let is_left = if self.fleet.lists_hosts(component) {
             missing != i64::from(known.pending_anti_affine)
         } else {
             missing != 0
@@ -145,11 +144,11 @@ impl ApplicationState {
         found: &mut Vec<Inconsistency>,
     ) {
         let held = entry.instances.held();
-        if held > 1 && self.is_anti_affine(component) {
+        if held > 1 && self.fleet.is_anti_affine(component) {
             found.push(Inconsistency::TogetherThoughApart { component, host: host.to_owned(), held });
         }
         let mut here = entry.instances.iter();
-        if here.any(|(container, _)| self.is_wrongly_near(component, container)) {
+        if here.any(|(container, _)| self.fleet.is_wrongly_near(component, container)) {
             found.push(Inconsistency::TooNearToPeers { component, host: host.to_owned() });
         }
         let is_here =
@@ -163,7 +162,7 @@ impl ApplicationState {
             found.push(Inconsistency::Census(component));
         }
         for (container, _) in entry.instances.iter() {
-            if !self.instances.contains_key(&container) {
+            if self.fleet.instance(container).is_none() {
                 found.push(Inconsistency::States(container));
             }
         }

@@ -42,20 +42,20 @@ impl ApplicationState {
             return;
         }
         let escalation = self.escalation(outstanding);
-        if let Some(known) = self.components.get_mut(&component).filter(|_| escalation.is_wider()) {
+        if let Some(known) = self.fleet.component_mut(component).filter(|_| escalation.is_wider()) {
             known.counters.widened += 1;
         }
         let given_up = unregistered.filter(|_| escalation.is_wider());
         self.reissue(request, |outstanding| escalation.apply(outstanding, given_up.is_none()), operations);
         if let Some(host) = given_up {
-            self.history.host_unknown(&host);
+            self.fleet.history.host_unknown(&host);
         }
     }
 
     /// Decides the next step. The time limit starts when the manager accepts the request; a withdrawn one
     /// keeps its limit.
     fn escalation(&self, outstanding: &OutstandingRequest) -> Escalation {
-        let spec = &self.components[&outstanding.component].spec;
+        let spec = &self.fleet.components[outstanding.component].spec;
         let next_ms = self.now_ms.saturating_add(spec.escalate_after_ms);
         let is_narrow = matches!(outstanding.reach, Reach::Host | Reach::Rack);
         if !is_narrow || spec.policy == PlacementPolicy::Strict {
@@ -66,7 +66,7 @@ impl ApplicationState {
             None if outstanding.not_taken.is_some() => return Escalation::WaitsUntil(next_ms),
             _ => {}
         }
-        if self.lists_hosts(outstanding.component) {
+        if self.fleet.lists_hosts(outstanding.component) {
             let hosts = self.hosts_apart(outstanding.component);
             return if hosts.is_empty() {
                 Escalation::WaitsUntil(next_ms)
@@ -75,7 +75,7 @@ impl ApplicationState {
             };
         }
         let host = outstanding.host.as_deref().filter(|_| outstanding.reach == Reach::Host);
-        let rack = host.and_then(|host| self.history.node(host)).and_then(|node| node.rack().cloned());
+        let rack = host.and_then(|host| self.fleet.history.node(host)).and_then(|node| node.rack().cloned());
         rack.map_or(Escalation::Anywhere, |rack| Escalation::Rack(rack, next_ms))
     }
 }

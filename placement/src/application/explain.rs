@@ -21,16 +21,17 @@ impl ApplicationState {
         let mut waiting: Vec<_> =
             self.outstanding.iter().map(|known| self.explained(known, explain)).collect();
         waiting.sort_by_key(|status| (status.since_ms, status.request));
-        waiting
-            .extend(self.components.keys().filter_map(|component| self.nowhere_to_ask(*component, now_ms)));
-        waiting.extend(self.components.keys().filter_map(|component| self.held_back(*component, now_ms)));
+        waiting.extend(
+            self.fleet.components.ids().filter_map(|component| self.nowhere_to_ask(component, now_ms)),
+        );
+        waiting.extend(self.fleet.components.ids().filter_map(|component| self.held_back(component, now_ms)));
         waiting
     }
 
     /// Describes the instances that wait for a pause to end.
     fn held_back(&self, component: ComponentId, now_ms: u64) -> Option<OutstandingStatus> {
-        let known = &self.components[&component];
-        let (instances, until_ms) = self.paused(component)?;
+        let known = &self.fleet.components[component];
+        let (instances, until_ms) = (known.back_off.paused(), known.back_off.first_end_ms()?);
         let generations = known.back_off.generation();
         let why = match generations {
             0 | 1 => "its last retry is delayed".to_owned(),
@@ -52,7 +53,7 @@ impl ApplicationState {
 
     /// Describes the instances for which no acceptable host is left.
     fn nowhere_to_ask(&self, component: ComponentId, now_ms: u64) -> Option<OutstandingStatus> {
-        let known = &self.components[&component];
+        let known = &self.fleet.components[component];
         if known.pending_anti_affine == 0 || self.outstanding.count(component) > 0 {
             return None;
         }
@@ -86,7 +87,7 @@ impl ApplicationState {
         waits: &OutstandingRequest,
         explain: &dyn Fn(RequestId) -> Option<Unserved>,
     ) -> OutstandingStatus {
-        let spec = &self.components[&waits.component].spec;
+        let spec = &self.fleet.components[waits.component].spec;
         let said = match (&waits.not_taken, self.taken_place(waits)) {
             (None, Some(host)) => Some(Unserved { obstacle: Obstacle::None, text: takes_place_on(host) }),
             (Some(why), _) => Some(Unserved {
@@ -150,7 +151,7 @@ impl ApplicationState {
     ) -> OutstandingCause {
         let host = waits.host.as_ref().filter(|_| waits.reach == Reach::Host);
         let is_host_down =
-            host.is_some_and(|host| self.history.node(host).is_none_or(|node| !node.is_online));
+            host.is_some_and(|host| self.fleet.history.node(host).is_none_or(|node| !node.is_online));
         let is_host_down =
             is_host_down || (waits.not_taken.is_some() && self.unregistered_host(waits).is_some());
         match obstacle {
@@ -171,9 +172,12 @@ impl ApplicationState {
     /// Returns whether the component's containers would not all fit on its nodes even if nothing else ran
     /// there.
     fn wants_more_than_there_is(&self, waits: &OutstandingRequest) -> bool {
-        let spec = &self.components[&waits.component].spec;
-        let nodes =
-            self.history.nodes().filter(|(_, node)| node.is_online && node.has_label(spec.label.as_deref()));
+        let spec = &self.fleet.components[waits.component].spec;
+        let nodes = self
+            .fleet
+            .history
+            .nodes()
+            .filter(|(_, node)| node.is_online && node.has_label(spec.label.as_deref()));
         let room: u64 = nodes.map(|(_, node)| node.most_of(&spec.size)).fold(0, u64::saturating_add);
         u64::from(spec.desired) > room
     }

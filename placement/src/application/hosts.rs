@@ -4,24 +4,21 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use apportion::Resources;
-
 use super::{ApplicationState, Operation};
 use crate::client::{NodeReport, RequestId};
-use crate::component::ComponentId;
 use crate::history::OutstandingRequest;
 
 impl ApplicationState {
     /// Learns the cluster's nodes when the service starts. Makes no requests yet.
     pub fn learn_nodes(&mut self, reports: &[NodeReport]) {
         self.has_node_reports = true;
-        self.history.update_nodes(reports);
+        self.fleet.history.update_nodes(reports);
     }
 
     /// Excludes these hosts, and only these, from the service.
     pub(super) fn exclude(&mut self, hosts: BTreeSet<Arc<str>>, operations: &mut Vec<Operation>) {
         for host in self.excluded.symmetric_difference(&hosts) {
-            self.history.transition_excluded(host, hosts.contains(host));
+            self.fleet.history.transition_excluded(host, hosts.contains(host));
         }
         self.excluded = hosts;
         let is_hopeless = |waits: &&OutstandingRequest| {
@@ -43,10 +40,10 @@ impl ApplicationState {
         operations: &mut Vec<Operation>,
     ) {
         let is_relabelled = |waits: &&OutstandingRequest| {
-            let label = self.components[&waits.component].spec.label.as_deref().unwrap_or_default();
+            let label = self.fleet.components[waits.component].spec.label.as_deref().unwrap_or_default();
             let mut odd = reports.iter().filter(|report| *report.label != *label);
             waits.action.is_none()
-                && self.is_one_by_one(waits.component)
+                && self.fleet.is_one_by_one(waits.component)
                 && odd.any(|odd| waits.request.hosts.contains(&odd.host))
         };
         let stale: Vec<RequestId> =
@@ -54,15 +51,6 @@ impl ApplicationState {
         for request in stale {
             self.cancel_request(request, operations);
         }
-    }
-
-    /// Returns whether an empty host with the component's label could hold a container of this size; true
-    /// while no host is reported.
-    pub(crate) fn could_hold(&self, component: ComponentId, size: &Resources) -> bool {
-        let label = self.components.get(&component).and_then(|known| known.spec.label.as_deref());
-        let mut reported = self.history.nodes().filter(|(_, node)| node.report.is_some()).peekable();
-        let is_none_known = reported.peek().is_none();
-        is_none_known || reported.any(|(_, node)| node.has_label(label) && node.most_of(size) > 0)
     }
 
     /// Retries refused requests when one of their hosts is reported as usable.
@@ -85,7 +73,7 @@ impl ApplicationState {
 
     /// Updates the manager's blacklist if the unreliable or excluded hosts changed.
     pub(super) fn review_blacklist(&mut self, operations: &mut Vec<Operation>) {
-        let shunned = || self.history.unreliable().union(&self.excluded);
+        let shunned = || self.fleet.history.unreliable().union(&self.excluded);
         if shunned().eq(&self.blacklisted) {
             return;
         }

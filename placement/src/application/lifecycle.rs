@@ -1,23 +1,25 @@
-//! Containers start, fail and end (spec 1.11).
+//! Containers start, fail, end (spec 1.11), and are released.
 
-use super::{ApplicationState, ComponentInstance, Operation};
+use super::fleet::ComponentInstance;
+use super::{ApplicationState, Operation};
 use crate::client::ContainerRef;
+use crate::component::ComponentId;
 use crate::exit::{ContainerExit, ContainerOutcome};
 use crate::history::InstanceState;
 
 impl ApplicationState {
     /// Marks a starting container as live. A container in any other state stays as it is.
     pub(super) fn container_started(&mut self, container: ContainerRef, operations: &mut Vec<Operation>) {
-        if self.instance_state(container) != Some(InstanceState::Starting) {
+        if self.fleet.state(container) != Some(InstanceState::Starting) {
             return;
         }
-        self.transition_instance(container, InstanceState::Live);
-        let Some(instance) = self.instances.get_mut(&container) else { return };
+        self.fleet.transition(container, InstanceState::Live);
+        let Some(instance) = self.fleet.instance_mut(container) else { return };
         instance.started_ms = Some(self.now_ms);
-        if let Some(known) = self.components.get_mut(&instance.component) {
+        let component = instance.component;
+        if let Some(known) = self.fleet.component_mut(component) {
             known.counters.started += 1;
         }
-        let component = instance.component;
         self.transition_placed(component);
         self.action_container_started(container, operations);
     }
@@ -29,14 +31,14 @@ impl ApplicationState {
         diagnostics: String,
         operations: &mut Vec<Operation>,
     ) {
-        if self.instance_state(container) != Some(InstanceState::Starting) {
+        if self.fleet.state(container) != Some(InstanceState::Starting) {
             return;
         }
-        self.transition_instance(container, InstanceState::StartFailed);
+        self.fleet.transition(container, InstanceState::StartFailed);
         operations.push(Operation::Release(container));
         self.look_after_end(container, self.settings.stop_timeout_ms);
-        let Some(instance) = self.instances.get(&container).cloned() else { return };
-        self.count_failure(&instance, true, diagnostics);
+        let Some(instance) = self.fleet.instance(container).cloned() else { return };
+        self.fleet.count_failure(&instance, true, diagnostics, self.now_ms);
         self.lose_place(instance.component);
         self.action_container_ended(instance.component, container, InstanceState::Starting, operations);
     }
@@ -61,13 +63,13 @@ impl ApplicationState {
 
     /// Returns whether the container was released and has not ended.
     fn is_unwanted(&self, container: ContainerRef) -> bool {
-        let state = self.instance_state(container);
+        let state = self.fleet.state(container);
         self.surplus.contains(&container)
             || matches!(state, Some(InstanceState::Releasing | InstanceState::StartFailed))
     }
 
     pub(super) fn kill_container(&mut self, container: ContainerRef, operations: &mut Vec<Operation>) {
-        if let Some(instance) = self.instances.get_mut(&container) {
+        if let Some(instance) = self.fleet.instance_mut(container) {
             instance.is_killed = true;
         }
         self.release(container, operations);
@@ -82,36 +84,30 @@ impl ApplicationState {
         self.surplus.remove(&container);
         self.orphans.remove(&container);
         self.leaving.ended(container);
-        let Some(state) = self.instance_state(container) else { return };
-        let Some(instance) = self.forget_instance(container) else { return };
+        let Some(state) = self.fleet.state(container) else { return };
+        let Some(instance) = self.fleet.instance(container).cloned() else { return };
         let is_trusted = match state {
             InstanceState::Releasing => self.ended_as_planned(&instance),
             InstanceState::StartFailed | InstanceState::Reserved => false,
             InstanceState::Starting | InstanceState::Live => self.ended_by_itself(&instance, exit),
         };
-        self.pause_after(state, &instance, exit);
+        let known = self.fleet.component_mut(instance.component);
+        let until_ms =
+            known.and_then(|known| known.pause_after(state, &instance, exit, &self.settings, self.now_ms));
+        if let Some(until_ms) = until_ms {
+            self.fleet.components.wake_at(until_ms, instance.component);
+        }
         let used_until_ms = (is_trusted && instance.started_ms.is_some()).then_some(self.now_ms);
-        self.history.instance_gone(&instance.host, instance.component, container, used_until_ms);
+        self.fleet.remove(container, used_until_ms);
         self.place_is_free(container, &instance, operations);
         self.way_is_free(container, instance.component);
         self.action_container_ended(instance.component, container, state, operations);
     }
 
-    /// Removes the instance from its component. The caller updates its host.
-    pub(super) fn forget_instance(&mut self, container: ContainerRef) -> Option<ComponentInstance> {
-        let instance = self.instances.remove(&container)?;
-        if let Some(known) = self.components.get_mut(&instance.component) {
-            known.census.remove(container);
-            known.has_stale_list |= known.untagged.remove(&container) && known.untagged.is_empty();
-        }
-        self.touch(instance.component);
-        Some(instance)
-    }
-
     /// Counts a planned end. A container killed by an operator counts as failed (table 1.18, D29), but not
     /// against its host.
     fn ended_as_planned(&mut self, instance: &ComponentInstance) -> bool {
-        if let Some(known) = self.components.get_mut(&instance.component) {
+        if let Some(known) = self.fleet.component_mut(instance.component) {
             known.counters.failed += u64::from(instance.is_killed);
             known.counters.completed += u64::from(!instance.is_killed);
         }
@@ -120,45 +116,66 @@ impl ApplicationState {
 
     /// Counts an unplanned end. Returns whether the component should return to the host.
     fn ended_by_itself(&mut self, instance: &ComponentInstance, exit: &ContainerExit) -> bool {
-        let lived_ms = instance.started_ms.map(|started_ms| self.now_ms.saturating_sub(started_ms));
-        let is_short = lived_ms.is_none_or(|lived_ms| lived_ms < self.settings.short_life_ms);
+        let is_short = instance.is_short_lived(&self.settings, self.now_ms);
         if exit.takes_place_away() {
             self.lose_place(instance.component);
         }
-        let Some(known) = self.components.get_mut(&instance.component) else { return false };
+        let Some(known) = self.fleet.component_mut(instance.component) else { return false };
         let counters = &mut known.counters;
         match exit.outcome() {
             ContainerOutcome::Completed => counters.completed += 1,
             ContainerOutcome::Preempted => {
                 counters.preempted += 1;
-                self.history.preempted(&instance.host, instance.component);
+                self.fleet.history.preempted(&instance.host, instance.component);
             }
             ContainerOutcome::NodeFailure => {
                 counters.failed += 1;
                 counters.node_failed += 1;
-                self.history.failed(&instance.host, instance.component, false);
+                self.fleet.history.failed(&instance.host, instance.component, false);
             }
             ContainerOutcome::LimitsExceeded => {
-                counters.failed += 1;
                 counters.limits_exceeded += 1;
-                counters.start_failed += u64::from(is_short);
-                known.last_failure = exit.describe();
-                known.count_recent_failure(self.now_ms);
+                known.count_failure(is_short, exit.describe(), self.now_ms);
             }
             ContainerOutcome::Failed => {
-                self.count_failure(instance, is_short, exit.describe());
+                self.fleet.count_failure(instance, is_short, exit.describe(), self.now_ms);
                 return !is_short;
             }
         }
         true
     }
 
-    fn count_failure(&mut self, instance: &ComponentInstance, is_start_failure: bool, diagnostics: String) {
-        self.history.failed(&instance.host, instance.component, is_start_failure);
-        let Some(known) = self.components.get_mut(&instance.component) else { return };
-        known.counters.failed += 1;
-        known.count_recent_failure(self.now_ms);
-        known.counters.start_failed += u64::from(is_start_failure);
-        known.last_failure = diagnostics;
+    /// Cancels all requests and releases all containers, because the service is over.
+    pub(super) fn give_everything_back(&mut self, operations: &mut Vec<Operation>) {
+        self.end_actions(operations);
+        let components: Vec<ComponentId> = self.fleet.components.ids().collect();
+        for component in components {
+            self.cancel_requests(component, usize::MAX, operations);
+            if let Some(known) = self.fleet.component_mut(component) {
+                known.pending_anti_affine = 0;
+            }
+        }
+        let containers: Vec<_> = self.fleet.instances().map(|(container, _)| container).collect();
+        for container in containers {
+            self.release(container, operations);
+        }
+    }
+
+    /// Releases a container, unless it is being released already.
+    pub(super) fn release(&mut self, container: ContainerRef, operations: &mut Vec<Operation>) {
+        if self.transition_releasing(container) {
+            operations.push(Operation::Release(container));
+            self.action_container_released(container, operations);
+        }
+    }
+
+    /// Marks a container as releasing. Returns whether it was held before.
+    pub(super) fn transition_releasing(&mut self, container: ContainerRef) -> bool {
+        let is_held = self.fleet.is_held(container);
+        if is_held {
+            self.fleet.transition(container, InstanceState::Releasing);
+            self.look_after_end(container, self.settings.stop_timeout_ms);
+        }
+        is_held
     }
 }

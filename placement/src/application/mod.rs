@@ -8,15 +8,16 @@ mod allocated;
 mod apart;
 mod audit;
 mod back_off;
+mod component;
+mod components;
 mod escalate;
 mod event;
 mod explain;
-mod failures;
-mod flex;
+mod fleet;
 mod hosts;
 mod leaving;
 mod lifecycle;
-mod release;
+mod lists;
 mod request;
 mod restore;
 mod review;
@@ -24,40 +25,33 @@ mod shunned;
 mod status;
 mod swap;
 mod takeover;
-mod time;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 pub use actions::{ActionId, ActionKind, ActionStatus, ComponentChange, ContainerAction, HandOver};
 pub use audit::Inconsistency;
-pub(crate) use event::Names;
 pub use event::{AllocationOutcome, AntiAffinity, Operation, ServiceEvent, ServiceSettings};
 
 use actions::Actions;
-use back_off::BackOff;
+use fleet::Fleet;
 use leaving::Leaving;
-use takeover::Takeover;
 
 use crate::client::{Callback, ContainerRef};
 use crate::component::{ComponentId, ComponentSpec};
-use crate::history::{Census, InstanceState, OutstandingRequests, RoleHistory};
+use crate::history::{InstanceState, OutstandingRequests};
 use crate::persistence::HistoryFile;
-use crate::status::{ComponentCounters, Failure};
+use crate::status::Failure;
 
-/// A running service: its components, containers and requests, and the role history.
+/// A running service.
 #[derive(Clone, Debug)]
 pub struct ApplicationState {
     settings: ServiceSettings,
     started_ms: u64,
     /// The time of the current event.
     now_ms: u64,
-    components: BTreeMap<ComponentId, Component>,
-    /// Components that are kept apart from each other, by group name.
-    groups: BTreeMap<String, BTreeSet<ComponentId>>,
-    history: RoleHistory,
+    fleet: Fleet,
     outstanding: OutstandingRequests,
-    instances: BTreeMap<ContainerRef, ComponentInstance>,
     /// Containers that were surplus when they came; released, but not ended yet.
     surplus: BTreeSet<ContainerRef>,
     /// The surplus containers that run instances of unknown components.
@@ -68,16 +62,8 @@ pub struct ApplicationState {
     /// Hosts on the blacklist that the manager has.
     blacklisted: BTreeSet<Arc<str>>,
     actions: Actions,
-    /// Components that changed since their last review.
-    touched: BTreeSet<ComponentId>,
     /// The history's `hosts_version` when host lists were last made.
     listed_version: u64,
-    /// The number of missing instances as of the last review.
-    down: u64,
-    /// Components with health checks.
-    watched: BTreeSet<ComponentId>,
-    /// The ends of pauses.
-    wakes: BTreeSet<(u64, ComponentId)>,
     last_request: u64,
     window_ends_ms: Option<u64>,
     /// When old hosts were last forgotten.
@@ -88,84 +74,6 @@ pub struct ApplicationState {
     failure: Option<Failure>,
     /// The history at the stop or the failure, with its version. The teardown does not change it.
     at_end: Option<(u64, HistoryFile)>,
-}
-
-/// A component, its containers and its counters.
-#[derive(Clone, Debug)]
-struct Component {
-    spec: ComponentSpec,
-    census: Census,
-    counters: ComponentCounters,
-    /// Missing instances without a request: they are requested one by one.
-    pending_anti_affine: u32,
-    last_failure: String,
-    back_off: BackOff,
-    /// When the last failed instance was or will be restarted.
-    retried_ms: u64,
-    /// Containers without the manager's anti-affinity tag.
-    untagged: BTreeSet<ContainerRef>,
-    /// Whether its list of hosts is no longer needed: the last untagged container has ended, or the
-    /// component no longer avoids hosts alone.
-    has_stale_list: bool,
-    /// Whether it failed too often, while the service runs on without it.
-    is_given_up: bool,
-    /// Since when too few instances run.
-    unhealthy_since_ms: Option<u64>,
-    takeover: Takeover,
-    /// The number of its missing instances as of the last review.
-    down: u64,
-}
-
-/// A container of a component.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct ComponentInstance {
-    component: ComponentId,
-    host: Arc<str>,
-    came_ms: u64,
-    started_ms: Option<u64>,
-    outcome: AllocationOutcome,
-    /// The version of the racks that were known when it came.
-    racks_version: u64,
-    /// The version of the program in it.
-    version: String,
-    /// The back-off generation of its component when it came.
-    generation: u32,
-    /// Whether an operator killed it.
-    is_killed: bool,
-    /// Whether it is a standby that has read all state.
-    has_caught_up: bool,
-}
-
-impl Component {
-    fn new(spec: ComponentSpec) -> Self {
-        Self {
-            spec,
-            census: Census::default(),
-            counters: ComponentCounters::default(),
-            pending_anti_affine: 0,
-            last_failure: String::new(),
-            back_off: BackOff::default(),
-            retried_ms: 0,
-            untagged: BTreeSet::new(),
-            has_stale_list: false,
-            is_given_up: false,
-            unhealthy_since_ms: None,
-            takeover: Takeover::default(),
-            down: 0,
-        }
-    }
-
-    /// Returns how many containers it should have. A component that was given up keeps at most those it
-    /// has.
-    fn wanted(&self) -> u32 {
-        if self.is_given_up { self.spec.desired.min(self.actual()) } else { self.spec.desired }
-    }
-
-    /// Returns how many containers it has, including releasing ones (Slider's "actual") but not reserved
-    /// ones.
-    fn actual(&self) -> u32 {
-        self.census.total() - self.census.count(InstanceState::Reserved)
-    }
 }
 
 impl ApplicationState {
@@ -181,22 +89,15 @@ impl ApplicationState {
             started_ms: now_ms,
             now_ms,
             forgot_ms: now_ms,
-            components: BTreeMap::new(),
-            groups: BTreeMap::new(),
-            history: RoleHistory::default(),
+            fleet: Fleet::default(),
             outstanding: OutstandingRequests::default(),
-            instances: BTreeMap::new(),
             surplus: BTreeSet::new(),
             orphans: BTreeMap::new(),
             leaving: Leaving::default(),
             excluded: BTreeSet::new(),
             blacklisted: BTreeSet::new(),
             actions: Actions::default(),
-            touched: BTreeSet::new(),
             listed_version: 0,
-            down: 0,
-            watched: BTreeSet::new(),
-            wakes: BTreeSet::new(),
             last_request: 0,
             has_node_reports: false,
             containers_at_restart: None,
@@ -204,46 +105,11 @@ impl ApplicationState {
             failure: None,
             at_end: None,
         };
+        state.fleet.asks_one_by_one = state.settings.anti_affinity == AntiAffinity::OneByOne;
         for spec in components {
-            state.declare(spec);
+            state.fleet.declare(spec);
         }
         state
-    }
-
-    /// Adds or replaces a component. Returns its previous specification.
-    fn declare(&mut self, spec: ComponentSpec) -> Option<ComponentSpec> {
-        self.history.declare(&spec);
-        let id = spec.id;
-        self.touch(id);
-        if spec.health.is_some() {
-            self.watched.insert(id);
-        } else {
-            self.watched.remove(&id);
-        }
-        let group = spec.apart_from.as_ref().map(|group| group.name.clone());
-        let before = match self.components.get_mut(&id) {
-            Some(known) => Some(std::mem::replace(&mut known.spec, spec)),
-            None => {
-                self.components.insert(id, Component::new(spec));
-                None
-            }
-        };
-        let left = before.as_ref().and_then(|before| before.apart_from.as_ref());
-        if let Some(members) = left.and_then(|left| self.groups.get_mut(&left.name)) {
-            members.remove(&id);
-        }
-        if let Some(group) = group {
-            self.groups.entry(group).or_default().insert(id);
-        }
-        before
-    }
-
-    /// Marks a component for the next review, together with its group: a member may be able to request a
-    /// host now.
-    fn touch(&mut self, component: ComponentId) {
-        self.touched.insert(component);
-        let peers: Vec<ComponentId> = self.peers(component).collect();
-        self.touched.extend(peers);
     }
 
     /// Handles an event and returns the operations. An event about unknown objects changes nothing.
@@ -298,6 +164,58 @@ impl ApplicationState {
         }
     }
 
+    /// Returns the next time at which the state changes without an event; pass
+    /// [`TimePassed`](ServiceEvent::TimePassed) then. `None` if there is no such time.
+    #[must_use]
+    pub fn next_deadline_ms(&self) -> Option<u64> {
+        let again_ms = self.leaving.next_ms();
+        if self.is_over() {
+            return again_ms;
+        }
+        let request_ms = self.outstanding.next_deadline_ms().map(|deadline_ms| deadline_ms.saturating_add(1));
+        let stop_ms = self.actions.next_deadline_ms().map(|deadline_ms| deadline_ms.saturating_add(1));
+        let wake_ms = self.fleet.components.next_wake_ms();
+        let health_ms = self.fleet.components.next_health_check_ms(self.started_ms);
+        let deadlines = [request_ms, stop_ms, again_ms, wake_ms, self.window_ends_ms, health_ms];
+        deadlines.into_iter().flatten().min()
+    }
+
+    fn pass_time(&mut self, operations: &mut Vec<Operation>) {
+        self.stop_again(operations);
+        if self.is_over() {
+            return;
+        }
+        self.fleet.components.wake(self.now_ms);
+        for request in self.outstanding.due(self.now_ms) {
+            self.widen(request, operations);
+        }
+        self.check_stops(operations);
+        self.forget_old_hosts();
+    }
+
+    /// Ends the failure window. Failures after its end belong to the next window, even without events in
+    /// between.
+    fn pass_window(&mut self) {
+        let Some(ends_ms) = self.window_ends_ms.filter(|ends_ms| *ends_ms <= self.now_ms && !self.is_over())
+        else {
+            return;
+        };
+        self.fleet.end_window();
+        let window_ms = self.settings.failure_window_ms.unwrap_or(0).max(1);
+        let windows = (self.now_ms - ends_ms) / window_ms + 1;
+        self.window_ends_ms = Some(ends_ms.saturating_add(windows.saturating_mul(window_ms)));
+    }
+
+    /// Forgets old hosts once in a while: a service that runs for years must not keep every host.
+    fn forget_old_hosts(&mut self) {
+        let Some(age_max_ms) = self.settings.history_age_max_ms else { return };
+        if self.now_ms < self.forgot_ms.saturating_add(age_max_ms / 8) {
+            return;
+        }
+        self.forgot_ms = self.now_ms;
+        self.fleet.history.forget_before(self.now_ms.saturating_sub(age_max_ms));
+    }
+
     /// Returns whether it was stopped or gave up; then it makes no more requests.
     #[must_use]
     pub fn is_over(&self) -> bool {
@@ -313,30 +231,18 @@ impl ApplicationState {
     /// Counts the containers that have not ended.
     #[must_use]
     pub fn container_count(&self) -> usize {
-        self.instances.len() + self.surplus.len()
+        self.fleet.instances().len() + self.surplus.len()
     }
 
     /// Returns the state of a component's container; `None` if the container belongs to none.
     #[must_use]
     pub fn instance_state(&self, container: ContainerRef) -> Option<InstanceState> {
-        let instance = self.instances.get(&container)?;
-        self.components.get(&instance.component)?.census.state(container)
+        self.fleet.state(container)
     }
 
     /// Returns how a container matched a request; `None` if it belongs to no component.
     #[must_use]
     pub fn outcome(&self, container: ContainerRef) -> Option<AllocationOutcome> {
-        self.instances.get(&container).map(|instance| instance.outcome)
-    }
-
-    /// Changes an instance's state in both places that store it. No other function changes it.
-    fn transition_instance(&mut self, container: ContainerRef, to: InstanceState) {
-        let Some(instance) = self.instances.get(&container) else { return };
-        let component = instance.component;
-        self.history.transition_instance(&instance.host, component, container, to);
-        if let Some(known) = self.components.get_mut(&component) {
-            known.census.put(container, to);
-        }
-        self.touch(component);
+        self.fleet.instance(container).map(|instance| instance.outcome)
     }
 }

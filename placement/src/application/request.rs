@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::{AntiAffinity, ApplicationState, Component, Operation};
+use super::{ApplicationState, Operation};
 use crate::client::{ClientError, ContainerRequest, RequestId};
 use crate::component::{ComponentId, PlacementPolicy};
 use crate::history::{OutstandingRequest, Reach, request_priority};
@@ -12,27 +12,15 @@ use crate::history::{OutstandingRequest, Reach, request_priority};
 const UNNUMBERED: RequestId = RequestId(0);
 
 impl ApplicationState {
-    pub(super) fn asks_one_by_one(&self) -> bool {
-        self.settings.anti_affinity == AntiAffinity::OneByOne
-    }
-
-    /// Returns whether instances of the component are requested one by one: the manager cannot keep them
-    /// all apart, or some started before it was told to.
-    pub(super) fn is_one_by_one(&self, component: ComponentId) -> bool {
-        let is_known = |known: &Component| known.untagged.is_empty();
-        let all_are_known = self.components.get(&component).is_none_or(is_known);
-        self.is_anti_affine(component) && (self.asks_one_by_one() || !all_are_known)
-    }
-
     /// Requests one container: on the component's most recent host if its policy uses the history,
     /// otherwise anywhere.
     pub(super) fn ask(&mut self, component: ComponentId, operations: &mut Vec<Operation>) {
         let free = self.take_free_place(component);
-        let Some(known) = self.components.get(&component) else { return };
+        let Some(known) = self.fleet.component(component) else { return };
         let policy = known.spec.policy;
         let comes_back = || if policy.uses_history() { self.host_to_come_back_to(component) } else { None };
         let host = free.or_else(comes_back);
-        if host.is_none() && self.is_choosy(component) {
+        if host.is_none() && self.fleet.is_choosy(component) {
             if !self.is_peer_listed(component) {
                 self.ask_apart(component, operations);
             }
@@ -55,7 +43,7 @@ impl ApplicationState {
             return;
         }
         let request = self.request_for(component, true).only_on(hosts);
-        let gained = self.history.gained(component);
+        let gained = self.fleet.history.gained(component);
         let outstanding = OutstandingRequest::new(component, request, self.now_ms);
         self.make(OutstandingRequest { reach: Reach::Listed, gained, ..outstanding }, operations);
     }
@@ -63,7 +51,7 @@ impl ApplicationState {
     /// Cancels requests that do not name a host which became free since. The review makes new ones (table
     /// 1.18, D18).
     pub(super) fn refresh_anti_affine(&mut self, component: ComponentId, operations: &mut Vec<Operation>) {
-        let gained = self.history.gained(component);
+        let gained = self.fleet.history.gained(component);
         let stale: Vec<RequestId> = self
             .outstanding
             .of(component)
@@ -78,7 +66,7 @@ impl ApplicationState {
     /// Cancels requests with host lists that are no longer needed, because the manager now keeps the
     /// instances apart.
     pub(super) fn drop_stale_list(&mut self, component: ComponentId, operations: &mut Vec<Operation>) {
-        let known = self.components.get_mut(&component);
+        let known = self.fleet.component_mut(component);
         if !known.is_some_and(|known| std::mem::take(&mut known.has_stale_list)) {
             return;
         }
@@ -91,18 +79,18 @@ impl ApplicationState {
 
     /// Returns the common part of the component's requests.
     pub(super) fn request_for(&self, component: ComponentId, has_location: bool) -> ContainerRequest {
-        let spec = &self.components[&component].spec;
+        let spec = &self.fleet.components[component].spec;
         let mut request =
             ContainerRequest::new(UNNUMBERED, spec.size, request_priority(component, has_location));
         request.label.clone_from(&spec.label);
-        if spec.policy == PlacementPolicy::AntiAffinity && !self.asks_one_by_one() {
+        if spec.policy == PlacementPolicy::AntiAffinity && !self.fleet.asks_one_by_one {
             request.apart = Some(spec.name.as_str().into());
         }
         request
     }
 
     fn make(&mut self, outstanding: OutstandingRequest, operations: &mut Vec<Operation>) {
-        if let Some(known) = self.components.get_mut(&outstanding.component) {
+        if let Some(known) = self.fleet.component_mut(outstanding.component) {
             known.counters.requested += 1;
         }
         self.issue(outstanding, operations);
@@ -125,9 +113,9 @@ impl ApplicationState {
         self.last_request += 1;
         outstanding.request.id = RequestId(self.last_request);
         if let Some(host) = &outstanding.host {
-            self.history.request_made(host, outstanding.component, outstanding.request.id);
+            self.fleet.history.request_made(host, outstanding.component, outstanding.request.id);
         }
-        self.touch(outstanding.component);
+        self.fleet.components.touch(outstanding.component);
         let request = outstanding.request.clone();
         self.outstanding.add(outstanding);
         request
@@ -136,9 +124,9 @@ impl ApplicationState {
     /// Removes a request. Its host becomes a candidate again if nothing else occupies it.
     pub(super) fn forget_request(&mut self, request: RequestId) -> Option<OutstandingRequest> {
         let outstanding = self.outstanding.remove(request)?;
-        self.touch(outstanding.component);
+        self.fleet.components.touch(outstanding.component);
         if let Some(host) = &outstanding.host {
-            self.history.request_over(host, outstanding.component, request);
+            self.fleet.history.request_over(host, outstanding.component, request);
         }
         Some(outstanding)
     }
@@ -148,6 +136,26 @@ impl ApplicationState {
         if outstanding.not_taken.is_none() {
             operations.push(Operation::Cancel(request));
         }
+    }
+
+    /// Cancels up to `most` requests, those without a host first, the oldest first of each kind. Returns
+    /// how many.
+    pub(super) fn cancel_requests(
+        &mut self,
+        component: ComponentId,
+        most: usize,
+        operations: &mut Vec<Operation>,
+    ) -> usize {
+        let (placed, open): (Vec<_>, Vec<_>) = self
+            .outstanding
+            .of(component)
+            .map(|outstanding| (outstanding.host.is_some(), outstanding.id()))
+            .partition(|(is_placed, _)| *is_placed);
+        let chosen: Vec<_> = open.into_iter().chain(placed).take(most).map(|(_, id)| id).collect();
+        for request in &chosen {
+            self.cancel_request(*request, operations);
+        }
+        chosen.len()
     }
 
     /// Cancels a request and issues it again with `change`. Returns the new id.
@@ -175,10 +183,7 @@ impl ApplicationState {
         operations: &mut Vec<Operation>,
     ) {
         let Some(outstanding) = self.outstanding.get(request) else { return };
-        let is_strict = self
-            .components
-            .get(&outstanding.component)
-            .is_some_and(|known| known.spec.policy == PlacementPolicy::Strict);
+        let is_strict = self.fleet.components[outstanding.component].is_strict();
         match error {
             ClientError::UnknownHost { .. }
                 if !is_strict && self.unregistered_host(outstanding).is_some() =>
@@ -194,7 +199,7 @@ impl ApplicationState {
                     unknown.retain(|named| **named == **host);
                 }
                 for host in &unknown {
-                    self.history.host_unknown(host);
+                    self.fleet.history.host_unknown(host);
                 }
                 self.forget_request(request);
             }
@@ -212,7 +217,7 @@ impl ApplicationState {
     /// started.
     pub(super) fn unregistered_host<'a>(&self, waits: &'a OutstandingRequest) -> Option<&'a Arc<str>> {
         let host = waits.host.as_ref().filter(|_| waits.reach == Reach::Host && waits.action.is_none())?;
-        let node = self.history.node(host)?;
+        let node = self.fleet.history.node(host)?;
         (node.report.is_none() && node.is_online).then_some(host)
     }
 

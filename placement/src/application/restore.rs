@@ -1,7 +1,7 @@
 //! Restores a service that ran before: its history (spec 1.7) and the containers that ran on without it
 //! (1.8).
 
-use super::{AllocationOutcome, ApplicationState, ComponentInstance, Names, Operation};
+use super::{AllocationOutcome, ApplicationState, Operation};
 use crate::client::{Launch, RunningContainer};
 use crate::component::ComponentId;
 use crate::history::{InstanceState, ThawReport, component_of};
@@ -10,8 +10,8 @@ use crate::persistence::HistoryFile;
 impl ApplicationState {
     /// Loads the role history. Call it before the first event and before [`adopt`](Self::adopt).
     pub fn thaw(&mut self, file: &HistoryFile) -> ThawReport {
-        let names = self.names();
-        self.history.thaw(file, &names, self.settings.history_age_max_ms)
+        let names = self.fleet.components.names();
+        self.fleet.history.thaw(file, &names, self.settings.history_age_max_ms)
     }
 
     /// Adopts containers that ran on while the service's master was away. Earlier requests are forgotten;
@@ -23,8 +23,8 @@ impl ApplicationState {
         self.now_ms = now_ms;
         for found in running {
             let component = component_of(found.priority);
-            let is_known = self.components.contains_key(&component);
-            if self.instances.contains_key(&found.container) {
+            let is_known = self.fleet.component(component).is_some();
+            if self.fleet.instance(found.container).is_some() {
                 continue;
             }
             if !is_known && found.launch.is_some() {
@@ -35,15 +35,20 @@ impl ApplicationState {
                 self.give_back(found.container, &mut operations);
                 continue;
             };
-            let is_too_near = self.is_beside_a_held_one(component, &found.host, found.container);
+            let is_too_near = self.fleet.is_beside_a_held_one(component, &found.host, found.container);
             self.take_on_running(found, launch, component);
             if is_too_near || found.is_stopping {
                 self.release(found.container, &mut operations);
             }
         }
-        let is_missing = |known: &super::Component| known.actual() < known.wanted();
-        let missing: Vec<_> =
-            self.components.values().filter(|known| is_missing(known)).map(|known| known.spec.id).collect();
+        let is_missing = |known: &super::component::Component| known.actual() < known.wanted();
+        let missing: Vec<_> = self
+            .fleet
+            .components
+            .iter()
+            .filter(|known| is_missing(known))
+            .map(|known| known.spec.id)
+            .collect();
         for component in missing {
             self.lose_place(component);
         }
@@ -54,13 +59,13 @@ impl ApplicationState {
     /// Handles a container that came back with its host later. It is kept while its component is short of
     /// an instance. It then replaces the request for its host, or another one that the review cancels.
     pub(super) fn container_recovered(&mut self, found: &RunningContainer, operations: &mut Vec<Operation>) {
-        if self.instances.contains_key(&found.container) || self.surplus.contains(&found.container) {
+        if self.fleet.instance(found.container).is_some() || self.surplus.contains(&found.container) {
             return;
         }
         let component = component_of(found.priority);
         let is_wanted = self.is_wanted(component, &found.host) && !found.is_stopping;
         let Some(launch) = found.launch.as_ref().filter(|_| is_wanted) else {
-            match self.components.get_mut(&component) {
+            match self.fleet.component_mut(component) {
                 Some(known) => known.counters.surplus += 1,
                 None => {
                     self.orphans.insert(found.container, component);
@@ -77,26 +82,18 @@ impl ApplicationState {
     }
 
     fn take_on_running(&mut self, found: &RunningContainer, launch: &Launch, component: ComponentId) {
-        if let Some(known) = self.components.get_mut(&component) {
+        if let Some(known) = self.fleet.component_mut(component) {
             known.counters.started += 1;
             // It may have started before it had to be apart.
             known.untagged.insert(found.container);
         }
-        let instance = ComponentInstance {
-            component,
-            host: found.host.clone(),
-            came_ms: self.now_ms,
-            started_ms: Some(self.now_ms),
-            outcome: AllocationOutcome::Unallocated,
-            racks_version: self.history.racks_version(),
-            version: launch.version.clone(),
-            generation: self.generation_of(component),
-            is_killed: false,
-            has_caught_up: false,
-        };
-        self.instances.insert(found.container, instance);
-        self.transition_instance(found.container, InstanceState::Live);
-        self.history.used(&found.host, component, self.now_ms);
+        let (state, outcome) = (InstanceState::Live, AllocationOutcome::Unallocated);
+        self.fleet.add(found.container, state, component, found.host.clone(), outcome, self.now_ms);
+        if let Some(instance) = self.fleet.instance_mut(found.container) {
+            instance.started_ms = Some(self.now_ms);
+            instance.version.clone_from(&launch.version);
+        }
+        self.fleet.history.used(&found.host, component, self.now_ms);
     }
 
     /// Returns the history to save. For a service that is over, this is the history at its end, so that the
@@ -105,24 +102,20 @@ impl ApplicationState {
     pub fn image(&self, now_ms: u64) -> HistoryFile {
         match &self.at_end {
             Some((_, file)) => file.clone(),
-            None => self.history.image(now_ms, &self.names()),
+            None => self.fleet.history.image(now_ms, &self.fleet.components.names()),
         }
     }
 
     /// Returns a version that changes whenever the history to save changes.
     #[must_use]
     pub fn history_version(&self) -> u64 {
-        self.at_end.as_ref().map_or_else(|| self.history.version(), |(version, _)| *version)
+        self.at_end.as_ref().map_or_else(|| self.fleet.history.version(), |(version, _)| *version)
     }
 
     /// Freezes the history to save, because from now on containers end with the service.
     pub(super) fn keep_history_as_it_is(&mut self) {
         if self.at_end.is_none() {
-            self.at_end = Some((self.history.version(), self.image(self.now_ms)));
+            self.at_end = Some((self.fleet.history.version(), self.image(self.now_ms)));
         }
-    }
-
-    fn names(&self) -> Names {
-        self.components.values().map(|known| (known.spec.name.clone(), known.spec.id)).collect()
     }
 }

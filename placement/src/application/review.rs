@@ -1,34 +1,45 @@
-//! The review: compares the containers with the desired numbers (spec 1.5).
+//! The desired numbers: flexing changes them (spec 1.16), and the review compares the containers with them
+//! (1.5).
 
+use super::component::Component;
+use super::fleet::ComponentInstance;
 use super::{ApplicationState, Operation};
-use crate::component::ComponentId;
+use crate::client::ContainerRef;
+use crate::component::{ComponentId, ComponentSpec, PlacementPolicy};
 
 impl ApplicationState {
     /// Requests missing containers and releases surplus ones of changed components. A second review in a
     /// row does nothing.
     pub(super) fn review(&mut self, operations: &mut Vec<Operation>) {
-        self.check_failures();
+        if !self.is_over() {
+            self.failure = self.fleet.components.check_failures(self.started_ms, self.now_ms);
+        }
         if self.is_over() {
             self.keep_history_as_it_is();
             self.give_everything_back(operations);
-            self.recount_touched();
+            for component in self.fleet.components.take_touched() {
+                self.fleet.components.recount_down(component);
+            }
             return;
         }
         self.review_blacklist(operations);
-        if self.asks_one_by_one() {
+        if self.fleet.asks_one_by_one {
             // Any component may have got an acceptable host.
-            self.touched.extend(self.components.keys());
+            self.fleet.components.touch_all();
         }
-        let version = self.history.hosts_version();
+        let version = self.fleet.history.hosts_version();
         if std::mem::replace(&mut self.listed_version, version) != version {
             self.touch_listed();
             self.relist_destinations(operations);
         }
-        while !self.touched.is_empty() {
-            let touched = std::mem::take(&mut self.touched);
+        loop {
+            let touched = self.fleet.components.take_touched();
+            if touched.is_empty() {
+                return;
+            }
             for component in &touched {
                 self.review_component(*component, operations);
-                self.recount_down(*component);
+                self.fleet.components.recount_down(*component);
             }
             for component in touched {
                 self.begin_actions(component, operations);
@@ -36,42 +47,24 @@ impl ApplicationState {
         }
     }
 
-    fn recount_touched(&mut self) {
-        for component in std::mem::take(&mut self.touched) {
-            self.recount_down(component);
-        }
-    }
-
     /// Returns how many containers a component is short of; negative if it has too many.
-    ///
-    /// Releasing containers still count while more are wanted: they are replaced when they have ended.
-    pub(super) fn delta(&self, component: ComponentId) -> i64 {
-        let Some(known) = self.components.get(&component) else { return 0 };
-        let asked = i64::from(self.outstanding.count(component));
-        let wanted = known.wanted();
-        let delta = i64::from(wanted) - (i64::from(known.actual()) + asked);
-        if delta < 0 { (delta + i64::from(known.census.leaving())).min(0) } else { delta }
-    }
-
-    /// Returns [`delta`](Self::delta) without instances that a pause holds back.
-    pub(super) fn unasked(&self, component: ComponentId) -> i64 {
-        let paused = self.components.get(&component).map_or(0, |known| known.back_off.paused());
-        let (delta, paused) = (self.delta(component), i64::try_from(paused).unwrap_or(i64::MAX));
-        delta - paused.min(delta.max(0))
+    fn delta(&self, component: ComponentId) -> i64 {
+        self.fleet.component(component).map_or(0, |known| known.delta(self.outstanding.count(component)))
     }
 
     fn review_component(&mut self, component: ComponentId, operations: &mut Vec<Operation>) {
-        if self.is_one_by_one(component) {
+        if self.fleet.is_one_by_one(component) {
             self.refresh_anti_affine(component, operations);
-        } else if self.is_choosy(component) {
+        } else if self.fleet.is_choosy(component) {
             self.refresh_choosy(component, operations);
         } else {
             self.drop_stale_list(component, operations);
         }
         let delta = self.delta(component);
         let delta = if delta > 0 && self.awaits_place(component, operations) { 0 } else { delta };
-        let delta = self.due_of(component, delta);
-        let is_one_by_one = self.is_one_by_one(component);
+        let delta =
+            self.fleet.component_mut(component).map_or(delta, |known| known.due_of(delta, self.now_ms));
+        let is_one_by_one = self.fleet.is_one_by_one(component);
         if delta < 0 {
             self.shrink(component, delta.unsigned_abs(), operations);
         } else if !is_one_by_one {
@@ -81,8 +74,9 @@ impl ApplicationState {
         } else if delta > 0 && self.outstanding.count(component) == 0 {
             self.ask_apart(component, operations);
         }
-        let pending = if self.lists_hosts(component) { self.unasked(component).max(0) } else { 0 };
-        if let Some(known) = self.components.get_mut(&component) {
+        let (lists_hosts, requested) = (self.fleet.lists_hosts(component), self.outstanding.count(component));
+        if let Some(known) = self.fleet.component_mut(component) {
+            let pending = if lists_hosts { known.unasked(requested).max(0) } else { 0 };
             known.pending_anti_affine = u32::try_from(pending).unwrap_or(u32::MAX);
         }
     }
@@ -91,8 +85,66 @@ impl ApplicationState {
     fn shrink(&mut self, component: ComponentId, excess: u64, operations: &mut Vec<Operation>) {
         let excess = usize::try_from(excess).unwrap_or(usize::MAX);
         let cancelled = self.cancel_requests(component, excess, operations);
-        for container in self.choose_released(component, excess - cancelled) {
+        for container in self.fleet.choose_released(component, excess - cancelled) {
             self.release(container, operations);
         }
     }
+
+    /// Returns whether a flex to these components would change anything.
+    #[must_use]
+    pub fn would_change(&self, components: &[ComponentSpec]) -> bool {
+        let is_new =
+            |spec: &ComponentSpec| self.fleet.component(spec.id).is_none_or(|known| known.spec != *spec);
+        let is_left_out = |known: &Component| {
+            known.spec.desired > 0 && components.iter().all(|spec| spec.id != known.spec.id)
+        };
+        components.iter().any(is_new) || self.fleet.components.iter().any(is_left_out)
+    }
+
+    /// Adds or replaces one component; the others stay.
+    pub(super) fn change(&mut self, spec: ComponentSpec, operations: &mut Vec<Operation>) {
+        let (id, after) = (spec.id, spec.clone());
+        let before = self.fleet.declare(spec);
+        let Some(before) = before.filter(|before| asks_differently(before, &after)) else { return };
+        self.cancel_requests(id, usize::MAX, operations);
+        if before.policy != after.policy || before.name != after.name || before.apart_from != after.apart_from
+        {
+            self.separate(id, operations);
+        }
+    }
+
+    /// Separates instances that started before they had to be apart. The manager does not keep those apart.
+    /// An instance too near to another is released, the newest first.
+    fn separate(&mut self, component: ComponentId, operations: &mut Vec<Operation>) {
+        let Some(known) = self.fleet.component_mut(component) else { return };
+        let containers: Vec<ContainerRef> = known.census.iter().map(|(container, _)| container).collect();
+        known.untagged.extend(&containers);
+        for container in containers.into_iter().rev() {
+            let instance = self.fleet.instance(container).filter(|_| self.fleet.is_held(container));
+            let is_beside = |instance: &ComponentInstance| {
+                self.fleet.is_beside_a_held_one(component, &instance.host, container)
+            };
+            if instance.is_some_and(is_beside) {
+                self.release(container, operations);
+            }
+        }
+    }
+
+    /// Shrinks components that are left out to 0 instances; they stay known. Forgets recent failures.
+    pub(super) fn flex(&mut self, components: Vec<ComponentSpec>, operations: &mut Vec<Operation>) {
+        self.fleet.components.shrink_all_but(&components);
+        for spec in components {
+            self.change(spec, operations);
+        }
+        self.fleet.reset_failures();
+    }
+}
+
+/// Returns whether requests made for one specification do not suit the other.
+fn asks_differently(before: &ComponentSpec, after: &ComponentSpec) -> bool {
+    before.size != after.size
+        || before.label != after.label
+        || before.policy != after.policy
+        || before.apart_from != after.apart_from
+        || (before.name != after.name && after.policy == PlacementPolicy::AntiAffinity)
 }

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use super::{ApplicationState, Component};
+use apportion::Resources;
+
+use super::ApplicationState;
+use super::component::Component;
 use crate::client::{ContainerRef, Launch, RequestId, Unserved};
 use crate::component::ComponentId;
 use crate::history::InstanceState;
@@ -24,12 +27,12 @@ impl ApplicationState {
     /// Returns the status of a component; `None` if the id is unknown.
     #[must_use]
     pub fn component(&self, component: ComponentId) -> Option<ComponentStatus> {
-        self.components.get(&component).map(|known| self.component_status(known))
+        self.fleet.component(component).map(|known| self.component_status(known))
     }
 
     /// Returns the status of each component in the order of ids.
     pub fn components(&self) -> impl Iterator<Item = ComponentStatus> + '_ {
-        self.components.values().map(|known| self.component_status(known))
+        self.fleet.components.iter().map(|known| self.component_status(known))
     }
 
     fn component_status(&self, known: &Component) -> ComponentStatus {
@@ -43,7 +46,7 @@ impl ApplicationState {
             desired: spec.desired,
             actual: known.actual(),
             starting: count(InstanceState::Starting),
-            live: count(InstanceState::Live),
+            live: known.live(),
             reserved: count(InstanceState::Reserved),
             releasing: known.census.leaving(),
             requested: self.outstanding.count(spec.id),
@@ -55,20 +58,19 @@ impl ApplicationState {
 
     /// Returns the service's containers in the order of ids, without surplus ones.
     pub fn containers(&self) -> impl Iterator<Item = ContainerStatus> + '_ {
-        self.instances.keys().filter_map(|container| self.container(*container))
+        self.fleet.instances().filter_map(|(container, _)| self.container(container))
     }
 
     /// Returns the first container of a component that is not being released.
     #[must_use]
     pub fn container_of(&self, component: ComponentId) -> Option<ContainerRef> {
-        let census = &self.components.get(&component)?.census;
-        census.iter().find(|(_, state)| state.is_held()).map(|(container, _)| container)
+        self.fleet.container_of(component)
     }
 
     /// Returns the host of a component's container.
     #[must_use]
     pub fn host_of(&self, container: ContainerRef) -> Option<Arc<str>> {
-        self.instances.get(&container).map(|instance| instance.host.clone())
+        self.fleet.instance(container).map(|instance| instance.host.clone())
     }
 
     /// Returns whether a component has containers, including releasing ones and those of an earlier
@@ -76,61 +78,60 @@ impl ApplicationState {
     #[must_use]
     pub fn has_containers(&self, component: ComponentId) -> bool {
         self.orphans.values().any(|left| *left == component)
-            || self.components.get(&component).is_some_and(|known| known.census.total() > 0)
+            || self.fleet.component(component).is_some_and(|known| known.census.total() > 0)
     }
 
     /// Returns whether a component failed too often, while the service runs on without it.
     #[must_use]
     pub fn is_given_up(&self, component: ComponentId) -> bool {
-        self.components.get(&component).is_some_and(|known| known.is_given_up)
+        self.fleet.component(component).is_some_and(|known| known.is_given_up)
     }
 
     /// Returns the containers on a host, with their components.
     pub fn containers_on(&self, host: &str) -> impl Iterator<Item = (ContainerRef, ComponentId)> + '_ {
-        let entries = self.history.node(host).into_iter().flat_map(|node| node.entries.iter());
+        let entries = self.fleet.history.node(host).into_iter().flat_map(|node| node.entries.iter());
         entries.flat_map(|(component, entry)| entry.instances.iter().map(|(found, _)| (found, *component)))
+    }
+
+    /// Returns whether the host accepts containers of the component, given room.
+    pub(crate) fn is_taken_by(&self, component: ComponentId, host: &str) -> bool {
+        self.fleet.takes(component, host)
+    }
+
+    /// Returns whether an empty host with the component's label could hold a container of this size; true
+    /// while no host is reported.
+    pub(crate) fn could_hold(&self, component: ComponentId, size: &Resources) -> bool {
+        self.fleet.could_hold(component, size)
     }
 
     /// Returns whether the host was ever reported or used.
     #[must_use]
     pub fn knows_host(&self, host: &str) -> bool {
-        self.history.node(host).is_some()
+        self.fleet.history.node(host).is_some()
     }
 
     /// Counts the instances that should run but do not.
     #[must_use]
     pub fn missing(&self) -> u64 {
-        let missing =
-            |known: &Component| known.spec.desired.saturating_sub(known.census.count(InstanceState::Live));
-        self.components.values().map(|known| u64::from(missing(known))).sum()
+        let missing = |known: &Component| known.spec.desired.saturating_sub(known.live());
+        self.fleet.components.iter().map(|known| u64::from(missing(known))).sum()
     }
 
     /// Counts the same without components that were given up.
     #[must_use]
     pub fn down(&self) -> u64 {
-        self.down
-    }
-
-    /// Recounts the missing instances of one component. After every review [`down`](Self::down) is their
-    /// sum.
-    pub(super) fn recount_down(&mut self, component: ComponentId) {
-        let down = self.down_of(component);
-        if let Some(known) = self.components.get_mut(&component) {
-            self.down = self.down - known.down + down;
-            known.down = down;
-        }
+        self.fleet.components.down()
     }
 
     /// Counts the missing instances of one component.
     pub(crate) fn down_of(&self, component: ComponentId) -> u64 {
-        let down = |known: &Component| known.wanted().saturating_sub(known.census.count(InstanceState::Live));
-        self.components.get(&component).map_or(0, |known| u64::from(down(known)))
+        self.fleet.component(component).map_or(0, Component::count_down)
     }
 
     /// Returns what to launch in a container of a component.
     pub(crate) fn launch(&self, container: ContainerRef, component: ComponentId) -> Launch {
-        let known = self.components.get(&component);
-        let instance = self.instances.get(&container);
+        let known = self.fleet.component(component);
+        let instance = self.fleet.instance(container);
         Launch {
             component: known.map(|known| known.spec.name.clone()).unwrap_or_default(),
             version: instance.map(|instance| instance.version.clone()).unwrap_or_default(),
@@ -140,8 +141,8 @@ impl ApplicationState {
     /// Returns the status of one container.
     #[must_use]
     pub fn container(&self, container: ContainerRef) -> Option<ContainerStatus> {
-        let instance = self.instances.get(&container)?;
-        let known = self.components.get(&instance.component)?;
+        let instance = self.fleet.instance(container)?;
+        let known = self.fleet.component(instance.component)?;
         Some(ContainerStatus {
             container,
             component: known.spec.name.clone(),

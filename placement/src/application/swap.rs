@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::{ApplicationState, Operation};
 use crate::client::{ContainerRef, RequestId};
-use crate::component::{ComponentId, PlacementPolicy};
+use crate::component::ComponentId;
 use crate::history::{OutstandingRequest, Reach};
 
 impl ApplicationState {
@@ -46,16 +46,16 @@ impl ApplicationState {
             return false;
         };
         let is_second = |waits: &OutstandingRequest| waits.id() != request;
-        if self.is_one_by_one(component) && self.outstanding.of(component).any(is_second) {
+        if self.fleet.is_one_by_one(component) && self.outstanding.of(component).any(is_second) {
             self.cancel_request(request, operations);
             return false;
         }
         let Some(mut outstanding) = self.outstanding.remove(request) else { return false };
-        let known = self.components.get(&component);
-        let escalates = known.filter(|known| known.spec.policy != PlacementPolicy::Strict);
+        let known = self.fleet.component(component);
+        let escalates = known.filter(|known| !known.is_strict());
         let widens_ms = escalates.map(|known| self.now_ms.saturating_add(known.spec.escalate_after_ms));
         outstanding.action = None;
-        outstanding.gained = self.history.gained(component);
+        outstanding.gained = self.fleet.history.gained(component);
         outstanding.widens_ms = widens_ms;
         outstanding.deadline_ms = widens_ms;
         self.outstanding.add(outstanding);

@@ -6,7 +6,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::{ApplicationState, ComponentInstance, Operation};
+use super::fleet::ComponentInstance;
+use super::{ApplicationState, Operation};
 use crate::client::{ContainerRef, RequestId};
 use crate::component::ComponentId;
 use crate::history::{InstanceState, OutstandingRequest};
@@ -43,7 +44,7 @@ impl ApplicationState {
     /// Starts a failover if the component has standbys: its place is lost or unknown.
     pub(super) fn lose_place(&mut self, component: ComponentId) {
         if let Some(known) =
-            self.components.get_mut(&component).filter(|known| !known.spec.takes_over.is_empty())
+            self.fleet.component_mut(component).filter(|known| !known.spec.takes_over.is_empty())
         {
             known.takeover.transition_stage(TakeoverStage::Due);
         }
@@ -51,7 +52,7 @@ impl ApplicationState {
 
     /// Returns whether the component waits for a standby to stop. Stops one if a failover is due.
     pub(super) fn awaits_place(&mut self, component: ComponentId, operations: &mut Vec<Operation>) -> bool {
-        match self.components.get(&component).map(|known| &known.takeover.stage) {
+        match self.fleet.component(component).map(|known| &known.takeover.stage) {
             Some(TakeoverStage::Awaiting(_)) => true,
             Some(TakeoverStage::Due) => self.make_way_for(component, operations),
             _ => false,
@@ -60,8 +61,8 @@ impl ApplicationState {
 
     fn make_way_for(&mut self, component: ComponentId, operations: &mut Vec<Operation>) -> bool {
         let standby = self.standby_to_replace(component);
-        let host = standby.and_then(|standby| self.instances.get(&standby)).map(|there| there.host.clone());
-        let Some(known) = self.components.get_mut(&component) else { return false };
+        let host = standby.and_then(|standby| self.fleet.instance(standby)).map(|there| there.host.clone());
+        let Some(known) = self.fleet.component_mut(component) else { return false };
         let (Some(standby), Some(host)) = (standby, host) else {
             known.takeover.transition_stage(TakeoverStage::None);
             return false;
@@ -77,28 +78,28 @@ impl ApplicationState {
     /// Picks the standby to replace: one that has read all state if possible, then the one that has run
     /// longest. Skips hosts that were tried before and standbys that are being replaced.
     pub(super) fn standby_to_replace(&self, component: ComponentId) -> Option<ContainerRef> {
-        let known = self.components.get(&component)?;
-        let standbys = known.spec.takes_over.iter().filter_map(|standby| self.components.get(standby));
+        let known = self.fleet.component(component)?;
+        let standbys = known.spec.takes_over.iter().filter_map(|standby| self.fleet.component(*standby));
         let containers = standbys.flat_map(|standby| standby.census.iter());
         let live = containers.filter(|(_, state)| *state == InstanceState::Live);
         let eligible = live.filter_map(|(container, _)| {
-            let there = self.instances.get(&container)?;
+            let there = self.fleet.instance(container)?;
             let is_new = !known.takeover.tried.contains(&there.host);
-            let takes_it = self.takes(component, &there.host) && !self.is_being_replaced(container);
+            let takes_it = self.fleet.takes(component, &there.host) && !self.is_being_replaced(container);
             (is_new && takes_it).then_some((!there.has_caught_up, there.started_ms, container))
         });
         eligible.min().map(|(.., container)| container)
     }
 
     pub(super) fn caught_up(&mut self, container: ContainerRef) {
-        if let Some(instance) = self.instances.get_mut(&container) {
+        if let Some(instance) = self.fleet.instance_mut(container) {
             instance.has_caught_up = true;
         }
     }
 
     /// Returns whether the standby in the container has read all state.
     pub(crate) fn has_caught_up(&self, container: ContainerRef) -> bool {
-        self.instances.get(&container).is_some_and(|instance| instance.has_caught_up)
+        self.fleet.instance(container).is_some_and(|instance| instance.has_caught_up)
     }
 
     /// Handles the end of a container that a failover waits for: its host can be used now.
@@ -113,10 +114,10 @@ impl ApplicationState {
             Some(request) => self.wait_as_any_other(request, operations),
             None => false,
         };
-        if let Some(known) = self.components.get_mut(&component) {
+        if let Some(known) = self.fleet.component_mut(component) {
             let free = TakeoverStage::Free(ended.host.clone());
             known.takeover.transition_stage(if is_asked { TakeoverStage::None } else { free });
-            self.touch(component);
+            self.fleet.components.touch(component);
         }
     }
 
@@ -127,45 +128,45 @@ impl ApplicationState {
 
     /// Ends a failover whose standby does not stop in time; the component is requested elsewhere.
     pub(super) fn place_stays_taken(&mut self, container: ContainerRef, operations: &mut Vec<Operation>) {
-        let Some(there) = self.instances.get(&container) else { return };
+        let Some(there) = self.fleet.instance(container) else { return };
         let (of, host) = (there.component, there.host.clone());
         self.way_stays_taken(container, of, operations);
         let Some(component) = self.waits_for(container, of) else { return };
         if let Some(request) = self.asked_on(component, &host) {
             self.cancel_request(request, operations);
         }
-        if let Some(known) = self.components.get_mut(&component) {
+        if let Some(known) = self.fleet.component_mut(component) {
             known.takeover.transition_stage(TakeoverStage::None);
-            self.touch(component);
+            self.fleet.components.touch(component);
         }
     }
 
     fn waits_for(&self, container: ContainerRef, of: ComponentId) -> Option<ComponentId> {
-        self.peers(of).find(|peer| {
-            let stage = self.components.get(peer).map(|known| &known.takeover.stage);
+        self.fleet.components.peers(of).find(|peer| {
+            let stage = self.fleet.component(*peer).map(|known| &known.takeover.stage);
             matches!(stage, Some(TakeoverStage::Awaiting(awaited)) if *awaited == container)
         })
     }
 
     /// Takes the host that was made free for the component, if it still accepts it.
     pub(super) fn take_free_place(&mut self, component: ComponentId) -> Option<Arc<str>> {
-        let known = self.components.get_mut(&component)?;
+        let known = self.fleet.component_mut(component)?;
         let before = known.takeover.transition_stage(TakeoverStage::None);
         let TakeoverStage::Free(host) = before else { return None };
-        (self.takes(component, &host) && self.is_clear_of_peers(component, &host)).then_some(host)
+        (self.fleet.takes(component, &host) && self.is_clear_of_peers(component, &host)).then_some(host)
     }
 
     /// Ends the failover: the component runs again.
     pub(super) fn transition_placed(&mut self, component: ComponentId) {
-        if let Some(known) = self.components.get_mut(&component) {
+        if let Some(known) = self.fleet.component_mut(component) {
             known.takeover = Takeover::default();
         }
     }
 
     /// Returns the host of the standby that makes way for the component.
     pub(super) fn awaited_place(&self, component: ComponentId) -> Option<&Arc<str>> {
-        match self.components.get(&component)?.takeover.stage {
-            TakeoverStage::Awaiting(container) => self.instances.get(&container).map(|there| &there.host),
+        match self.fleet.component(component)?.takeover.stage {
+            TakeoverStage::Awaiting(container) => self.fleet.instance(container).map(|there| &there.host),
             _ => None,
         }
     }

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use super::{
-    ActionId, ActionKind, ActionStatus, Active, ApplicationState, ContainerAction, Place, Source, Stage,
+    ActionId, ActionKind, ActionStatus, Active, ApplicationState, ComponentChange, ContainerAction, Place,
+    Source, Stage,
 };
 use crate::application::Operation;
 use crate::client::ContainerRef;
 use crate::component::ComponentId;
-use crate::history::{InstanceState, OutstandingRequest, Reach};
+use crate::history::{OutstandingRequest, Reach};
 
 /// Why an action ends at once: it is invalid or impossible.
 pub(super) type Refusal = (ActionStatus, String);
@@ -25,7 +26,7 @@ impl ApplicationState {
             return;
         }
         Self::answer(action.id, ActionStatus::Accepted, "it waits for its turn", operations);
-        self.touch(action.component);
+        self.fleet.components.touch(action.component);
         self.actions.queue(action);
     }
 
@@ -36,14 +37,14 @@ impl ApplicationState {
         if self.actions.is_known(action.id) {
             return Err("an action with this id waits or runs already".to_owned());
         }
-        let known = self.components.get(&action.component);
+        let known = self.fleet.component(action.component);
         let known = known.ok_or_else(|| format!("there is no component {}", action.component.0))?;
         self.check_way(action)?;
-        if action.change.size.is_some_and(|size| !self.could_hold(action.component, &size)) {
+        if action.change.size.is_some_and(|size| !self.fleet.could_hold(action.component, &size)) {
             return Err("no host that may have it could hold a container of that size".to_owned());
         }
         if let Some(container) = action.container {
-            let is_its = self.instances.get(&container).is_some_and(|found| found.component == known.spec.id);
+            let is_its = self.fleet.instance(container).is_some_and(|found| found.component == known.spec.id);
             return if is_its { Ok(()) } else { Err(format!("no container {} of it runs", container.0)) };
         }
         if known.spec.desired > 1 {
@@ -62,7 +63,7 @@ impl ApplicationState {
         operations: &mut Vec<Operation>,
     ) {
         for action in self.actions.take_queued(component) {
-            let container = action.container.or_else(|| self.only_container(component));
+            let container = action.container.or_else(|| self.fleet.container_of(component));
             if self.is_worked_on(component, container) {
                 self.actions.queue(action);
                 continue;
@@ -83,12 +84,6 @@ impl ApplicationState {
         }
     }
 
-    /// Returns the first held container of the component.
-    pub(super) fn only_container(&self, component: ComponentId) -> Option<ContainerRef> {
-        let known = self.components.get(&component)?;
-        known.census.iter().find(|(_, state)| state.is_held()).map(|(container, _)| container)
-    }
-
     pub(super) fn source(
         &self,
         component: ComponentId,
@@ -96,7 +91,7 @@ impl ApplicationState {
     ) -> Result<Source, Refusal> {
         let failed = |reason: &str| (ActionStatus::Failed, reason.to_owned());
         let Some(container) = container else {
-            let is_given_up = self.components.get(&component).is_some_and(|known| known.is_given_up);
+            let is_given_up = self.fleet.component(component).is_some_and(|known| known.is_given_up);
             let host = self.host_to_come_back_to(component);
             return if is_given_up {
                 Ok(Source { container: None, host })
@@ -104,8 +99,8 @@ impl ApplicationState {
                 Err(failed("the container does not run; it is about to be started"))
             };
         };
-        let is_held = self.instance_state(container).is_some_and(InstanceState::is_held);
-        let instance = self.instances.get(&container).filter(|_| is_held);
+        let is_held = self.fleet.is_held(container);
+        let instance = self.fleet.instance(container).filter(|_| is_held);
         let instance = instance.ok_or_else(|| failed("the container has ended"))?;
         Ok(Source { container: Some(container), host: Some(instance.host.clone()) })
     }
@@ -125,7 +120,7 @@ impl ApplicationState {
             ActionKind::Restart | ActionKind::StopAndRestart => true,
         };
         // Where instances keep apart, the successor cannot start beside it.
-        let stops_first = stays && self.is_anti_affine(action.component);
+        let stops_first = stays && self.fleet.is_anti_affine(action.component);
         if !stops_first && action.kind != ActionKind::StopAndRestart {
             return self.reserve_first(action, source, operations);
         }
@@ -161,6 +156,22 @@ impl ApplicationState {
         };
         self.actions.begin(action.id, active);
         self.release(source, operations);
+    }
+
+    /// Changes the component for future requests and starts. Returns the change that undoes this.
+    pub(super) fn change_component(
+        &mut self,
+        component: ComponentId,
+        change: &ComponentChange,
+        operations: &mut Vec<Operation>,
+    ) -> ComponentChange {
+        let known = self.fleet.component_mut(component);
+        let undo = known.map(|known| known.change(change)).unwrap_or_default();
+        if undo.size.is_some() {
+            self.cancel_requests(component, usize::MAX, operations);
+            self.fleet.components.touch(component);
+        }
+        undo
     }
 
     fn reserve_first(

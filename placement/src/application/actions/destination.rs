@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{ActionKind, ActionStatus, ApplicationState, ContainerAction, Source};
 use crate::application::actions::begin::Refusal;
-use crate::application::apart::Occupied;
+use crate::application::lists::Occupied;
 use crate::client::ContainerRef;
 use crate::component::ComponentId;
 
@@ -26,15 +26,16 @@ impl ApplicationState {
             }
             // An unreported host may be gone, and the manager refuses a request that names it as a whole.
             (_, from) => {
-                let reported = self.history.nodes().filter(|(_, node)| node.report.is_some());
+                let reported = self.fleet.history.nodes().filter(|(_, node)| node.report.is_some());
                 let is_another =
                     |host: &&Arc<str>| source.container.is_none() || Some(*host) != from.as_ref();
                 reported.map(|(host, _)| host).filter(is_another).cloned().collect()
             }
         };
         let occupied = self.occupied(action.component);
-        let is_avoided =
-            |host: &Arc<str>| action.avoid.iter().any(|other| self.is_near(action.component, other, host));
+        let is_avoided = |host: &Arc<str>| {
+            action.avoid.iter().any(|other| self.fleet.is_near(action.component, other, host))
+        };
         let mut fit = Vec::with_capacity(wanted.len());
         let mut unfit: BTreeMap<&'static str, usize> = BTreeMap::new();
         for host in wanted {
@@ -58,14 +59,15 @@ impl ApplicationState {
         if !self.is_clear(occupied, host) {
             return Some("an instance that it keeps apart from is near, or is requested there");
         }
-        if let Some(why) = self.why_closed(component, host) {
+        if let Some(why) = self.fleet.why_closed(component, host) {
             return Some(why);
         }
-        let is_asked = self.history.entry(host, component).is_some_and(|entry| !entry.requested.is_empty());
+        let is_asked =
+            self.fleet.history.entry(host, component).is_some_and(|entry| !entry.requested.is_empty());
         if is_asked {
             return Some("a request for that host waits already");
         }
-        let is_together = self.would_be_together(component, host, source);
+        let is_together = self.fleet.would_be_together(component, host, source);
         is_together.then_some("an instance that it keeps apart from is there")
     }
 
@@ -77,10 +79,10 @@ impl ApplicationState {
         source: Option<ContainerRef>,
     ) -> Result<(), Refusal> {
         let bad = |reason: String| Err((ActionStatus::BadRequest, reason));
-        if self.history.node(host).is_none() {
+        if self.fleet.history.node(host).is_none() {
             return bad(format!("there is no host `{host}`"));
         }
-        if self.is_grouped(component) && self.would_be_together(component, host, source) {
+        if self.fleet.is_grouped(component) && self.fleet.would_be_together(component, host, source) {
             return bad(format!("host `{host}` does not meet the standby constraints"));
         }
         Ok(())
@@ -94,11 +96,6 @@ impl ApplicationState {
         container: ContainerRef,
     ) -> bool {
         self.why_unfit(component, Some(container), &self.occupied(component), host).is_none()
-    }
-
-    /// Returns whether the host accepts containers of the component, given room.
-    pub(crate) fn is_taken_by(&self, component: ComponentId, host: &str) -> bool {
-        self.takes(component, host)
     }
 }
 

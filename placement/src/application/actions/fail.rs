@@ -59,15 +59,15 @@ impl ApplicationState {
         container: ContainerRef,
         operations: &mut Vec<Operation>,
     ) {
-        let is_releasing = self.instance_state(container) == Some(InstanceState::Releasing);
+        let is_releasing = self.fleet.state(container) == Some(InstanceState::Releasing);
         let Some(id) = self.action_on(container).filter(|_| is_releasing) else {
             self.look_after_end(container, self.settings.retry_after_ms);
             self.place_stays_taken(container, operations);
             return;
         };
-        self.transition_instance(container, InstanceState::Live);
+        self.fleet.transition(container, InstanceState::Live);
         // The report of its start may have been lost during the stop.
-        if let Some(instance) = self.instances.get_mut(&container) {
+        if let Some(instance) = self.fleet.instance_mut(container) {
             instance.started_ms.get_or_insert(self.now_ms);
         }
         self.drop_place(id, operations);
@@ -103,9 +103,7 @@ impl ApplicationState {
     pub(super) fn drop_place(&mut self, id: ActionId, operations: &mut Vec<Operation>) {
         match self.actions.get(id).map(|active| active.stage) {
             Some(Stage::Stopping { place: Place::Reserved(reserved), .. } | Stage::Holding(reserved)) => {
-                if let Some(instance) = self.forget_instance(reserved) {
-                    self.history.instance_gone(&instance.host, instance.component, reserved, None);
-                }
+                self.fleet.remove(reserved, None);
                 self.give_back(reserved, operations);
             }
             Some(Stage::Stopping { place: Place::Asked(request), .. } | Stage::Reserving(request)) => {
@@ -123,7 +121,7 @@ impl ApplicationState {
             if let Some(undo) = &active.undo {
                 self.change_component(active.action.component, undo, operations);
             }
-            self.touch(active.action.component);
+            self.fleet.components.touch(active.action.component);
             Self::answer(id, ActionStatus::Failed, why, operations);
             if let Some(heir) = active.action.hands_over_to {
                 self.tell_heir(id, heir, false, operations);

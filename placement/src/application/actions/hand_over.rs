@@ -18,10 +18,10 @@ impl ApplicationState {
     /// Checks that a container only takes the place of its own standby.
     pub(super) fn check_way(&self, action: &ContainerAction) -> Result<(), String> {
         let stands_by = |standby: ComponentId, of: ComponentId| {
-            self.components.get(&of).is_some_and(|known| known.spec.takes_over.contains(&standby))
+            self.fleet.component(of).is_some_and(|known| known.spec.takes_over.contains(&standby))
         };
         if let ActionKind::TakePlaceOf(standby) = action.kind {
-            let standby = self.instances.get(&standby).map(|there| there.component);
+            let standby = self.fleet.instance(standby).map(|there| there.component);
             if !standby.is_some_and(|standby| stands_by(standby, action.component)) {
                 return Err("that container is no standby of the component".to_owned());
             }
@@ -51,7 +51,7 @@ impl ApplicationState {
             or_elsewhere: heir.or_elsewhere,
             ..ContainerAction::new(heir.id, heir.component, ActionKind::TakePlaceOf(source))
         };
-        let container = self.only_container(heir.component);
+        let container = self.fleet.container_of(heir.component);
         let begun = if self.is_worked_on(heir.component, container) {
             Err((ActionStatus::Failed, "another action works on the container".to_owned()))
         } else {
@@ -73,8 +73,8 @@ impl ApplicationState {
         operations: &mut Vec<Operation>,
     ) -> Result<(), Refusal> {
         let failed = || (ActionStatus::Failed, "the standby has ended, or is being released".to_owned());
-        let host = self.instances.get(&standby).map(|there| there.host.clone()).ok_or_else(failed)?;
-        if !self.is_taken_by(action.component, &host) {
+        let host = self.fleet.instance(standby).map(|there| there.host.clone()).ok_or_else(failed)?;
+        if !self.fleet.takes(action.component, &host) {
             return Err((
                 ActionStatus::Failed,
                 format!("{host}, the host of its standby, does not accept it"),
@@ -148,7 +148,7 @@ impl ApplicationState {
 
     /// Returns the action that waits for this container's place, with its request and time limit.
     fn waits_for_way(&self, container: ContainerRef, of: ComponentId) -> Option<(ActionId, RequestId, u64)> {
-        let active = self.peers(of).flat_map(|peer| self.actions.active_on(peer));
+        let active = self.fleet.components.peers(of).flat_map(|peer| self.actions.active_on(peer));
         active.into_iter().find_map(|(id, active)| match (active.way, active.stage) {
             (Some(way), Stage::Reserving(request)) if way.of == container => {
                 Some((id, request, way.within_ms))

@@ -9,7 +9,6 @@
 //! the missing instance as usual: on its last host, then elsewhere.
 
 mod begin;
-mod change;
 mod destination;
 mod fail;
 mod hand_over;

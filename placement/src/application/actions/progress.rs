@@ -1,7 +1,7 @@
 //! Progress of actions: places found, containers stopped and started, and failures in between.
 
 use super::{ActionId, ActionStatus, Active, ApplicationState, Place, Stage};
-use crate::application::{AllocationOutcome, ComponentInstance, Operation};
+use crate::application::{AllocationOutcome, Operation};
 use crate::client::{Allocation, ContainerRef};
 use crate::component::ComponentId;
 use crate::history::{InstanceState, OutstandingRequest};
@@ -23,9 +23,14 @@ impl ApplicationState {
             self.fail_action(id, why, operations);
             return;
         }
-        let reserved = came.container;
-        self.take_place(&active, came);
-        self.transition_instance(reserved, InstanceState::Reserved);
+        let (reserved, component) = (came.container, active.action.component);
+        let (state, outcome) = (InstanceState::Reserved, AllocationOutcome::Placed);
+        self.fleet.add(reserved, state, component, came.host, outcome, self.now_ms);
+        if let (Some(version), Some(instance)) =
+            (&active.action.change.version, self.fleet.instance_mut(reserved))
+        {
+            instance.version.clone_from(version);
+        }
         if active.after.is_some() {
             self.actions.transition_stage(id, Stage::Holding(reserved));
             return;
@@ -42,7 +47,7 @@ impl ApplicationState {
         };
         let until_ms = self.now_ms.saturating_add(self.settings.stop_timeout_ms);
         self.actions.transition_stage(id, Stage::Stopping { place: Place::Reserved(reserved), until_ms });
-        if self.instance_state(source).is_some_and(InstanceState::is_held) {
+        if self.fleet.is_held(source) {
             let from = active.source.host.as_deref().unwrap_or("its host");
             Self::answer(id, ActionStatus::InProgress, format!("it is stopped on {from}"), operations);
         }
@@ -55,7 +60,7 @@ impl ApplicationState {
     fn start_reserved(&mut self, id: ActionId, reserved: ContainerRef, operations: &mut Vec<Operation>) {
         let Some(component) = self.actions.get(id).map(|active| active.action.component) else { return };
         self.actions.transition_stage(id, self.starting(reserved));
-        self.transition_instance(reserved, InstanceState::Starting);
+        self.fleet.transition(reserved, InstanceState::Starting);
         operations.push(Operation::Start { container: reserved, component });
     }
 
@@ -65,25 +70,8 @@ impl ApplicationState {
             return Some("its host is excluded from the service");
         }
         let is_together =
-            self.would_be_together(active.action.component, &came.host, active.source.container);
+            self.fleet.would_be_together(active.action.component, &came.host, active.source.container);
         is_together.then_some("an instance that it keeps apart from has come there")
-    }
-
-    fn take_place(&mut self, active: &Active, came: Allocation) {
-        let version = active.action.change.version.clone();
-        let instance = ComponentInstance {
-            component: active.action.component,
-            host: came.host,
-            came_ms: self.now_ms,
-            started_ms: None,
-            outcome: AllocationOutcome::Placed,
-            racks_version: self.history.racks_version(),
-            version: version.unwrap_or_else(|| self.version_of(active.action.component)),
-            generation: self.generation_of(active.action.component),
-            is_killed: false,
-            has_caught_up: false,
-        };
-        self.instances.insert(came.container, instance);
     }
 
     /// Returns whether an action has reserved a replacement for the container, or has stopped it.
@@ -95,7 +83,7 @@ impl ApplicationState {
     /// Returns whether the request is for the place of a container that is being stopped.
     pub(in crate::application) fn is_swapped(&self, waits: &OutstandingRequest) -> bool {
         let Some(active) = waits.action.and_then(|id| self.actions.get(id)) else { return false };
-        let makes_way = active.way.is_some_and(|way| self.instances.contains_key(&way.of));
+        let makes_way = active.way.is_some_and(|way| self.fleet.instance(way.of).is_some());
         makes_way || matches!(active.stage, Stage::Stopping { .. })
     }
 
@@ -113,7 +101,7 @@ impl ApplicationState {
 
     /// Returns the action that works on a container of a component.
     pub(super) fn action_on(&self, container: ContainerRef) -> Option<ActionId> {
-        self.actions.on(self.instances.get(&container)?.component, container)
+        self.actions.on(self.fleet.instance(container)?.component, container)
     }
 
     /// Advances or fails the action of a container that has ended and was removed.
@@ -177,7 +165,7 @@ impl ApplicationState {
         container: ContainerRef,
         operations: &mut Vec<Operation>,
     ) {
-        let Some(instance) = self.instances.get(&container) else { return };
+        let Some(instance) = self.fleet.instance(container) else { return };
         let is_done = |active: &Active| matches!(active.stage, Stage::Starting { container: its, .. } if its == container);
         let found = self.actions.active_on(instance.component).find(|(_, active)| is_done(active));
         let done = found.map(|(id, _)| id);
@@ -185,8 +173,8 @@ impl ApplicationState {
             let message = format!("it runs on {}", instance.host);
             let component = instance.component;
             let active = self.actions.end(id);
-            self.touch(component);
-            let known = self.components.get_mut(&component);
+            self.fleet.components.touch(component);
+            let known = self.fleet.component_mut(component);
             if let Some(known) = known.filter(|known| known.is_given_up) {
                 known.transition_given_up(false);
             }

@@ -34,7 +34,7 @@ impl ApplicationState {
         let named: BTreeSet<&Arc<str>> = self.outstanding.get(request)?.request.hosts.iter().collect();
         let found = self.destinations(&active.action, &active.source).unwrap_or_default();
         // A host with a request counts as taken; here the request is this action's own.
-        let stay = named.iter().filter(|host| self.is_taken_by(active.action.component, host));
+        let stay = named.iter().filter(|host| self.fleet.takes(active.action.component, host));
         let hosts: BTreeSet<Arc<str>> = stay.map(|host| Arc::clone(host)).chain(found).collect();
         let is_same = hosts.len() == named.len() && hosts.iter().all(|host| named.contains(host));
         (!is_same && !hosts.is_empty()).then(|| (request, hosts.into_iter().collect()))
