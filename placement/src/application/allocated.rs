@@ -4,10 +4,11 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
+use super::outstanding::OutstandingRequest;
 use super::{AllocationOutcome, ApplicationState, Operation};
 use crate::client::{Allocation, ContainerRef};
 use crate::component::ComponentId;
-use crate::history::{InstanceState, OutstandingRequest, component_of};
+use crate::history::{InstanceState, component_of};
 
 impl ApplicationState {
     pub(super) fn containers_allocated(
@@ -31,7 +32,7 @@ impl ApplicationState {
     }
 
     fn component_asked(&self, came: &Allocation) -> ComponentId {
-        let asked = came.request.and_then(|request| self.outstanding.get(request));
+        let asked = came.request.and_then(|request| self.requests.get(request));
         asked.map_or_else(|| component_of(came.priority), |asked| asked.component)
     }
 
@@ -43,8 +44,8 @@ impl ApplicationState {
             return;
         }
         let component = self.component_asked(&came);
-        let answered = self.outstanding.answered_by(component, &came);
-        let answered = answered.and_then(|request| self.forget_request(request));
+        let answered = self.requests.answered_by(component, &came);
+        let answered = answered.and_then(|request| self.requests.forget(request, &mut self.fleet));
         if let Some(answered) = answered.as_ref().filter(|_| came.request.is_none()) {
             operations.push(Operation::Cancel(answered.id()));
             self.ask_again_for_served(answered, &came, operations);
@@ -82,9 +83,9 @@ impl ApplicationState {
         if answered.request.priority == came.priority {
             return;
         }
-        let served = self.outstanding.open_for(answered.component, came);
+        let served = self.requests.open_for(answered.component, came);
         if let Some(served) = served {
-            self.reissue(served, |_| {}, operations);
+            self.requests.reissue(served, |_| {}, &mut self.fleet, operations);
         }
     }
 
@@ -118,7 +119,7 @@ impl ApplicationState {
         let Some(known) = self.fleet.component_mut(component) else { return };
         known.counters.unrequested += u64::from(outcome == AllocationOutcome::Unallocated);
         if known.actual() >= known.spec.desired {
-            self.cancel_requests(component, usize::MAX, operations);
+            self.requests.cancel_some(component, usize::MAX, &mut self.fleet, operations);
         }
     }
 }

@@ -6,9 +6,10 @@ use thiserror::Error;
 
 use super::ApplicationState;
 use super::component::Component;
+use super::outstanding::OutstandingRequest;
 use crate::client::ContainerRef;
 use crate::component::ComponentId;
-use crate::history::{Census, NodeEntry, OutstandingRequest};
+use crate::history::{Census, NodeEntry};
 
 /// A violated invariant.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -112,13 +113,13 @@ impl ApplicationState {
             found.push(Inconsistency::Census(component));
         }
         let is_one_by_one = self.fleet.is_one_by_one(component);
-        if is_one_by_one && self.outstanding.count(component) > 1 {
+        if is_one_by_one && self.requests.count(component) > 1 {
             found.push(Inconsistency::SeveralRequests(component));
         }
         if self.is_over() {
             return;
         }
-        let missing = known.unasked(self.outstanding.count(component));
+        let missing = known.unasked(self.requests.count(component));
         let is_left = if self.fleet.lists_hosts(component) {
             missing != i64::from(known.pending_anti_affine)
         } else {
@@ -153,7 +154,7 @@ impl ApplicationState {
         }
         let is_here =
             |waits: &&OutstandingRequest| waits.component == component && waits.host.as_deref() == Some(host);
-        let waits = self.outstanding.iter().filter(is_here);
+        let waits = self.requests.iter().filter(is_here);
         let waits: BTreeSet<_> = waits.map(OutstandingRequest::id).collect();
         if waits != entry.requested {
             found.push(Inconsistency::Requested { component, host: host.to_owned() });

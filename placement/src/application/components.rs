@@ -128,6 +128,11 @@ impl Components {
         self.wakes.first().map(|(until_ms, _)| *until_ms)
     }
 
+    /// Returns whether a component's list of hosts is no longer needed; once.
+    pub(super) fn take_stale_list(&mut self, component: ComponentId) -> bool {
+        self.get_mut(component).is_some_and(|known| std::mem::take(&mut known.has_stale_list))
+    }
+
     /// Shrinks all other components to 0 instances; they stay known.
     pub(super) fn shrink_all_but(&mut self, kept: &[ComponentSpec]) {
         for (id, known) in &mut self.by_id {

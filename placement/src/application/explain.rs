@@ -4,10 +4,10 @@
 use std::sync::Arc;
 
 use super::ApplicationState;
+use super::outstanding::{OutstandingRequest, Reach};
 use super::shunned::Shunned;
 use crate::client::{Obstacle, RequestId, Unserved};
 use crate::component::{ComponentId, PlacementPolicy};
-use crate::history::{OutstandingRequest, Reach};
 use crate::status::{OutstandingCause, OutstandingStatus};
 
 impl ApplicationState {
@@ -18,8 +18,7 @@ impl ApplicationState {
         now_ms: u64,
         explain: &dyn Fn(RequestId) -> Option<Unserved>,
     ) -> Vec<OutstandingStatus> {
-        let mut waiting: Vec<_> =
-            self.outstanding.iter().map(|known| self.explained(known, explain)).collect();
+        let mut waiting: Vec<_> = self.requests.iter().map(|known| self.explained(known, explain)).collect();
         waiting.sort_by_key(|status| (status.since_ms, status.request));
         waiting.extend(
             self.fleet.components.ids().filter_map(|component| self.nowhere_to_ask(component, now_ms)),
@@ -54,12 +53,12 @@ impl ApplicationState {
     /// Describes the instances for which no acceptable host is left.
     fn nowhere_to_ask(&self, component: ComponentId, now_ms: u64) -> Option<OutstandingStatus> {
         let known = &self.fleet.components[component];
-        if known.pending_anti_affine == 0 || self.outstanding.count(component) > 0 {
+        if known.pending_anti_affine == 0 || self.requests.count(component) > 0 {
             return None;
         }
         let waiting = known.pending_anti_affine;
-        let makes_way = self.awaited_place(component);
-        let explanation = match (self.has_node_reports, makes_way) {
+        let makes_way = self.fleet.awaited_place(component);
+        let explanation = match (self.fleet.has_node_reports, makes_way) {
             (_, Some(host)) => takes_place_on(host),
             (true, None) => format!("{waiting} more wanted, and no host is left that takes one"),
             (false, None) => format!("{waiting} more wanted, and no host has been reported yet"),
@@ -92,7 +91,7 @@ impl ApplicationState {
             (None, Some(host)) => Some(Unserved { obstacle: Obstacle::None, text: takes_place_on(host) }),
             (Some(why), _) => Some(Unserved {
                 obstacle: Obstacle::NoNode,
-                text: match self.unregistered_host(waits) {
+                text: match self.fleet.unregistered_host(waits) {
                     Some(host) => format!("{host} has not registered with the cluster manager yet"),
                     None => format!("the cluster manager did not take the request: {why}"),
                 },
@@ -139,7 +138,7 @@ impl ApplicationState {
 
     /// Returns the host of the container that makes way for the request.
     fn taken_place<'a>(&self, waits: &'a OutstandingRequest) -> Option<&'a Arc<str>> {
-        let is_awaited = self.awaited_place(waits.component) == waits.host.as_ref();
+        let is_awaited = self.fleet.awaited_place(waits.component) == waits.host.as_ref();
         waits.host.as_ref().filter(|_| is_awaited || self.is_swapped(waits))
     }
 
@@ -153,7 +152,7 @@ impl ApplicationState {
         let is_host_down =
             host.is_some_and(|host| self.fleet.history.node(host).is_none_or(|node| !node.is_online));
         let is_host_down =
-            is_host_down || (waits.not_taken.is_some() && self.unregistered_host(waits).is_some());
+            is_host_down || (waits.not_taken.is_some() && self.fleet.unregistered_host(waits).is_some());
         match obstacle {
             _ if waits.not_taken.is_some() && !is_host_down => OutstandingCause::NotTaken,
             Obstacle::None => OutstandingCause::AboutToBeServed,

@@ -21,6 +21,7 @@ pub(super) struct Fleet {
     instances: BTreeMap<ContainerRef, ComponentInstance>,
     /// Whether the cluster manager keeps no instances apart.
     pub(super) asks_one_by_one: bool,
+    pub(super) has_node_reports: bool,
 }
 
 /// A container of a component.

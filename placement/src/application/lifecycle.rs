@@ -20,7 +20,7 @@ impl ApplicationState {
         if let Some(known) = self.fleet.component_mut(component) {
             known.counters.started += 1;
         }
-        self.transition_placed(component);
+        self.fleet.placed(component);
         self.action_container_started(container, operations);
     }
 
@@ -39,7 +39,7 @@ impl ApplicationState {
         self.look_after_end(container, self.settings.stop_timeout_ms);
         let Some(instance) = self.fleet.instance(container).cloned() else { return };
         self.fleet.count_failure(&instance, true, diagnostics, self.now_ms);
-        self.lose_place(instance.component);
+        self.fleet.lose_place(instance.component);
         self.action_container_ended(instance.component, container, InstanceState::Starting, operations);
     }
 
@@ -118,7 +118,7 @@ impl ApplicationState {
     fn ended_by_itself(&mut self, instance: &ComponentInstance, exit: &ContainerExit) -> bool {
         let is_short = instance.is_short_lived(&self.settings, self.now_ms);
         if exit.takes_place_away() {
-            self.lose_place(instance.component);
+            self.fleet.lose_place(instance.component);
         }
         let Some(known) = self.fleet.component_mut(instance.component) else { return false };
         let counters = &mut known.counters;
@@ -150,7 +150,7 @@ impl ApplicationState {
         self.end_actions(operations);
         let components: Vec<ComponentId> = self.fleet.components.ids().collect();
         for component in components {
-            self.cancel_requests(component, usize::MAX, operations);
+            self.requests.cancel_some(component, usize::MAX, &mut self.fleet, operations);
             if let Some(known) = self.fleet.component_mut(component) {
                 known.pending_anti_affine = 0;
             }

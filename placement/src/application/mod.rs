@@ -6,40 +6,42 @@
 mod actions;
 mod allocated;
 mod apart;
+mod ask;
 mod audit;
 mod back_off;
+mod blacklist;
 mod component;
 mod components;
 mod escalate;
 mod event;
 mod explain;
 mod fleet;
-mod hosts;
 mod leaving;
 mod lifecycle;
-mod lists;
-mod request;
+mod outstanding;
+mod requests;
 mod restore;
 mod review;
 mod shunned;
 mod status;
-mod swap;
 mod takeover;
+mod waits;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 pub use actions::{ActionId, ActionKind, ActionStatus, ComponentChange, ContainerAction, HandOver};
 pub use audit::Inconsistency;
 pub use event::{AllocationOutcome, AntiAffinity, Operation, ServiceEvent, ServiceSettings};
 
 use actions::Actions;
+use blacklist::Blacklist;
 use fleet::Fleet;
 use leaving::Leaving;
+use requests::Requests;
 
 use crate::client::{Callback, ContainerRef};
 use crate::component::{ComponentId, ComponentSpec};
-use crate::history::{InstanceState, OutstandingRequests};
+use crate::history::InstanceState;
 use crate::persistence::HistoryFile;
 use crate::status::Failure;
 
@@ -51,24 +53,17 @@ pub struct ApplicationState {
     /// The time of the current event.
     now_ms: u64,
     fleet: Fleet,
-    outstanding: OutstandingRequests,
+    requests: Requests,
     /// Containers that were surplus when they came; released, but not ended yet.
     surplus: BTreeSet<ContainerRef>,
     /// The surplus containers that run instances of unknown components.
     orphans: BTreeMap<ContainerRef, ComponentId>,
     leaving: Leaving,
-    /// Hosts that an operator or a client excluded.
-    excluded: BTreeSet<Arc<str>>,
-    /// Hosts on the blacklist that the manager has.
-    blacklisted: BTreeSet<Arc<str>>,
+    blacklist: Blacklist,
     actions: Actions,
-    /// The history's `hosts_version` when host lists were last made.
-    listed_version: u64,
-    last_request: u64,
     window_ends_ms: Option<u64>,
     /// When old hosts were last forgotten.
     forgot_ms: u64,
-    has_node_reports: bool,
     containers_at_restart: Option<u32>,
     is_stopped: bool,
     failure: Option<Failure>,
@@ -90,16 +85,12 @@ impl ApplicationState {
             now_ms,
             forgot_ms: now_ms,
             fleet: Fleet::default(),
-            outstanding: OutstandingRequests::default(),
+            requests: Requests::default(),
             surplus: BTreeSet::new(),
             orphans: BTreeMap::new(),
             leaving: Leaving::default(),
-            excluded: BTreeSet::new(),
-            blacklisted: BTreeSet::new(),
+            blacklist: Blacklist::default(),
             actions: Actions::default(),
-            listed_version: 0,
-            last_request: 0,
-            has_node_reports: false,
             containers_at_restart: None,
             is_stopped: false,
             failure: None,
@@ -158,8 +149,8 @@ impl ApplicationState {
             Callback::Withdrawn(request) => self.request_withdrawn(request, operations),
             Callback::NodesUpdated(reports) => {
                 self.learn_nodes(&reports);
-                self.cancel_where_relabelled(&reports, operations);
-                self.retry_where(&reports);
+                self.requests.cancel_where_relabelled(&reports, &mut self.fleet, operations);
+                self.requests.retry_where(&reports, self.now_ms);
             }
         }
     }
@@ -172,7 +163,7 @@ impl ApplicationState {
         if self.is_over() {
             return again_ms;
         }
-        let request_ms = self.outstanding.next_deadline_ms().map(|deadline_ms| deadline_ms.saturating_add(1));
+        let request_ms = self.requests.next_deadline_ms().map(|deadline_ms| deadline_ms.saturating_add(1));
         let stop_ms = self.actions.next_deadline_ms().map(|deadline_ms| deadline_ms.saturating_add(1));
         let wake_ms = self.fleet.components.next_wake_ms();
         let health_ms = self.fleet.components.next_health_check_ms(self.started_ms);
@@ -186,8 +177,8 @@ impl ApplicationState {
             return;
         }
         self.fleet.components.wake(self.now_ms);
-        for request in self.outstanding.due(self.now_ms) {
-            self.widen(request, operations);
+        for request in self.requests.due(self.now_ms) {
+            self.request_is_late(request, operations);
         }
         self.check_stops(operations);
         self.forget_old_hosts();

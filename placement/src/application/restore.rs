@@ -50,7 +50,7 @@ impl ApplicationState {
             .map(|known| known.spec.id)
             .collect();
         for component in missing {
-            self.lose_place(component);
+            self.fleet.lose_place(component);
         }
         self.containers_at_restart = Some(u32::try_from(running.len()).unwrap_or(u32::MAX));
         operations
@@ -74,11 +74,11 @@ impl ApplicationState {
             self.give_back(found.container, operations);
             return;
         };
-        if let Some(request) = self.asked_on(component, &found.host) {
-            self.cancel_request(request, operations);
+        if let Some(request) = self.requests.on(component, &found.host) {
+            self.requests.cancel(request, &mut self.fleet, operations);
         }
         self.take_on_running(found, launch, component);
-        self.transition_placed(component);
+        self.fleet.placed(component);
     }
 
     fn take_on_running(&mut self, found: &RunningContainer, launch: &Launch, component: ComponentId) {

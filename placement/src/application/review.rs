@@ -22,14 +22,12 @@ impl ApplicationState {
             }
             return;
         }
-        self.review_blacklist(operations);
+        self.blacklist.review(&self.fleet.history, operations);
         if self.fleet.asks_one_by_one {
             // Any component may have got an acceptable host.
             self.fleet.components.touch_all();
         }
-        let version = self.fleet.history.hosts_version();
-        if std::mem::replace(&mut self.listed_version, version) != version {
-            self.touch_listed();
+        if self.requests.are_lists_stale(&mut self.fleet) {
             self.relist_destinations(operations);
         }
         loop {
@@ -49,17 +47,11 @@ impl ApplicationState {
 
     /// Returns how many containers a component is short of; negative if it has too many.
     fn delta(&self, component: ComponentId) -> i64 {
-        self.fleet.component(component).map_or(0, |known| known.delta(self.outstanding.count(component)))
+        self.fleet.component(component).map_or(0, |known| known.delta(self.requests.count(component)))
     }
 
     fn review_component(&mut self, component: ComponentId, operations: &mut Vec<Operation>) {
-        if self.fleet.is_one_by_one(component) {
-            self.refresh_anti_affine(component, operations);
-        } else if self.fleet.is_choosy(component) {
-            self.refresh_choosy(component, operations);
-        } else {
-            self.drop_stale_list(component, operations);
-        }
+        self.requests.refresh(component, &mut self.fleet, operations);
         let delta = self.delta(component);
         let delta = if delta > 0 && self.awaits_place(component, operations) { 0 } else { delta };
         let delta =
@@ -69,12 +61,12 @@ impl ApplicationState {
             self.shrink(component, delta.unsigned_abs(), operations);
         } else if !is_one_by_one {
             for _ in 0..delta {
-                self.ask(component, operations);
+                self.requests.ask(component, &mut self.fleet, self.now_ms, operations);
             }
-        } else if delta > 0 && self.outstanding.count(component) == 0 {
-            self.ask_apart(component, operations);
+        } else if delta > 0 && self.requests.count(component) == 0 {
+            self.requests.ask_apart(component, &mut self.fleet, self.now_ms, operations);
         }
-        let (lists_hosts, requested) = (self.fleet.lists_hosts(component), self.outstanding.count(component));
+        let (lists_hosts, requested) = (self.fleet.lists_hosts(component), self.requests.count(component));
         if let Some(known) = self.fleet.component_mut(component) {
             let pending = if lists_hosts { known.unasked(requested).max(0) } else { 0 };
             known.pending_anti_affine = u32::try_from(pending).unwrap_or(u32::MAX);
@@ -84,7 +76,7 @@ impl ApplicationState {
     /// Cancels requests first, then releases containers.
     fn shrink(&mut self, component: ComponentId, excess: u64, operations: &mut Vec<Operation>) {
         let excess = usize::try_from(excess).unwrap_or(usize::MAX);
-        let cancelled = self.cancel_requests(component, excess, operations);
+        let cancelled = self.requests.cancel_some(component, excess, &mut self.fleet, operations);
         for container in self.fleet.choose_released(component, excess - cancelled) {
             self.release(container, operations);
         }
@@ -106,7 +98,7 @@ impl ApplicationState {
         let (id, after) = (spec.id, spec.clone());
         let before = self.fleet.declare(spec);
         let Some(before) = before.filter(|before| asks_differently(before, &after)) else { return };
-        self.cancel_requests(id, usize::MAX, operations);
+        self.requests.cancel_some(id, usize::MAX, &mut self.fleet, operations);
         if before.policy != after.policy || before.name != after.name || before.apart_from != after.apart_from
         {
             self.separate(id, operations);

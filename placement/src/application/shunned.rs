@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::ApplicationState;
+use super::outstanding::{OutstandingRequest, Reach};
 use crate::component::{ComponentId, PlacementPolicy};
-use crate::history::{OutstandingRequest, Reach};
 
 /// The most hosts that a message names.
 const NAMED_HOSTS_MAX: usize = 5;

@@ -49,7 +49,7 @@ impl ApplicationState {
             live: known.live(),
             reserved: count(InstanceState::Reserved),
             releasing: known.census.leaving(),
-            requested: self.outstanding.count(spec.id),
+            requested: self.requests.count(spec.id),
             pending_anti_affine: known.pending_anti_affine,
             is_given_up: known.is_given_up,
             counters: known.counters,

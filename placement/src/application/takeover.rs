@@ -1,16 +1,19 @@
 //! Failover: an instance that lost its place takes the place of its standby (Samza's failover, `samza.md`
 //! 1.9).
 //!
-//! The standby stops, and its host is requested instead (`swap.rs`). The standby is requested elsewhere.
+//! The standby stops, and its host is requested instead: a swap. If the manager can do both in one step, no other
+//! application gets the room in between. The standby is requested elsewhere. Until its old container has ended, the
+//! component does not miss the instance; afterwards the request is like any other.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::fleet::ComponentInstance;
+use super::fleet::{ComponentInstance, Fleet};
+use super::outstanding::OutstandingRequest;
 use super::{ApplicationState, Operation};
 use crate::client::{ContainerRef, RequestId};
 use crate::component::ComponentId;
-use crate::history::{InstanceState, OutstandingRequest};
+use crate::history::InstanceState;
 
 /// The progress of a component's failover.
 #[derive(Clone, Debug, Default)]
@@ -38,18 +41,50 @@ impl Takeover {
     fn transition_stage(&mut self, stage: TakeoverStage) -> TakeoverStage {
         std::mem::replace(&mut self.stage, stage)
     }
+
+    /// Takes the host that a standby left.
+    pub(super) fn take_free_place(&mut self) -> Option<Arc<str>> {
+        match self.transition_stage(TakeoverStage::None) {
+            TakeoverStage::Free(host) => Some(host),
+            _ => None,
+        }
+    }
 }
 
-impl ApplicationState {
+impl Fleet {
     /// Starts a failover if the component has standbys: its place is lost or unknown.
     pub(super) fn lose_place(&mut self, component: ComponentId) {
-        if let Some(known) =
-            self.fleet.component_mut(component).filter(|known| !known.spec.takes_over.is_empty())
-        {
+        let known = self.component_mut(component).filter(|known| !known.spec.takes_over.is_empty());
+        if let Some(known) = known {
             known.takeover.transition_stage(TakeoverStage::Due);
         }
     }
 
+    /// Ends the failover: the component runs again.
+    pub(super) fn placed(&mut self, component: ComponentId) {
+        if let Some(known) = self.component_mut(component) {
+            known.takeover = Takeover::default();
+        }
+    }
+
+    /// Returns the host of the standby that makes way for the component.
+    pub(super) fn awaited_place(&self, component: ComponentId) -> Option<&Arc<str>> {
+        match self.component(component)?.takeover.stage {
+            TakeoverStage::Awaiting(container) => self.instance(container).map(|there| &there.host),
+            _ => None,
+        }
+    }
+
+    /// Returns the peer of the component whose failover waits for the container to end.
+    fn waits_for(&self, container: ContainerRef, of: ComponentId) -> Option<ComponentId> {
+        self.components.peers(of).find(|peer| {
+            let stage = self.component(*peer).map(|known| &known.takeover.stage);
+            matches!(stage, Some(TakeoverStage::Awaiting(awaited)) if *awaited == container)
+        })
+    }
+}
+
+impl ApplicationState {
     /// Returns whether the component waits for a standby to stop. Stops one if a failover is due.
     pub(super) fn awaits_place(&mut self, component: ComponentId, operations: &mut Vec<Operation>) -> bool {
         match self.fleet.component(component).map(|known| &known.takeover.stage) {
@@ -70,7 +105,7 @@ impl ApplicationState {
         known.takeover.transition_stage(TakeoverStage::Awaiting(standby));
         known.takeover.tried.insert(host.clone());
         known.counters.took_over += 1;
-        let outstanding = self.request_on(component, &host);
+        let outstanding = self.fleet.request_on(component, &host, self.now_ms);
         self.swap(standby, outstanding, operations);
         true
     }
@@ -109,9 +144,11 @@ impl ApplicationState {
         ended: &ComponentInstance,
         operations: &mut Vec<Operation>,
     ) {
-        let Some(component) = self.waits_for(container, ended.component) else { return };
-        let is_asked = match self.asked_on(component, &ended.host) {
-            Some(request) => self.wait_as_any_other(request, operations),
+        let Some(component) = self.fleet.waits_for(container, ended.component) else { return };
+        let is_asked = match self.requests.on(component, &ended.host) {
+            Some(request) => {
+                self.requests.wait_as_any_other(request, &mut self.fleet, self.now_ms, operations)
+            }
             None => false,
         };
         if let Some(known) = self.fleet.component_mut(component) {
@@ -121,19 +158,14 @@ impl ApplicationState {
         }
     }
 
-    pub(super) fn asked_on(&self, component: ComponentId, host: &Arc<str>) -> Option<RequestId> {
-        let mut asked = self.outstanding.of(component);
-        asked.find(|waits| waits.host.as_ref() == Some(host)).map(OutstandingRequest::id)
-    }
-
     /// Ends a failover whose standby does not stop in time; the component is requested elsewhere.
     pub(super) fn place_stays_taken(&mut self, container: ContainerRef, operations: &mut Vec<Operation>) {
         let Some(there) = self.fleet.instance(container) else { return };
         let (of, host) = (there.component, there.host.clone());
         self.way_stays_taken(container, of, operations);
-        let Some(component) = self.waits_for(container, of) else { return };
-        if let Some(request) = self.asked_on(component, &host) {
-            self.cancel_request(request, operations);
+        let Some(component) = self.fleet.waits_for(container, of) else { return };
+        if let Some(request) = self.requests.on(component, &host) {
+            self.requests.cancel(request, &mut self.fleet, operations);
         }
         if let Some(known) = self.fleet.component_mut(component) {
             known.takeover.transition_stage(TakeoverStage::None);
@@ -141,33 +173,20 @@ impl ApplicationState {
         }
     }
 
-    fn waits_for(&self, container: ContainerRef, of: ComponentId) -> Option<ComponentId> {
-        self.fleet.components.peers(of).find(|peer| {
-            let stage = self.fleet.component(*peer).map(|known| &known.takeover.stage);
-            matches!(stage, Some(TakeoverStage::Awaiting(awaited)) if *awaited == container)
-        })
-    }
-
-    /// Takes the host that was made free for the component, if it still accepts it.
-    pub(super) fn take_free_place(&mut self, component: ComponentId) -> Option<Arc<str>> {
-        let known = self.fleet.component_mut(component)?;
-        let before = known.takeover.transition_stage(TakeoverStage::None);
-        let TakeoverStage::Free(host) = before else { return None };
-        (self.fleet.takes(component, &host) && self.is_clear_of_peers(component, &host)).then_some(host)
-    }
-
-    /// Ends the failover: the component runs again.
-    pub(super) fn transition_placed(&mut self, component: ComponentId) {
-        if let Some(known) = self.fleet.component_mut(component) {
-            known.takeover = Takeover::default();
+    /// Releases a container and requests another on its host. `None` if it was being released already.
+    pub(super) fn swap(
+        &mut self,
+        container: ContainerRef,
+        outstanding: OutstandingRequest,
+        operations: &mut Vec<Operation>,
+    ) -> Option<RequestId> {
+        if !self.transition_releasing(container) {
+            return None;
         }
-    }
-
-    /// Returns the host of the standby that makes way for the component.
-    pub(super) fn awaited_place(&self, component: ComponentId) -> Option<&Arc<str>> {
-        match self.fleet.component(component)?.takeover.stage {
-            TakeoverStage::Awaiting(container) => self.fleet.instance(container).map(|there| &there.host),
-            _ => None,
-        }
+        let request = self.requests.number(outstanding, &mut self.fleet);
+        let id = request.id;
+        operations.push(Operation::Swap { container, request });
+        self.action_container_released(container, operations);
+        Some(id)
     }
 }

@@ -7,7 +7,6 @@ mod candidates;
 mod census;
 mod image;
 mod node_map;
-mod outstanding;
 mod priority;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,7 +16,6 @@ pub(crate) use census::Census;
 pub use census::InstanceState;
 pub use image::ThawReport;
 pub(crate) use node_map::{NodeEntry, NodeInstance};
-pub(crate) use outstanding::{OutstandingRequest, OutstandingRequests, Reach};
 pub use priority::COMPONENT_ID_MAX;
 pub(crate) use priority::{component_of, request_priority};
 

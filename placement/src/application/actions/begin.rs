@@ -7,9 +7,9 @@ use super::{
     Source, Stage,
 };
 use crate::application::Operation;
+use crate::application::outstanding::{OutstandingRequest, Reach};
 use crate::client::ContainerRef;
 use crate::component::ComponentId;
-use crate::history::{OutstandingRequest, Reach};
 
 /// Why an action ends at once: it is invalid or impossible.
 pub(super) type Refusal = (ActionStatus, String);
@@ -92,7 +92,7 @@ impl ApplicationState {
         let failed = |reason: &str| (ActionStatus::Failed, reason.to_owned());
         let Some(container) = container else {
             let is_given_up = self.fleet.component(component).is_some_and(|known| known.is_given_up);
-            let host = self.host_to_come_back_to(component);
+            let host = self.requests.host_to_come_back_to(component, &self.fleet);
             return if is_given_up {
                 Ok(Source { container: None, host })
             } else {
@@ -144,7 +144,7 @@ impl ApplicationState {
         let message = format!("it is stopped on {source_host}");
         Self::answer(action.id, ActionStatus::InProgress, message, operations);
         let may_come_back = self.may_come_back(component, &source_host, source);
-        let request = self.request_on(component, &source_host);
+        let request = self.fleet.request_on(component, &source_host, self.now_ms);
         let request = OutstandingRequest { action: Some(action.id), ..request };
         let asked = if may_come_back { self.swap(source, request, operations) } else { None };
         let stage = Stage::Stopping { place: asked.map_or(Place::Unasked, Place::Asked), until_ms };
@@ -168,7 +168,7 @@ impl ApplicationState {
         let known = self.fleet.component_mut(component);
         let undo = known.map(|known| known.change(change)).unwrap_or_default();
         if undo.size.is_some() {
-            self.cancel_requests(component, usize::MAX, operations);
+            self.requests.cancel_some(component, usize::MAX, &mut self.fleet, operations);
             self.fleet.components.touch(component);
         }
         undo
@@ -194,7 +194,7 @@ impl ApplicationState {
         };
         let expires_after_ms = action.expires_after_ms / if action.or_elsewhere { 2 } else { 1 };
         let deadline_ms = self.now_ms.saturating_add(expires_after_ms);
-        let mut request = self.request_for(action.component, true).only_on(hosts);
+        let mut request = self.fleet.request_for(action.component, true).only_on(hosts);
         request.size = action.change.size.unwrap_or(request.size);
         let outstanding = OutstandingRequest {
             host: (request.hosts.len() == 1).then(|| request.hosts[0].clone()),
@@ -204,7 +204,7 @@ impl ApplicationState {
             ..OutstandingRequest::new(action.component, request, self.now_ms)
         };
         Self::answer(action.id, ActionStatus::InProgress, "a place is looked for", operations);
-        let request = self.issue(outstanding, operations);
+        let request = self.requests.issue(outstanding, &mut self.fleet, operations);
         let active = Active::new(action, source, Stage::Reserving(request));
         self.actions.begin(action.id, active);
         Ok(())
@@ -229,7 +229,7 @@ impl ApplicationState {
             return false;
         }
         self.actions.end(id);
-        self.cancel_request(request, operations);
+        self.requests.cancel(request, &mut self.fleet, operations);
         let is_begun = self.reserve_first(&action, source, operations).is_ok();
         self.actions.transition_after(id, after);
         is_begun

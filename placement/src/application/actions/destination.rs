@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{ActionKind, ActionStatus, ApplicationState, ContainerAction, Source};
 use crate::application::actions::begin::Refusal;
-use crate::application::lists::Occupied;
+use crate::application::ask::Occupied;
 use crate::client::ContainerRef;
 use crate::component::ComponentId;
 
@@ -32,7 +32,7 @@ impl ApplicationState {
                 reported.map(|(host, _)| host).filter(is_another).cloned().collect()
             }
         };
-        let occupied = self.occupied(action.component);
+        let occupied = self.requests.occupied(action.component, &self.fleet);
         let is_avoided = |host: &Arc<str>| {
             action.avoid.iter().any(|other| self.fleet.is_near(action.component, other, host))
         };
@@ -56,7 +56,7 @@ impl ApplicationState {
         occupied: &Occupied,
         host: &Arc<str>,
     ) -> Option<&'static str> {
-        if !self.is_clear(occupied, host) {
+        if !occupied.is_clear(&self.fleet, host) {
             return Some("an instance that it keeps apart from is near, or is requested there");
         }
         if let Some(why) = self.fleet.why_closed(component, host) {
@@ -95,7 +95,8 @@ impl ApplicationState {
         host: &Arc<str>,
         container: ContainerRef,
     ) -> bool {
-        self.why_unfit(component, Some(container), &self.occupied(component), host).is_none()
+        self.why_unfit(component, Some(container), &self.requests.occupied(component, &self.fleet), host)
+            .is_none()
     }
 }
 

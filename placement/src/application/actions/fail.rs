@@ -41,10 +41,10 @@ impl ApplicationState {
         why: &str,
         operations: &mut Vec<Operation>,
     ) {
-        let Some(id) = self.outstanding.get(request).and_then(|outstanding| outstanding.action) else {
+        let Some(id) = self.requests.get(request).and_then(|outstanding| outstanding.action) else {
             return;
         };
-        self.cancel_request(request, operations);
+        self.requests.cancel(request, &mut self.fleet, operations);
         let is_stopping =
             self.actions.get(id).is_some_and(|active| matches!(active.stage, Stage::Stopping { .. }));
         if !is_stopping {
@@ -107,7 +107,7 @@ impl ApplicationState {
                 self.give_back(reserved, operations);
             }
             Some(Stage::Stopping { place: Place::Asked(request), .. } | Stage::Reserving(request)) => {
-                self.cancel_request(request, operations);
+                self.requests.cancel(request, &mut self.fleet, operations);
             }
             Some(
                 Stage::Stopping { place: Place::Unasked, .. } | Stage::Starting { .. } | Stage::Recovering,

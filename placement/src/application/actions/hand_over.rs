@@ -1,18 +1,15 @@
-//! A handover: a container takes the place of its standby, which makes way in one step (`swap.rs`). If the
+//! A handover: a container takes the place of its standby, which makes way in one step (`takeover.rs`). If the
 //! standby moves elsewhere, it runs there before the other container is stopped (Samza's compound action,
 //! `samza.md` Z3).
-
-use std::sync::Arc;
 
 use super::begin::Refusal;
 use super::{
     ActionId, ActionKind, ActionStatus, Active, ApplicationState, ContainerAction, HandOver, Source, Stage,
-    Way,
 };
 use crate::application::Operation;
-use crate::client::{ContainerRef, RequestId};
+use crate::application::outstanding::{OutstandingRequest, Way};
+use crate::client::ContainerRef;
 use crate::component::ComponentId;
-use crate::history::OutstandingRequest;
 
 impl ApplicationState {
     /// Checks that a container only takes the place of its own standby.
@@ -80,15 +77,17 @@ impl ApplicationState {
                 format!("{host}, the host of its standby, does not accept it"),
             ));
         }
-        let mut request =
-            OutstandingRequest { action: Some(action.id), ..self.request_on(action.component, &host) };
+        let within_ms = action.expires_after_ms / if action.or_elsewhere { 2 } else { 1 };
+        let mut request = OutstandingRequest {
+            action: Some(action.id),
+            way: Some(Way { of: standby, within_ms }),
+            ..self.fleet.request_on(action.component, &host, self.now_ms)
+        };
         request.request.size = action.change.size.unwrap_or(request.request.size);
         let request = self.swap(standby, request, operations).ok_or_else(failed)?;
         let message = format!("it takes the place of its standby on {host}");
         Self::answer(action.id, ActionStatus::InProgress, message, operations);
-        let within_ms = action.expires_after_ms / if action.or_elsewhere { 2 } else { 1 };
-        let way = Some(Way { of: standby, within_ms });
-        let active = Active { way, after, ..Active::new(action, source, Stage::Reserving(request)) };
+        let active = Active { after, ..Active::new(action, source, Stage::Reserving(request)) };
         self.actions.begin(action.id, active);
         Ok(())
     }
@@ -114,24 +113,11 @@ impl ApplicationState {
         }
     }
 
-    /// Returns hosts where a container of the component is about to take another container's place.
-    pub(in crate::application) fn places_taken_by(
-        &self,
-        component: ComponentId,
-    ) -> impl Iterator<Item = &Arc<str>> {
-        self.actions.active_on(component).filter_map(|(_, active)| match (active.way, active.stage) {
-            (Some(_), Stage::Reserving(request)) => self.outstanding.get(request)?.host.as_ref(),
-            _ => None,
-        })
-    }
-
     /// Sets the deadline of the heir's request once the standby has ended; before that it has none.
     pub(in crate::application) fn way_is_free(&mut self, container: ContainerRef, of: ComponentId) {
-        let Some((_, request, within_ms)) = self.waits_for_way(container, of) else { return };
-        if let Some(mut waits) = self.outstanding.remove(request) {
-            waits.deadline_ms = Some(self.now_ms.saturating_add(within_ms));
-            self.outstanding.add(waits);
-        }
+        let Some((request, _, way)) = self.requests.waits_for_way(container, of, &self.fleet) else { return };
+        let deadline_ms = self.now_ms.saturating_add(way.within_ms);
+        self.requests.change(request, |waits| waits.deadline_ms = Some(deadline_ms));
     }
 
     /// Ends the search for the place of a standby that does not stop.
@@ -141,19 +127,8 @@ impl ApplicationState {
         of: ComponentId,
         operations: &mut Vec<Operation>,
     ) {
-        if let Some((action, request, _)) = self.waits_for_way(container, of) {
+        if let Some((request, action, _)) = self.requests.waits_for_way(container, of, &self.fleet) {
             self.look_elsewhere_or_fail(action, request, "its standby did not stop", operations);
         }
-    }
-
-    /// Returns the action that waits for this container's place, with its request and time limit.
-    fn waits_for_way(&self, container: ContainerRef, of: ComponentId) -> Option<(ActionId, RequestId, u64)> {
-        let active = self.fleet.components.peers(of).flat_map(|peer| self.actions.active_on(peer));
-        active.into_iter().find_map(|(id, active)| match (active.way, active.stage) {
-            (Some(way), Stage::Reserving(request)) if way.of == container => {
-                Some((id, request, way.within_ms))
-            }
-            _ => None,
-        })
     }
 }

@@ -4,7 +4,7 @@
 //! An action first finds a place. The new container is reserved and counts for nothing. Then the service
 //! stops the old container, and starts the reserved one when that has ended.
 //!
-//! Two kinds of action release and request in one step: a container that is stopped first (`swap.rs`), and
+//! Two kinds of action release and request in one step: a container that is stopped first (`takeover.rs`), and
 //! a standby whose place another container takes (`hand_over.rs`). If anything fails, the review requests
 //! the missing instance as usual: on its last host, then elsewhere.
 
@@ -154,8 +154,6 @@ struct Active {
     recover_by_ms: u64,
     /// The change that undoes an early change of the component.
     undo: Option<ComponentChange>,
-    /// The container whose place it takes.
-    way: Option<Way>,
     /// The action that has to end before its source is stopped.
     after: Option<ActionId>,
 }
@@ -165,14 +163,6 @@ struct Active {
 struct Source {
     container: Option<ContainerRef>,
     host: Option<Arc<str>>,
-}
-
-/// A container that makes way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Way {
-    of: ContainerRef,
-    /// Time limit for getting its place once it has ended.
-    within_ms: u64,
 }
 
 /// The stage of an action.
@@ -204,7 +194,7 @@ enum Place {
 impl Active {
     fn new(action: &ContainerAction, source: Source, stage: Stage) -> Self {
         let action = action.clone();
-        Self { action, source, stage, recover_by_ms: 0, undo: None, way: None, after: None }
+        Self { action, source, stage, recover_by_ms: 0, undo: None, after: None }
     }
 
     /// Returns the deadline for its source to stop, or to run again.

@@ -1,10 +1,11 @@
 //! Progress of actions: places found, containers stopped and started, and failures in between.
 
 use super::{ActionId, ActionStatus, Active, ApplicationState, Place, Stage};
+use crate::application::outstanding::OutstandingRequest;
 use crate::application::{AllocationOutcome, Operation};
 use crate::client::{Allocation, ContainerRef};
 use crate::component::ComponentId;
-use crate::history::{InstanceState, OutstandingRequest};
+use crate::history::InstanceState;
 
 impl ApplicationState {
     /// Reserves the container that was found, and stops the one that it replaces.
@@ -66,7 +67,7 @@ impl ApplicationState {
 
     /// Returns why a place that was found is no longer acceptable.
     fn unfit(&self, active: &Active, came: &Allocation) -> Option<&'static str> {
-        if self.excluded.contains(&came.host) {
+        if self.blacklist.is_excluded(&came.host) {
             return Some("its host is excluded from the service");
         }
         let is_together =
@@ -83,7 +84,7 @@ impl ApplicationState {
     /// Returns whether the request is for the place of a container that is being stopped.
     pub(in crate::application) fn is_swapped(&self, waits: &OutstandingRequest) -> bool {
         let Some(active) = waits.action.and_then(|id| self.actions.get(id)) else { return false };
-        let makes_way = active.way.is_some_and(|way| self.fleet.instance(way.of).is_some());
+        let makes_way = waits.way.is_some_and(|way| self.fleet.instance(way.of).is_some());
         makes_way || matches!(active.stage, Stage::Stopping { .. })
     }
 
@@ -129,7 +130,7 @@ impl ApplicationState {
             Stage::Stopping { place, .. } if is_source => {
                 self.actions.transition_stage(id, Stage::Recovering);
                 if let Place::Asked(request) = place {
-                    self.wait_as_any_other(request, operations);
+                    self.requests.wait_as_any_other(request, &mut self.fleet, self.now_ms, operations);
                 }
             }
             Stage::Stopping { .. } | Stage::Holding(_) => {

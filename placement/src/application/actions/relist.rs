@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::{ActionId, ActionKind, ApplicationState, Stage};
 use crate::application::Operation;
+use crate::application::outstanding::OutstandingRequest;
 use crate::client::RequestId;
-use crate::history::OutstandingRequest;
 
 impl ApplicationState {
     /// Reissues requests whose acceptable hosts have changed. Their deadlines stay.
@@ -17,7 +17,7 @@ impl ApplicationState {
                 waits.host = (hosts.len() == 1).then(|| hosts[0].clone());
                 waits.request.hosts = hosts;
             };
-            if let Some(request) = self.reissue(request, change, operations) {
+            if let Some(request) = self.requests.reissue(request, change, &mut self.fleet, operations) {
                 self.actions.transition_stage(id, Stage::Reserving(request));
             }
         }
@@ -31,7 +31,7 @@ impl ApplicationState {
         else {
             return None;
         };
-        let named: BTreeSet<&Arc<str>> = self.outstanding.get(request)?.request.hosts.iter().collect();
+        let named: BTreeSet<&Arc<str>> = self.requests.get(request)?.request.hosts.iter().collect();
         let found = self.destinations(&active.action, &active.source).unwrap_or_default();
         // A host with a request counts as taken; here the request is this action's own.
         let stay = named.iter().filter(|host| self.fleet.takes(active.action.component, host));
