@@ -11,14 +11,10 @@ use crate::component::ComponentId;
 use crate::history::{InstanceState, component_of};
 
 impl ApplicationState {
-    pub(super) fn containers_allocated(
-        &mut self,
-        mut allocations: Vec<Allocation>,
-        operations: &mut Vec<Operation>,
-    ) {
+    pub(super) fn containers_allocated(&mut self, mut allocations: Vec<Allocation>) {
         allocations.sort_by_cached_key(|came| self.rank(came));
         for came in allocations {
-            self.container_allocated(came, operations);
+            self.container_allocated(came);
         }
     }
 
@@ -39,7 +35,7 @@ impl ApplicationState {
     /// Starts or releases an allocated container. A known container changes nothing. A container without a
     /// request starts if its component is short of one. It then answers the youngest request, which the
     /// review cancels (table 1.18, D3).
-    fn container_allocated(&mut self, came: Allocation, operations: &mut Vec<Operation>) {
+    fn container_allocated(&mut self, came: Allocation) {
         if self.fleet.instance(came.container).is_some() || self.surplus.contains(&came.container) {
             return;
         }
@@ -47,11 +43,11 @@ impl ApplicationState {
         let answered = self.requests.answered_by(component, &came);
         let answered = answered.and_then(|request| self.requests.forget(request, &mut self.fleet));
         if let Some(answered) = answered.as_ref().filter(|_| came.request.is_none()) {
-            operations.push(Operation::Cancel(answered.id()));
-            self.ask_again_for_served(answered, &came, operations);
+            self.operations.push(Operation::Cancel(answered.id()));
+            self.ask_again_for_served(answered, &came);
         }
         if let Some(action) = answered.as_ref().and_then(|answered| answered.action) {
-            self.place_found(action, came, operations);
+            self.place_found(action, came);
             return;
         }
         if !self.is_wanted(component, &came.host) || (answered.is_none() && !self.would_do(component, &came))
@@ -59,33 +55,28 @@ impl ApplicationState {
             if let Some(known) = self.fleet.component_mut(component) {
                 known.counters.surplus += 1;
             }
-            self.give_back(came.container, operations);
+            self.give_back(came.container);
             return;
         }
-        self.take_on(component, came, answered.as_ref(), operations);
+        self.take_on(component, came, answered.as_ref());
     }
 
     /// Releases a container that belongs to no component.
-    pub(super) fn give_back(&mut self, container: ContainerRef, operations: &mut Vec<Operation>) {
+    pub(super) fn give_back(&mut self, container: ContainerRef) {
         self.surplus.insert(container);
-        operations.push(Operation::Release(container));
+        self.operations.push(Operation::Release(container));
         self.look_after_end(container, self.settings.stop_timeout_ms);
     }
 
     /// Reissues a request that the manager considers served. The container answered the request for its
     /// host, but its priority shows that the manager served another request. That one still waits here.
-    fn ask_again_for_served(
-        &mut self,
-        answered: &OutstandingRequest,
-        came: &Allocation,
-        operations: &mut Vec<Operation>,
-    ) {
+    fn ask_again_for_served(&mut self, answered: &OutstandingRequest, came: &Allocation) {
         if answered.request.priority == came.priority {
             return;
         }
         let served = self.requests.open_for(answered.component, came);
         if let Some(served) = served {
-            self.requests.reissue(served, |_| {}, &mut self.fleet, operations);
+            self.requests.reissue(served, |_| {}, &mut self.fleet, &mut self.operations);
         }
     }
 
@@ -104,22 +95,16 @@ impl ApplicationState {
             && self.fleet.history.node(&came.host).is_none_or(|node| node.has_label(label))
     }
 
-    fn take_on(
-        &mut self,
-        component: ComponentId,
-        came: Allocation,
-        answered: Option<&OutstandingRequest>,
-        operations: &mut Vec<Operation>,
-    ) {
+    fn take_on(&mut self, component: ComponentId, came: Allocation, answered: Option<&OutstandingRequest>) {
         let outcome = outcome(&came, answered);
         let container = came.container;
         self.fleet.add(container, InstanceState::Starting, component, came.host, outcome, self.now_ms);
-        operations.push(Operation::Start { container, component });
+        self.operations.push(Operation::Start { container, component });
         self.action_container_allocated(component, container);
         let Some(known) = self.fleet.component_mut(component) else { return };
         known.counters.unrequested += u64::from(outcome == AllocationOutcome::Unallocated);
         if known.actual() >= known.spec.desired {
-            self.requests.cancel_some(component, usize::MAX, &mut self.fleet, operations);
+            self.requests.cancel_some(component, usize::MAX, &mut self.fleet, &mut self.operations);
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::history::InstanceState;
 
 impl ApplicationState {
     /// Marks a starting container as live. A container in any other state stays as it is.
-    pub(super) fn container_started(&mut self, container: ContainerRef, operations: &mut Vec<Operation>) {
+    pub(super) fn container_started(&mut self, container: ContainerRef) {
         if self.fleet.state(container) != Some(InstanceState::Starting) {
             return;
         }
@@ -21,26 +21,21 @@ impl ApplicationState {
             known.counters.started += 1;
         }
         self.fleet.placed(component);
-        self.action_container_started(container, operations);
+        self.action_container_started(container);
     }
 
     /// Counts a failed start. It does not count again when the container ends (table 1.18, D21).
-    pub(super) fn container_start_failed(
-        &mut self,
-        container: ContainerRef,
-        diagnostics: String,
-        operations: &mut Vec<Operation>,
-    ) {
+    pub(super) fn container_start_failed(&mut self, container: ContainerRef, diagnostics: String) {
         if self.fleet.state(container) != Some(InstanceState::Starting) {
             return;
         }
         self.fleet.transition(container, InstanceState::StartFailed);
-        operations.push(Operation::Release(container));
+        self.operations.push(Operation::Release(container));
         self.look_after_end(container, self.settings.stop_timeout_ms);
         let Some(instance) = self.fleet.instance(container).cloned() else { return };
         self.fleet.count_failure(&instance, true, diagnostics, self.now_ms);
         self.fleet.lose_place(instance.component);
-        self.action_container_ended(instance.component, container, InstanceState::Starting, operations);
+        self.action_container_ended(instance.component, container, InstanceState::Starting);
     }
 
     /// Watches a released container. If its end is not reported in time, or the stop failed, the service
@@ -51,12 +46,12 @@ impl ApplicationState {
         }
     }
 
-    pub(super) fn stop_again(&mut self, operations: &mut Vec<Operation>) {
+    pub(super) fn stop_again(&mut self) {
         for container in self.leaving.take_late(self.now_ms) {
             if self.is_unwanted(container) {
-                operations.push(Operation::Release(container));
+                self.operations.push(Operation::Release(container));
                 self.look_after_end(container, self.settings.stop_timeout_ms.max(1));
-                self.place_stays_taken(container, operations);
+                self.place_stays_taken(container);
             }
         }
     }
@@ -68,19 +63,14 @@ impl ApplicationState {
             || matches!(state, Some(InstanceState::Releasing | InstanceState::StartFailed))
     }
 
-    pub(super) fn kill_container(&mut self, container: ContainerRef, operations: &mut Vec<Operation>) {
+    pub(super) fn kill_container(&mut self, container: ContainerRef) {
         if let Some(instance) = self.fleet.instance_mut(container) {
             instance.is_killed = true;
         }
-        self.release(container, operations);
+        self.release(container);
     }
 
-    pub(super) fn container_completed(
-        &mut self,
-        container: ContainerRef,
-        exit: &ContainerExit,
-        operations: &mut Vec<Operation>,
-    ) {
+    pub(super) fn container_completed(&mut self, container: ContainerRef, exit: &ContainerExit) {
         self.surplus.remove(&container);
         self.orphans.remove(&container);
         self.leaving.ended(container);
@@ -99,9 +89,9 @@ impl ApplicationState {
         }
         let used_until_ms = (is_trusted && instance.started_ms.is_some()).then_some(self.now_ms);
         self.fleet.remove(container, used_until_ms);
-        self.place_is_free(container, &instance, operations);
+        self.place_is_free(container, &instance);
         self.way_is_free(container, instance.component);
-        self.action_container_ended(instance.component, container, state, operations);
+        self.action_container_ended(instance.component, container, state);
     }
 
     /// Counts a planned end. A container killed by an operator counts as failed (table 1.18, D29), but not
@@ -146,26 +136,26 @@ impl ApplicationState {
     }
 
     /// Cancels all requests and releases all containers, because the service is over.
-    pub(super) fn give_everything_back(&mut self, operations: &mut Vec<Operation>) {
-        self.end_actions(operations);
+    pub(super) fn give_everything_back(&mut self) {
+        self.end_actions();
         let components: Vec<ComponentId> = self.fleet.components.ids().collect();
         for component in components {
-            self.requests.cancel_some(component, usize::MAX, &mut self.fleet, operations);
+            self.requests.cancel_some(component, usize::MAX, &mut self.fleet, &mut self.operations);
             if let Some(known) = self.fleet.component_mut(component) {
                 known.pending_anti_affine = 0;
             }
         }
         let containers: Vec<_> = self.fleet.instances().map(|(container, _)| container).collect();
         for container in containers {
-            self.release(container, operations);
+            self.release(container);
         }
     }
 
     /// Releases a container, unless it is being released already.
-    pub(super) fn release(&mut self, container: ContainerRef, operations: &mut Vec<Operation>) {
+    pub(super) fn release(&mut self, container: ContainerRef) {
         if self.transition_releasing(container) {
-            operations.push(Operation::Release(container));
-            self.action_container_released(container, operations);
+            self.operations.push(Operation::Release(container));
+            self.action_container_released(container);
         }
     }
 

@@ -52,6 +52,8 @@ pub struct ApplicationState {
     started_ms: u64,
     /// The time of the current event.
     now_ms: u64,
+    /// The operations that the current event has led to; empty between events.
+    operations: Vec<Operation>,
     fleet: Fleet,
     requests: Requests,
     /// Containers that were surplus when they came; released, but not ended yet.
@@ -83,6 +85,7 @@ impl ApplicationState {
             settings,
             started_ms: now_ms,
             now_ms,
+            operations: Vec::new(),
             forgot_ms: now_ms,
             fleet: Fleet::default(),
             requests: Requests::default(),
@@ -108,48 +111,47 @@ impl ApplicationState {
     /// Every event ends in a review. Only the review requests and releases containers to reach the desired
     /// numbers.
     pub fn handle(&mut self, event: ServiceEvent, now_ms: u64) -> Vec<Operation> {
-        let mut operations = Vec::new();
         self.now_ms = now_ms;
         self.pass_window();
         match event {
-            ServiceEvent::Callback(callback) => self.on_callback(callback, &mut operations),
+            ServiceEvent::Callback(callback) => self.on_callback(callback),
             ServiceEvent::NotTaken { request, error } => {
-                self.request_not_taken(request, &error, &mut operations);
+                self.request_not_taken(request, &error);
             }
-            ServiceEvent::Action(action) => self.submit_action(action, &mut operations),
-            ServiceEvent::CancelAction(action) => self.cancel_action(action, &mut operations),
-            ServiceEvent::Flex(components) => self.flex(components, &mut operations),
-            ServiceEvent::Change(component) => self.change(component, &mut operations),
-            ServiceEvent::KillContainer(container) => self.kill_container(container, &mut operations),
-            ServiceEvent::ContainerLost(container) => self.release(container, &mut operations),
+            ServiceEvent::Action(action) => self.submit_action(action),
+            ServiceEvent::CancelAction(action) => self.cancel_action(action),
+            ServiceEvent::Flex(components) => self.flex(components),
+            ServiceEvent::Change(component) => self.change(component),
+            ServiceEvent::KillContainer(container) => self.kill_container(container),
+            ServiceEvent::ContainerLost(container) => self.release(container),
             ServiceEvent::CaughtUp(container) => self.caught_up(container),
-            ServiceEvent::Exclude(hosts) => self.exclude(hosts, &mut operations),
+            ServiceEvent::Exclude(hosts) => self.exclude(hosts),
             ServiceEvent::TimePassed => {}
             ServiceEvent::Stop => self.is_stopped = true,
         }
-        self.pass_time(&mut operations);
-        self.review(&mut operations);
-        operations
+        self.pass_time();
+        self.review();
+        std::mem::take(&mut self.operations)
     }
 
-    fn on_callback(&mut self, callback: Callback, operations: &mut Vec<Operation>) {
+    fn on_callback(&mut self, callback: Callback) {
         match callback {
-            Callback::Allocated(allocations) => self.containers_allocated(allocations, operations),
-            Callback::Recovered(found) => self.container_recovered(&found, operations),
-            Callback::Started(container) => self.container_started(container, operations),
-            Callback::StopFailed(container) => self.stop_failed(container, operations),
+            Callback::Allocated(allocations) => self.containers_allocated(allocations),
+            Callback::Recovered(found) => self.container_recovered(&found),
+            Callback::Started(container) => self.container_started(container),
+            Callback::StopFailed(container) => self.stop_failed(container),
             Callback::StartFailed { container, diagnostics } => {
-                self.container_start_failed(container, diagnostics, operations);
+                self.container_start_failed(container, diagnostics);
             }
             Callback::Completed(ended) => {
                 for (container, exit) in ended {
-                    self.container_completed(container, &exit, operations);
+                    self.container_completed(container, &exit);
                 }
             }
-            Callback::Withdrawn(request) => self.request_withdrawn(request, operations),
+            Callback::Withdrawn(request) => self.request_withdrawn(request),
             Callback::NodesUpdated(reports) => {
                 self.learn_nodes(&reports);
-                self.requests.cancel_where_relabelled(&reports, &mut self.fleet, operations);
+                self.requests.cancel_where_relabelled(&reports, &mut self.fleet, &mut self.operations);
                 self.requests.retry_where(&reports, self.now_ms);
             }
         }
@@ -171,16 +173,16 @@ impl ApplicationState {
         deadlines.into_iter().flatten().min()
     }
 
-    fn pass_time(&mut self, operations: &mut Vec<Operation>) {
-        self.stop_again(operations);
+    fn pass_time(&mut self) {
+        self.stop_again();
         if self.is_over() {
             return;
         }
         self.fleet.components.wake(self.now_ms);
         for request in self.requests.due(self.now_ms) {
-            self.request_is_late(request, operations);
+            self.request_is_late(request);
         }
-        self.check_stops(operations);
+        self.check_stops();
         self.forget_old_hosts();
     }
 
@@ -199,7 +201,9 @@ impl ApplicationState {
 
     /// Forgets old hosts once in a while: a service that runs for years must not keep every host.
     fn forget_old_hosts(&mut self) {
-        let Some(age_max_ms) = self.settings.history_age_max_ms else { return };
+        let Some(age_max_ms) = self.settings.history_age_max_ms else {
+            return;
+        };
         if self.now_ms < self.forgot_ms.saturating_add(age_max_ms / 8) {
             return;
         }

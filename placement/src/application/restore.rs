@@ -19,7 +19,6 @@ impl ApplicationState {
     /// components, containers without a started process, containers released before, and containers too
     /// near to others that stay.
     pub fn adopt(&mut self, running: &[RunningContainer], now_ms: u64) -> Vec<Operation> {
-        let mut operations = Vec::new();
         self.now_ms = now_ms;
         for found in running {
             let component = component_of(found.priority);
@@ -32,13 +31,13 @@ impl ApplicationState {
             }
             // Such a container runs nothing. Starting it could add one instance too many.
             let Some(launch) = found.launch.as_ref().filter(|_| is_known) else {
-                self.give_back(found.container, &mut operations);
+                self.give_back(found.container);
                 continue;
             };
             let is_too_near = self.fleet.is_beside_a_held_one(component, &found.host, found.container);
             self.take_on_running(found, launch, component);
             if is_too_near || found.is_stopping {
-                self.release(found.container, &mut operations);
+                self.release(found.container);
             }
         }
         let is_missing = |known: &super::component::Component| known.actual() < known.wanted();
@@ -53,12 +52,12 @@ impl ApplicationState {
             self.fleet.lose_place(component);
         }
         self.containers_at_restart = Some(u32::try_from(running.len()).unwrap_or(u32::MAX));
-        operations
+        std::mem::take(&mut self.operations)
     }
 
     /// Handles a container that came back with its host later. It is kept while its component is short of
     /// an instance. It then replaces the request for its host, or another one that the review cancels.
-    pub(super) fn container_recovered(&mut self, found: &RunningContainer, operations: &mut Vec<Operation>) {
+    pub(super) fn container_recovered(&mut self, found: &RunningContainer) {
         if self.fleet.instance(found.container).is_some() || self.surplus.contains(&found.container) {
             return;
         }
@@ -71,11 +70,11 @@ impl ApplicationState {
                     self.orphans.insert(found.container, component);
                 }
             }
-            self.give_back(found.container, operations);
+            self.give_back(found.container);
             return;
         };
         if let Some(request) = self.requests.on(component, &found.host) {
-            self.requests.cancel(request, &mut self.fleet, operations);
+            self.requests.cancel(request, &mut self.fleet, &mut self.operations);
         }
         self.take_on_running(found, launch, component);
         self.fleet.placed(component);

@@ -1,34 +1,34 @@
 //! The desired numbers: flexing changes them (spec 1.16), and the review compares the containers with them
 //! (1.5).
 
+use super::ApplicationState;
 use super::component::Component;
 use super::fleet::ComponentInstance;
-use super::{ApplicationState, Operation};
 use crate::client::ContainerRef;
 use crate::component::{ComponentId, ComponentSpec, PlacementPolicy};
 
 impl ApplicationState {
     /// Requests missing containers and releases surplus ones of changed components. A second review in a
     /// row does nothing.
-    pub(super) fn review(&mut self, operations: &mut Vec<Operation>) {
+    pub(super) fn review(&mut self) {
         if !self.is_over() {
             self.failure = self.fleet.components.check_failures(self.started_ms, self.now_ms);
         }
         if self.is_over() {
             self.keep_history_as_it_is();
-            self.give_everything_back(operations);
+            self.give_everything_back();
             for component in self.fleet.components.take_touched() {
                 self.fleet.components.recount_down(component);
             }
             return;
         }
-        self.blacklist.review(&self.fleet.history, operations);
+        self.blacklist.review(&self.fleet.history, &mut self.operations);
         if self.fleet.asks_one_by_one {
             // Any component may have got an acceptable host.
             self.fleet.components.touch_all();
         }
         if self.requests.are_lists_stale(&mut self.fleet) {
-            self.relist_destinations(operations);
+            self.relist_destinations();
         }
         loop {
             let touched = self.fleet.components.take_touched();
@@ -36,11 +36,11 @@ impl ApplicationState {
                 return;
             }
             for component in &touched {
-                self.review_component(*component, operations);
+                self.review_component(*component);
                 self.fleet.components.recount_down(*component);
             }
             for component in touched {
-                self.begin_actions(component, operations);
+                self.begin_actions(component);
             }
         }
     }
@@ -50,21 +50,21 @@ impl ApplicationState {
         self.fleet.component(component).map_or(0, |known| known.delta(self.requests.count(component)))
     }
 
-    fn review_component(&mut self, component: ComponentId, operations: &mut Vec<Operation>) {
-        self.requests.refresh(component, &mut self.fleet, operations);
+    fn review_component(&mut self, component: ComponentId) {
+        self.requests.refresh(component, &mut self.fleet, &mut self.operations);
         let delta = self.delta(component);
-        let delta = if delta > 0 && self.awaits_place(component, operations) { 0 } else { delta };
+        let delta = if delta > 0 && self.awaits_place(component) { 0 } else { delta };
         let delta =
             self.fleet.component_mut(component).map_or(delta, |known| known.due_of(delta, self.now_ms));
         let is_one_by_one = self.fleet.is_one_by_one(component);
         if delta < 0 {
-            self.shrink(component, delta.unsigned_abs(), operations);
+            self.shrink(component, delta.unsigned_abs());
         } else if !is_one_by_one {
             for _ in 0..delta {
-                self.requests.ask(component, &mut self.fleet, self.now_ms, operations);
+                self.requests.ask(component, &mut self.fleet, self.now_ms, &mut self.operations);
             }
         } else if delta > 0 && self.requests.count(component) == 0 {
-            self.requests.ask_apart(component, &mut self.fleet, self.now_ms, operations);
+            self.requests.ask_apart(component, &mut self.fleet, self.now_ms, &mut self.operations);
         }
         let (lists_hosts, requested) = (self.fleet.lists_hosts(component), self.requests.count(component));
         if let Some(known) = self.fleet.component_mut(component) {
@@ -74,11 +74,11 @@ impl ApplicationState {
     }
 
     /// Cancels requests first, then releases containers.
-    fn shrink(&mut self, component: ComponentId, excess: u64, operations: &mut Vec<Operation>) {
+    fn shrink(&mut self, component: ComponentId, excess: u64) {
         let excess = usize::try_from(excess).unwrap_or(usize::MAX);
-        let cancelled = self.requests.cancel_some(component, excess, &mut self.fleet, operations);
+        let cancelled = self.requests.cancel_some(component, excess, &mut self.fleet, &mut self.operations);
         for container in self.fleet.choose_released(component, excess - cancelled) {
-            self.release(container, operations);
+            self.release(container);
         }
     }
 
@@ -94,20 +94,20 @@ impl ApplicationState {
     }
 
     /// Adds or replaces one component; the others stay.
-    pub(super) fn change(&mut self, spec: ComponentSpec, operations: &mut Vec<Operation>) {
+    pub(super) fn change(&mut self, spec: ComponentSpec) {
         let (id, after) = (spec.id, spec.clone());
         let before = self.fleet.declare(spec);
         let Some(before) = before.filter(|before| asks_differently(before, &after)) else { return };
-        self.requests.cancel_some(id, usize::MAX, &mut self.fleet, operations);
+        self.requests.cancel_some(id, usize::MAX, &mut self.fleet, &mut self.operations);
         if before.policy != after.policy || before.name != after.name || before.apart_from != after.apart_from
         {
-            self.separate(id, operations);
+            self.separate(id);
         }
     }
 
     /// Separates instances that started before they had to be apart. The manager does not keep those apart.
     /// An instance too near to another is released, the newest first.
-    fn separate(&mut self, component: ComponentId, operations: &mut Vec<Operation>) {
+    fn separate(&mut self, component: ComponentId) {
         let Some(known) = self.fleet.component_mut(component) else { return };
         let containers: Vec<ContainerRef> = known.census.iter().map(|(container, _)| container).collect();
         known.untagged.extend(&containers);
@@ -117,16 +117,16 @@ impl ApplicationState {
                 self.fleet.is_beside_a_held_one(component, &instance.host, container)
             };
             if instance.is_some_and(is_beside) {
-                self.release(container, operations);
+                self.release(container);
             }
         }
     }
 
     /// Shrinks components that are left out to 0 instances; they stay known. Forgets recent failures.
-    pub(super) fn flex(&mut self, components: Vec<ComponentSpec>, operations: &mut Vec<Operation>) {
+    pub(super) fn flex(&mut self, components: Vec<ComponentSpec>) {
         self.fleet.components.shrink_all_but(&components);
         for spec in components {
-            self.change(spec, operations);
+            self.change(spec);
         }
         self.fleet.reset_failures();
     }

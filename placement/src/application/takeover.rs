@@ -86,15 +86,15 @@ impl Fleet {
 
 impl ApplicationState {
     /// Returns whether the component waits for a standby to stop. Stops one if a failover is due.
-    pub(super) fn awaits_place(&mut self, component: ComponentId, operations: &mut Vec<Operation>) -> bool {
+    pub(super) fn awaits_place(&mut self, component: ComponentId) -> bool {
         match self.fleet.component(component).map(|known| &known.takeover.stage) {
             Some(TakeoverStage::Awaiting(_)) => true,
-            Some(TakeoverStage::Due) => self.make_way_for(component, operations),
+            Some(TakeoverStage::Due) => self.make_way_for(component),
             _ => false,
         }
     }
 
-    fn make_way_for(&mut self, component: ComponentId, operations: &mut Vec<Operation>) -> bool {
+    fn make_way_for(&mut self, component: ComponentId) -> bool {
         let standby = self.standby_to_replace(component);
         let host = standby.and_then(|standby| self.fleet.instance(standby)).map(|there| there.host.clone());
         let Some(known) = self.fleet.component_mut(component) else { return false };
@@ -106,7 +106,7 @@ impl ApplicationState {
         known.takeover.tried.insert(host.clone());
         known.counters.took_over += 1;
         let outstanding = self.fleet.request_on(component, &host, self.now_ms);
-        self.swap(standby, outstanding, operations);
+        self.swap(standby, outstanding);
         true
     }
 
@@ -138,16 +138,11 @@ impl ApplicationState {
     }
 
     /// Handles the end of a container that a failover waits for: its host can be used now.
-    pub(super) fn place_is_free(
-        &mut self,
-        container: ContainerRef,
-        ended: &ComponentInstance,
-        operations: &mut Vec<Operation>,
-    ) {
+    pub(super) fn place_is_free(&mut self, container: ContainerRef, ended: &ComponentInstance) {
         let Some(component) = self.fleet.waits_for(container, ended.component) else { return };
         let is_asked = match self.requests.on(component, &ended.host) {
             Some(request) => {
-                self.requests.wait_as_any_other(request, &mut self.fleet, self.now_ms, operations)
+                self.requests.wait_as_any_other(request, &mut self.fleet, self.now_ms, &mut self.operations)
             }
             None => false,
         };
@@ -159,13 +154,13 @@ impl ApplicationState {
     }
 
     /// Ends a failover whose standby does not stop in time; the component is requested elsewhere.
-    pub(super) fn place_stays_taken(&mut self, container: ContainerRef, operations: &mut Vec<Operation>) {
+    pub(super) fn place_stays_taken(&mut self, container: ContainerRef) {
         let Some(there) = self.fleet.instance(container) else { return };
         let (of, host) = (there.component, there.host.clone());
-        self.way_stays_taken(container, of, operations);
+        self.way_stays_taken(container, of);
         let Some(component) = self.fleet.waits_for(container, of) else { return };
         if let Some(request) = self.requests.on(component, &host) {
-            self.requests.cancel(request, &mut self.fleet, operations);
+            self.requests.cancel(request, &mut self.fleet, &mut self.operations);
         }
         if let Some(known) = self.fleet.component_mut(component) {
             known.takeover.transition_stage(TakeoverStage::None);
@@ -178,15 +173,14 @@ impl ApplicationState {
         &mut self,
         container: ContainerRef,
         outstanding: OutstandingRequest,
-        operations: &mut Vec<Operation>,
     ) -> Option<RequestId> {
         if !self.transition_releasing(container) {
             return None;
         }
         let request = self.requests.number(outstanding, &mut self.fleet);
         let id = request.id;
-        operations.push(Operation::Swap { container, request });
-        self.action_container_released(container, operations);
+        self.operations.push(Operation::Swap { container, request });
+        self.action_container_released(container);
         Some(id)
     }
 }

@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::ApplicationState;
 use super::outstanding::OutstandingRequest;
-use super::{ApplicationState, Operation};
 use crate::client::{ClientError, NodeReport, RequestId};
 
 impl ApplicationState {
@@ -16,7 +16,7 @@ impl ApplicationState {
     }
 
     /// Excludes these hosts, and only these, from the service.
-    pub(super) fn exclude(&mut self, hosts: BTreeSet<Arc<str>>, operations: &mut Vec<Operation>) {
+    pub(super) fn exclude(&mut self, hosts: BTreeSet<Arc<str>>) {
         self.blacklist.exclude(hosts, &mut self.fleet.history);
         let is_hopeless = |waits: &&OutstandingRequest| {
             let hosts = &waits.request.hosts;
@@ -26,35 +26,30 @@ impl ApplicationState {
         let hopeless: Vec<_> = hopeless.filter_map(|waits| Some((waits.id(), waits.action?))).collect();
         for (request, action) in hopeless {
             let why = "its host is excluded from the service";
-            self.look_elsewhere_or_fail(action, request, why, operations);
+            self.look_elsewhere_or_fail(action, request, why);
         }
     }
 
     /// Handles a request whose deadline has passed.
-    pub(super) fn request_is_late(&mut self, request: RequestId, operations: &mut Vec<Operation>) {
+    pub(super) fn request_is_late(&mut self, request: RequestId) {
         let Some(outstanding) = self.requests.get(request) else { return };
         let component = outstanding.component;
         if let Some(action) = outstanding.action {
-            self.look_elsewhere_or_fail(action, request, "no place was found in time", operations);
+            self.look_elsewhere_or_fail(action, request, "no place was found in time");
         } else if self.requests.has_lost_host(outstanding, &self.fleet, self.now_ms)
             && self.standby_to_replace(component).is_some()
         {
             self.fleet.lose_place(component);
-            self.requests.cancel(request, &mut self.fleet, operations);
+            self.requests.cancel(request, &mut self.fleet, &mut self.operations);
         } else {
-            self.requests.widen(request, &mut self.fleet, self.now_ms, operations);
+            self.requests.widen(request, &mut self.fleet, self.now_ms, &mut self.operations);
         }
     }
 
     /// Handles a refused request. A host of the history that has not registered yet gets as much time as a
     /// host without room. Another unknown host is not requested again until it is reported, except by
     /// strict components.
-    pub(super) fn request_not_taken(
-        &mut self,
-        request: RequestId,
-        error: &ClientError,
-        operations: &mut Vec<Operation>,
-    ) {
+    pub(super) fn request_not_taken(&mut self, request: RequestId, error: &ClientError) {
         let Some(outstanding) = self.requests.get(request) else { return };
         let is_strict = self.fleet.components[outstanding.component].is_strict();
         match error {
@@ -77,7 +72,7 @@ impl ApplicationState {
                 self.requests.forget(request, &mut self.fleet);
             }
             other if outstanding.action.is_some() => {
-                self.no_place_found(request, &other.to_string(), operations);
+                self.no_place_found(request, &other.to_string());
             }
             other => {
                 // The time limit starts only when the manager accepts the request.
@@ -88,10 +83,10 @@ impl ApplicationState {
     }
 
     /// Handles a request that the manager withdrew without a container.
-    pub(super) fn request_withdrawn(&mut self, request: RequestId, operations: &mut Vec<Operation>) {
+    pub(super) fn request_withdrawn(&mut self, request: RequestId) {
         let why = "the cluster manager withdrew the request";
         match self.requests.get(request).map(|known| known.action.is_some()) {
-            Some(true) => self.no_place_found(request, why, operations),
+            Some(true) => self.no_place_found(request, why),
             Some(false) => self.wait_to_retry(request, why.to_owned()),
             None => {}
         }

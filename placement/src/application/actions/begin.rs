@@ -6,7 +6,6 @@ use super::{
     ActionId, ActionKind, ActionStatus, Active, ApplicationState, ComponentChange, ContainerAction, Place,
     Source, Stage,
 };
-use crate::application::Operation;
 use crate::application::outstanding::{OutstandingRequest, Reach};
 use crate::client::ContainerRef;
 use crate::component::ComponentId;
@@ -16,16 +15,12 @@ pub(super) type Refusal = (ActionStatus, String);
 
 impl ApplicationState {
     /// Accepts an action. It begins at once unless another one works on the same container.
-    pub(in crate::application) fn submit_action(
-        &mut self,
-        action: ContainerAction,
-        operations: &mut Vec<Operation>,
-    ) {
+    pub(in crate::application) fn submit_action(&mut self, action: ContainerAction) {
         if let Err(reason) = self.check(&action) {
-            Self::answer(action.id, ActionStatus::BadRequest, reason, operations);
+            self.answer(action.id, ActionStatus::BadRequest, reason);
             return;
         }
-        Self::answer(action.id, ActionStatus::Accepted, "it waits for its turn", operations);
+        self.answer(action.id, ActionStatus::Accepted, "it waits for its turn");
         self.fleet.components.touch(action.component);
         self.actions.queue(action);
     }
@@ -57,21 +52,16 @@ impl ApplicationState {
     }
 
     /// Begins the queued actions of a component whose container is free, in order of arrival.
-    pub(in crate::application) fn begin_actions(
-        &mut self,
-        component: ComponentId,
-        operations: &mut Vec<Operation>,
-    ) {
+    pub(in crate::application) fn begin_actions(&mut self, component: ComponentId) {
         for action in self.actions.take_queued(component) {
             let container = action.container.or_else(|| self.fleet.container_of(component));
             if self.is_worked_on(component, container) {
                 self.actions.queue(action);
                 continue;
             }
-            let begun =
-                self.source(component, container).and_then(|source| self.begin(&action, source, operations));
+            let begun = self.source(component, container).and_then(|source| self.begin(&action, source));
             if let Err((status, reason)) = begun {
-                Self::answer(action.id, status, reason, operations);
+                self.answer(action.id, status, reason);
             }
         }
     }
@@ -105,48 +95,37 @@ impl ApplicationState {
         Ok(Source { container: Some(container), host: Some(instance.host.clone()) })
     }
 
-    fn begin(
-        &mut self,
-        action: &ContainerAction,
-        source: Source,
-        operations: &mut Vec<Operation>,
-    ) -> Result<(), Refusal> {
+    fn begin(&mut self, action: &ContainerAction, source: Source) -> Result<(), Refusal> {
         let stays = match &action.kind {
             ActionKind::MoveTo(host) => source.host.as_ref() == Some(host),
             ActionKind::MoveElsewhere => false,
             ActionKind::TakePlaceOf(standby) => {
-                return self.begin_in_place_of(*standby, action, source, None, operations);
+                return self.begin_in_place_of(*standby, action, source, None);
             }
             ActionKind::Restart | ActionKind::StopAndRestart => true,
         };
         // Where instances keep apart, the successor cannot start beside it.
         let stops_first = stays && self.fleet.is_anti_affine(action.component);
         if !stops_first && action.kind != ActionKind::StopAndRestart {
-            return self.reserve_first(action, source, operations);
+            return self.reserve_first(action, source);
         }
         let Source { container: Some(container), host: Some(host) } = source else {
             return Err((ActionStatus::BadRequest, "the component has no container to stop".to_owned()));
         };
-        self.stop_first(action, container, host, operations);
+        self.stop_first(action, container, host);
         Ok(())
     }
 
-    fn stop_first(
-        &mut self,
-        action: &ContainerAction,
-        source: ContainerRef,
-        source_host: Arc<str>,
-        operations: &mut Vec<Operation>,
-    ) {
+    fn stop_first(&mut self, action: &ContainerAction, source: ContainerRef, source_host: Arc<str>) {
         let until_ms = self.now_ms.saturating_add(self.settings.stop_timeout_ms);
         let component = action.component;
-        let undo = self.change_component(component, &action.change, operations);
+        let undo = self.change_component(component, &action.change);
         let message = format!("it is stopped on {source_host}");
-        Self::answer(action.id, ActionStatus::InProgress, message, operations);
+        self.answer(action.id, ActionStatus::InProgress, message);
         let may_come_back = self.may_come_back(component, &source_host, source);
         let request = self.fleet.request_on(component, &source_host, self.now_ms);
         let request = OutstandingRequest { action: Some(action.id), ..request };
-        let asked = if may_come_back { self.swap(source, request, operations) } else { None };
+        let asked = if may_come_back { self.swap(source, request) } else { None };
         let stage = Stage::Stopping { place: asked.map_or(Place::Unasked, Place::Asked), until_ms };
         let from = Source { container: Some(source), host: Some(source_host) };
         let active = Active {
@@ -155,7 +134,7 @@ impl ApplicationState {
             ..Active::new(action, from, stage)
         };
         self.actions.begin(action.id, active);
-        self.release(source, operations);
+        self.release(source);
     }
 
     /// Changes the component for future requests and starts. Returns the change that undoes this.
@@ -163,23 +142,17 @@ impl ApplicationState {
         &mut self,
         component: ComponentId,
         change: &ComponentChange,
-        operations: &mut Vec<Operation>,
     ) -> ComponentChange {
         let known = self.fleet.component_mut(component);
         let undo = known.map(|known| known.change(change)).unwrap_or_default();
         if undo.size.is_some() {
-            self.requests.cancel_some(component, usize::MAX, &mut self.fleet, operations);
+            self.requests.cancel_some(component, usize::MAX, &mut self.fleet, &mut self.operations);
             self.fleet.components.touch(component);
         }
         undo
     }
 
-    fn reserve_first(
-        &mut self,
-        action: &ContainerAction,
-        source: Source,
-        operations: &mut Vec<Operation>,
-    ) -> Result<(), Refusal> {
+    fn reserve_first(&mut self, action: &ContainerAction, source: Source) -> Result<(), Refusal> {
         let hosts = match self.destinations(action, &source) {
             // Does not wait for a host that is not acceptable.
             Err(_) if action.or_elsewhere => {
@@ -188,7 +161,7 @@ impl ApplicationState {
                     or_elsewhere: false,
                     ..action.clone()
                 };
-                return self.reserve_first(&elsewhere, source, operations);
+                return self.reserve_first(&elsewhere, source);
             }
             found => found?,
         };
@@ -203,15 +176,15 @@ impl ApplicationState {
             action: Some(action.id),
             ..OutstandingRequest::new(action.component, request, self.now_ms)
         };
-        Self::answer(action.id, ActionStatus::InProgress, "a place is looked for", operations);
-        let request = self.requests.issue(outstanding, &mut self.fleet, operations);
+        self.answer(action.id, ActionStatus::InProgress, "a place is looked for");
+        let request = self.requests.issue(outstanding, &mut self.fleet, &mut self.operations);
         let active = Active::new(action, source, Stage::Reserving(request));
         self.actions.begin(action.id, active);
         Ok(())
     }
 
     /// Looks for a place on other hosts after the first search failed. Returns whether a new search began.
-    pub(super) fn look_elsewhere(&mut self, id: ActionId, operations: &mut Vec<Operation>) -> bool {
+    pub(super) fn look_elsewhere(&mut self, id: ActionId) -> bool {
         let Some(active) = self.actions.get(id) else { return false };
         let (true, Stage::Reserving(request)) = (active.action.or_elsewhere, active.stage) else {
             return false;
@@ -229,8 +202,8 @@ impl ApplicationState {
             return false;
         }
         self.actions.end(id);
-        self.requests.cancel(request, &mut self.fleet, operations);
-        let is_begun = self.reserve_first(&action, source, operations).is_ok();
+        self.requests.cancel(request, &mut self.fleet, &mut self.operations);
+        let is_begun = self.reserve_first(&action, source).is_ok();
         self.actions.transition_after(id, after);
         is_begun
     }

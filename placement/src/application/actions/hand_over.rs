@@ -6,7 +6,6 @@ use super::begin::Refusal;
 use super::{
     ActionId, ActionKind, ActionStatus, Active, ApplicationState, ContainerAction, HandOver, Source, Stage,
 };
-use crate::application::Operation;
 use crate::application::outstanding::{OutstandingRequest, Way};
 use crate::client::ContainerRef;
 use crate::component::ComponentId;
@@ -35,13 +34,7 @@ impl ApplicationState {
     }
 
     /// Begins the heir's action when the standby's action has found a place.
-    pub(super) fn hand_over(
-        &mut self,
-        first: ActionId,
-        source: ContainerRef,
-        heir: HandOver,
-        operations: &mut Vec<Operation>,
-    ) {
+    pub(super) fn hand_over(&mut self, first: ActionId, source: ContainerRef, heir: HandOver) {
         let expires_after_ms = self.actions.get(first).map_or(0, |active| active.action.expires_after_ms);
         let action = ContainerAction {
             expires_after_ms,
@@ -53,10 +46,10 @@ impl ApplicationState {
             Err((ActionStatus::Failed, "another action works on the container".to_owned()))
         } else {
             let its = self.source(heir.component, container);
-            its.and_then(|its| self.begin_in_place_of(source, &action, its, Some(first), operations))
+            its.and_then(|its| self.begin_in_place_of(source, &action, its, Some(first)))
         };
         if let Err((status, reason)) = begun {
-            Self::answer(heir.id, status, reason, operations);
+            self.answer(heir.id, status, reason);
         }
     }
 
@@ -67,7 +60,6 @@ impl ApplicationState {
         action: &ContainerAction,
         source: Source,
         after: Option<ActionId>,
-        operations: &mut Vec<Operation>,
     ) -> Result<(), Refusal> {
         let failed = || (ActionStatus::Failed, "the standby has ended, or is being released".to_owned());
         let host = self.fleet.instance(standby).map(|there| there.host.clone()).ok_or_else(failed)?;
@@ -84,32 +76,26 @@ impl ApplicationState {
             ..self.fleet.request_on(action.component, &host, self.now_ms)
         };
         request.request.size = action.change.size.unwrap_or(request.request.size);
-        let request = self.swap(standby, request, operations).ok_or_else(failed)?;
+        let request = self.swap(standby, request).ok_or_else(failed)?;
         let message = format!("it takes the place of its standby on {host}");
-        Self::answer(action.id, ActionStatus::InProgress, message, operations);
+        self.answer(action.id, ActionStatus::InProgress, message);
         let active = Active { after, ..Active::new(action, source, Stage::Reserving(request)) };
         self.actions.begin(action.id, active);
         Ok(())
     }
 
     /// Continues or fails the heir's action when the standby's action has ended.
-    pub(super) fn tell_heir(
-        &mut self,
-        first: ActionId,
-        heir: HandOver,
-        succeeded: bool,
-        operations: &mut Vec<Operation>,
-    ) {
+    pub(super) fn tell_heir(&mut self, first: ActionId, heir: HandOver, succeeded: bool) {
         let waits = self.actions.get(heir.id).filter(|active| active.after == Some(first));
         let Some(stage) = waits.map(|active| active.stage) else { return };
         if !succeeded {
-            self.drop_place(heir.id, operations);
-            self.fail_action(heir.id, "its standby could not move elsewhere", operations);
+            self.drop_place(heir.id);
+            self.fail_action(heir.id, "its standby could not move elsewhere");
             return;
         }
         self.actions.transition_after(heir.id, None);
         if let Stage::Holding(reserved) = stage {
-            self.replace(heir.id, reserved, operations);
+            self.replace(heir.id, reserved);
         }
     }
 
@@ -121,14 +107,9 @@ impl ApplicationState {
     }
 
     /// Ends the search for the place of a standby that does not stop.
-    pub(in crate::application) fn way_stays_taken(
-        &mut self,
-        container: ContainerRef,
-        of: ComponentId,
-        operations: &mut Vec<Operation>,
-    ) {
+    pub(in crate::application) fn way_stays_taken(&mut self, container: ContainerRef, of: ComponentId) {
         if let Some((request, action, _)) = self.requests.waits_for_way(container, of, &self.fleet) {
-            self.look_elsewhere_or_fail(action, request, "its standby did not stop", operations);
+            self.look_elsewhere_or_fail(action, request, "its standby did not stop");
         }
     }
 }

@@ -221,12 +221,7 @@ impl ApplicationState {
         self.actions.active_on(component).filter(|(_, active)| active.after.is_none()).count()
     }
 
-    fn answer(
-        action: ActionId,
-        status: ActionStatus,
-        message: impl Into<String>,
-        operations: &mut Vec<Operation>,
-    ) {
-        operations.push(Operation::Answer { action, status, message: message.into() });
+    fn answer(&mut self, action: ActionId, status: ActionStatus, message: impl Into<String>) {
+        self.operations.push(Operation::Answer { action, status, message: message.into() });
     }
 }

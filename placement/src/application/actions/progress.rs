@@ -9,19 +9,14 @@ use crate::history::InstanceState;
 
 impl ApplicationState {
     /// Reserves the container that was found, and stops the one that it replaces.
-    pub(in crate::application) fn place_found(
-        &mut self,
-        id: ActionId,
-        came: Allocation,
-        operations: &mut Vec<Operation>,
-    ) {
+    pub(in crate::application) fn place_found(&mut self, id: ActionId, came: Allocation) {
         let Some(active) = self.actions.get(id).cloned() else {
-            self.give_back(came.container, operations);
+            self.give_back(came.container);
             return;
         };
         if let Some(why) = self.unfit(&active, &came) {
-            self.give_back(came.container, operations);
-            self.fail_action(id, why, operations);
+            self.give_back(came.container);
+            self.fail_action(id, why);
             return;
         }
         let (reserved, component) = (came.container, active.action.component);
@@ -36,33 +31,33 @@ impl ApplicationState {
             self.actions.transition_stage(id, Stage::Holding(reserved));
             return;
         }
-        self.replace(id, reserved, operations);
+        self.replace(id, reserved);
     }
 
     /// Replaces the running container with the reserved one.
-    pub(super) fn replace(&mut self, id: ActionId, reserved: ContainerRef, operations: &mut Vec<Operation>) {
+    pub(super) fn replace(&mut self, id: ActionId, reserved: ContainerRef) {
         let Some(active) = self.actions.get(id).cloned() else { return };
         let Some(source) = active.source.container else {
-            self.start_reserved(id, reserved, operations);
+            self.start_reserved(id, reserved);
             return;
         };
         let until_ms = self.now_ms.saturating_add(self.settings.stop_timeout_ms);
         self.actions.transition_stage(id, Stage::Stopping { place: Place::Reserved(reserved), until_ms });
         if self.fleet.is_held(source) {
             let from = active.source.host.as_deref().unwrap_or("its host");
-            Self::answer(id, ActionStatus::InProgress, format!("it is stopped on {from}"), operations);
+            self.answer(id, ActionStatus::InProgress, format!("it is stopped on {from}"));
         }
         if let Some(heir) = active.action.hands_over_to {
-            self.hand_over(id, source, heir, operations);
+            self.hand_over(id, source, heir);
         }
-        self.release(source, operations);
+        self.release(source);
     }
 
-    fn start_reserved(&mut self, id: ActionId, reserved: ContainerRef, operations: &mut Vec<Operation>) {
+    fn start_reserved(&mut self, id: ActionId, reserved: ContainerRef) {
         let Some(component) = self.actions.get(id).map(|active| active.action.component) else { return };
         self.actions.transition_stage(id, self.starting(reserved));
         self.fleet.transition(reserved, InstanceState::Starting);
-        operations.push(Operation::Start { container: reserved, component });
+        self.operations.push(Operation::Start { container: reserved, component });
     }
 
     /// Returns why a place that was found is no longer acceptable.
@@ -89,14 +84,10 @@ impl ApplicationState {
     }
 
     /// Ends the search for a place if the container is released for another reason meanwhile.
-    pub(in crate::application) fn action_container_released(
-        &mut self,
-        container: ContainerRef,
-        operations: &mut Vec<Operation>,
-    ) {
+    pub(in crate::application) fn action_container_released(&mut self, container: ContainerRef) {
         let stage = self.action_on(container).and_then(|id| self.actions.get(id)).map(|active| active.stage);
         if let Some(Stage::Reserving(request)) = stage {
-            self.no_place_found(request, "the container was released meanwhile", operations);
+            self.no_place_found(request, "the container was released meanwhile");
         }
     }
 
@@ -111,34 +102,35 @@ impl ApplicationState {
         component: ComponentId,
         container: ContainerRef,
         was: InstanceState,
-        operations: &mut Vec<Operation>,
     ) {
         let Some(id) = self.actions.on(component, container) else { return };
         let Some(active) = self.actions.get(id) else { return };
         let is_source = active.source.container == Some(container);
         match active.stage {
-            Stage::Reserving(request) => self.no_place_found(
-                request,
-                "the container ended by itself; the service restarts it as usual",
-                operations,
-            ),
+            Stage::Reserving(request) => self
+                .no_place_found(request, "the container ended by itself; the service restarts it as usual"),
             Stage::Stopping { place: Place::Reserved(reserved), .. } | Stage::Holding(reserved)
                 if is_source =>
             {
-                self.start_reserved(id, reserved, operations);
+                self.start_reserved(id, reserved);
             }
             Stage::Stopping { place, .. } if is_source => {
                 self.actions.transition_stage(id, Stage::Recovering);
                 if let Place::Asked(request) = place {
-                    self.requests.wait_as_any_other(request, &mut self.fleet, self.now_ms, operations);
+                    self.requests.wait_as_any_other(
+                        request,
+                        &mut self.fleet,
+                        self.now_ms,
+                        &mut self.operations,
+                    );
                 }
             }
             Stage::Stopping { .. } | Stage::Holding(_) => {
-                self.fail_action(id, "the place that was found for it was lost", operations);
+                self.fail_action(id, "the place that was found for it was lost");
             }
             Stage::Starting { .. } | Stage::Recovering => {
                 let ended = if was == InstanceState::Live { "ended" } else { "could not be started" };
-                self.fail_action(id, &format!("the container {ended} where it should be"), operations);
+                self.fail_action(id, &format!("the container {ended} where it should be"));
             }
         }
     }
@@ -161,11 +153,7 @@ impl ApplicationState {
     }
 
     /// Completes the action that started this container.
-    pub(in crate::application) fn action_container_started(
-        &mut self,
-        container: ContainerRef,
-        operations: &mut Vec<Operation>,
-    ) {
+    pub(in crate::application) fn action_container_started(&mut self, container: ContainerRef) {
         let Some(instance) = self.fleet.instance(container) else { return };
         let is_done = |active: &Active| matches!(active.stage, Stage::Starting { container: its, .. } if its == container);
         let found = self.actions.active_on(instance.component).find(|(_, active)| is_done(active));
@@ -180,11 +168,11 @@ impl ApplicationState {
                 known.transition_given_up(false);
             }
             if let Some(active) = active.as_ref().filter(|active| active.undo.is_none()) {
-                self.change_component(component, &active.action.change, operations);
+                self.change_component(component, &active.action.change);
             }
-            Self::answer(id, ActionStatus::Succeeded, message, operations);
+            self.answer(id, ActionStatus::Succeeded, message);
             if let Some(heir) = active.and_then(|active| active.action.hands_over_to) {
-                self.tell_heir(id, heir, true, operations);
+                self.tell_heir(id, heir, true);
             }
         }
     }

@@ -4,20 +4,21 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::{ActionId, ActionKind, ApplicationState, Stage};
-use crate::application::Operation;
 use crate::application::outstanding::OutstandingRequest;
 use crate::client::RequestId;
 
 impl ApplicationState {
     /// Reissues requests whose acceptable hosts have changed. Their deadlines stay.
-    pub(in crate::application) fn relist_destinations(&mut self, operations: &mut Vec<Operation>) {
+    pub(in crate::application) fn relist_destinations(&mut self) {
         for id in self.actions.active_ids() {
             let Some((request, hosts)) = self.other_destinations(id) else { continue };
             let change = |waits: &mut OutstandingRequest| {
                 waits.host = (hosts.len() == 1).then(|| hosts[0].clone());
                 waits.request.hosts = hosts;
             };
-            if let Some(request) = self.requests.reissue(request, change, &mut self.fleet, operations) {
+            if let Some(request) =
+                self.requests.reissue(request, change, &mut self.fleet, &mut self.operations)
+            {
                 self.actions.transition_stage(id, Stage::Reserving(request));
             }
         }
