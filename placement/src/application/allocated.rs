@@ -36,7 +36,7 @@ impl ApplicationState {
     /// request starts if its component is short of one. It then answers the youngest request, which the
     /// review cancels (table 1.18, D3).
     fn container_allocated(&mut self, came: Allocation) {
-        if self.fleet.instance(came.container).is_some() || self.surplus.contains(&came.container) {
+        if self.fleet.instance(came.container).is_some() || self.leaving.is_surplus(came.container) {
             return;
         }
         let component = self.component_asked(&came);
@@ -55,15 +55,15 @@ impl ApplicationState {
             if let Some(known) = self.fleet.component_mut(component) {
                 known.counters.surplus += 1;
             }
-            self.give_back(came.container);
+            self.give_back(came.container, None);
             return;
         }
         self.take_on(component, came, answered.as_ref());
     }
 
-    /// Releases a container that belongs to no component.
-    pub(super) fn give_back(&mut self, container: ContainerRef) {
-        self.surplus.insert(container);
+    /// Releases a container that belongs to no component, unless to one that the service does not know.
+    pub(super) fn give_back(&mut self, container: ContainerRef, orphan_of: Option<ComponentId>) {
+        self.leaving.add_surplus(container, orphan_of);
         self.operations.push(Operation::Release(container));
         self.look_after_end(container, self.settings.stop_timeout_ms);
     }

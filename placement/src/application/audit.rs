@@ -75,96 +75,99 @@ pub enum Inconsistency {
     Candidates(ComponentId),
 }
 
-impl ApplicationState {
-    /// Recounts everything. Each finding is a defect of this crate, whatever the manager did.
-    #[must_use]
-    pub fn audit(&self) -> Vec<Inconsistency> {
-        let mut found = Vec::new();
-        for (container, instance) in self.fleet.instances() {
-            let there = self.fleet.history.entry(&instance.host, instance.component);
-            let there = there.and_then(|entry| entry.instances.state(container));
-            if there.is_none() || there != self.fleet.state(container) {
-                found.push(Inconsistency::States(container));
-            }
-        }
-        for known in self.fleet.components.iter() {
-            self.audit_component(known, &mut found);
-        }
-        for (host, node) in self.fleet.history.nodes() {
-            for (component, entry) in &node.entries {
-                self.audit_entry(host, *component, entry, &mut found);
-            }
-        }
-        let down: u64 = self.fleet.components.iter().map(Component::count_down).sum();
-        let counted = self.fleet.components.down();
-        if down != counted {
-            found.push(Inconsistency::Down { counted, are: down });
-        }
-        found.extend(self.fleet.history.wrong_candidates().map(Inconsistency::Candidates));
-        found
+/// A recount of one state.
+#[derive(Debug)]
+pub(super) struct Audit<'a> {
+    state: &'a ApplicationState,
+    found: Vec<Inconsistency>,
+}
+
+impl<'a> Audit<'a> {
+    pub(super) fn of(state: &'a ApplicationState) -> Vec<Inconsistency> {
+        let mut audit = Self { state, found: Vec::new() };
+        audit.run();
+        audit.found
     }
 
-    fn audit_component(&self, known: &Component, found: &mut Vec<Inconsistency>) {
+    fn run(&mut self) {
+        for (container, instance) in self.state.fleet.instances() {
+            let there = self.state.fleet.history.entry(&instance.host, instance.component);
+            let there = there.and_then(|entry| entry.instances.state(container));
+            if there.is_none() || there != self.state.fleet.state(container) {
+                self.found.push(Inconsistency::States(container));
+            }
+        }
+        for known in self.state.fleet.components.iter() {
+            self.audit_component(known);
+        }
+        for (host, node) in self.state.fleet.history.nodes() {
+            for (component, entry) in &node.entries {
+                self.audit_entry(host, *component, entry);
+            }
+        }
+        let down: u64 = self.state.fleet.components.iter().map(Component::count_down).sum();
+        let counted = self.state.fleet.components.down();
+        if down != counted {
+            self.found.push(Inconsistency::Down { counted, are: down });
+        }
+        self.found.extend(self.state.fleet.history.wrong_candidates().map(Inconsistency::Candidates));
+    }
+
+    fn audit_component(&mut self, known: &Component) {
         let component = known.id();
-        let owned = self.fleet.instances().filter(|(_, instance)| instance.component == component);
+        let owned = self.state.fleet.instances().filter(|(_, instance)| instance.component == component);
         let owned: BTreeSet<ContainerRef> = owned.map(|(container, _)| container).collect();
         let is_untagged_there = known.untagged.iter().all(|untagged| owned.contains(untagged));
         if !agrees(&known.census, &owned) || !is_untagged_there {
-            found.push(Inconsistency::Census(component));
+            self.found.push(Inconsistency::Census(component));
         }
-        let is_one_by_one = self.fleet.is_one_by_one(component);
-        if is_one_by_one && self.requests.count(component) > 1 {
-            found.push(Inconsistency::SeveralRequests(component));
+        let is_one_by_one = self.state.fleet.is_one_by_one(component);
+        if is_one_by_one && self.state.requests.count(component) > 1 {
+            self.found.push(Inconsistency::SeveralRequests(component));
         }
-        if self.is_over() {
+        if self.state.is_over() {
             return;
         }
-        let missing = known.unasked(self.requests.count(component));
-        let is_left = if self.fleet.lists_hosts(component) {
+        let missing = known.unasked(self.state.requests.count(component));
+        let is_left = if self.state.fleet.lists_hosts(component) {
             missing != i64::from(known.pending_anti_affine)
         } else {
             missing != 0
         };
         if is_left {
-            found.push(Inconsistency::Short { component, missing });
+            self.found.push(Inconsistency::Short { component, missing });
         }
         let threshold = known
             .spec
             .container_failure_threshold
             .filter(|_| known.spec.health.is_none() && !known.spec.degrades);
         if threshold.is_some_and(|threshold| known.counters.failed_recently > threshold) {
-            found.push(Inconsistency::GoesOn(component));
+            self.found.push(Inconsistency::GoesOn(component));
         }
     }
 
-    fn audit_entry(
-        &self,
-        host: &str,
-        component: ComponentId,
-        entry: &NodeEntry,
-        found: &mut Vec<Inconsistency>,
-    ) {
+    fn audit_entry(&mut self, host: &str, component: ComponentId, entry: &NodeEntry) {
         let held = entry.instances.held();
-        if held > 1 && self.fleet.is_anti_affine(component) {
-            found.push(Inconsistency::TogetherThoughApart { component, host: host.to_owned(), held });
+        if held > 1 && self.state.fleet.is_anti_affine(component) {
+            self.found.push(Inconsistency::TogetherThoughApart { component, host: host.to_owned(), held });
         }
         let mut here = entry.instances.iter();
-        if here.any(|(container, _)| self.fleet.is_wrongly_near(component, container)) {
-            found.push(Inconsistency::TooNearToPeers { component, host: host.to_owned() });
+        if here.any(|(container, _)| self.state.fleet.is_wrongly_near(component, container)) {
+            self.found.push(Inconsistency::TooNearToPeers { component, host: host.to_owned() });
         }
         let is_here =
             |waits: &&OutstandingRequest| waits.component == component && waits.host.as_deref() == Some(host);
-        let waits = self.requests.iter().filter(is_here);
+        let waits = self.state.requests.iter().filter(is_here);
         let waits: BTreeSet<_> = waits.map(OutstandingRequest::id).collect();
         if waits != entry.requested {
-            found.push(Inconsistency::Requested { component, host: host.to_owned() });
+            self.found.push(Inconsistency::Requested { component, host: host.to_owned() });
         }
         if !entry.instances.is_consistent() {
-            found.push(Inconsistency::Census(component));
+            self.found.push(Inconsistency::Census(component));
         }
         for (container, _) in entry.instances.iter() {
-            if self.fleet.instance(container).is_none() {
-                found.push(Inconsistency::States(container));
+            if self.state.fleet.instance(container).is_none() {
+                self.found.push(Inconsistency::States(container));
             }
         }
     }

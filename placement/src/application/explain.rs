@@ -10,26 +10,28 @@ use crate::client::{Obstacle, RequestId, Unserved};
 use crate::component::{ComponentId, PlacementPolicy};
 use crate::status::{OutstandingCause, OutstandingStatus};
 
-impl ApplicationState {
+/// Explains why the instances of a service are missing.
+pub(super) struct Explainer<'a> {
+    pub(super) state: &'a ApplicationState,
+    /// Returns the manager's explanation of a request.
+    pub(super) manager: &'a dyn Fn(RequestId) -> Option<Unserved>,
+    pub(super) now_ms: u64,
+}
+
+impl Explainer<'_> {
     /// Returns the waiting requests, oldest first, then the instances for which no request can be made yet.
-    /// `explain` returns the manager's explanation of a request.
-    pub(super) fn outstanding_status(
-        &self,
-        now_ms: u64,
-        explain: &dyn Fn(RequestId) -> Option<Unserved>,
-    ) -> Vec<OutstandingStatus> {
-        let mut waiting: Vec<_> = self.requests.iter().map(|known| self.explained(known, explain)).collect();
+    pub(super) fn outstanding(&self) -> Vec<OutstandingStatus> {
+        let mut waiting: Vec<_> = self.state.requests.iter().map(|known| self.explained(known)).collect();
         waiting.sort_by_key(|status| (status.since_ms, status.request));
-        waiting.extend(
-            self.fleet.components.ids().filter_map(|component| self.nowhere_to_ask(component, now_ms)),
-        );
-        waiting.extend(self.fleet.components.ids().filter_map(|component| self.held_back(component, now_ms)));
+        waiting
+            .extend(self.state.fleet.components.ids().filter_map(|component| self.nowhere_to_ask(component)));
+        waiting.extend(self.state.fleet.components.ids().filter_map(|component| self.held_back(component)));
         waiting
     }
 
     /// Describes the instances that wait for a pause to end.
-    fn held_back(&self, component: ComponentId, now_ms: u64) -> Option<OutstandingStatus> {
-        let known = &self.fleet.components[component];
+    fn held_back(&self, component: ComponentId) -> Option<OutstandingStatus> {
+        let known = &self.state.fleet.components[component];
         let (instances, until_ms) = (known.back_off.paused(), known.back_off.first_end_ms()?);
         let generations = known.back_off.generation();
         let why = match generations {
@@ -37,12 +39,12 @@ impl ApplicationState {
             _ => format!("its last {generations} generations ended soon after they started"),
         };
         let last = if known.last_failure.is_empty() { "exit status 0" } else { &known.last_failure };
-        let wait_ms = until_ms.saturating_sub(now_ms);
+        let wait_ms = until_ms.saturating_sub(self.now_ms);
         Some(OutstandingStatus {
             request: None,
             component: known.spec.name.clone(),
             hosts: Vec::new(),
-            since_ms: now_ms,
+            since_ms: self.now_ms,
             widens_at_ms: None,
             cause: OutstandingCause::BackOff,
             explanation: format!("{instances} more wanted, the next one in {wait_ms} ms: {why} ({last})"),
@@ -51,19 +53,20 @@ impl ApplicationState {
     }
 
     /// Describes the instances for which no acceptable host is left.
-    fn nowhere_to_ask(&self, component: ComponentId, now_ms: u64) -> Option<OutstandingStatus> {
-        let known = &self.fleet.components[component];
-        if known.pending_anti_affine == 0 || self.requests.count(component) > 0 {
+    fn nowhere_to_ask(&self, component: ComponentId) -> Option<OutstandingStatus> {
+        let known = &self.state.fleet.components[component];
+        if known.pending_anti_affine == 0 || self.state.requests.count(component) > 0 {
             return None;
         }
         let waiting = known.pending_anti_affine;
-        let makes_way = self.fleet.awaited_place(component);
-        let explanation = match (self.fleet.has_node_reports, makes_way) {
+        let makes_way = self.state.fleet.awaited_place(component);
+        let explanation = match (self.state.fleet.has_node_reports, makes_way) {
             (_, Some(host)) => takes_place_on(host),
             (true, None) => format!("{waiting} more wanted, and no host is left that takes one"),
             (false, None) => format!("{waiting} more wanted, and no host has been reported yet"),
         };
-        let shunned = if makes_way.is_none() { self.shunned(component, None) } else { Shunned::default() };
+        let shunned =
+            if makes_way.is_none() { self.state.fleet.shunned(component, None) } else { Shunned::default() };
         let cause = match makes_way {
             Some(_) => OutstandingCause::AboutToBeServed,
             None if shunned.is_all => OutstandingCause::Shunned,
@@ -73,7 +76,7 @@ impl ApplicationState {
             request: None,
             component: known.spec.name.clone(),
             hosts: Vec::new(),
-            since_ms: now_ms,
+            since_ms: self.now_ms,
             widens_at_ms: None,
             cause,
             explanation: joined(explanation, shunned.explanation()),
@@ -81,27 +84,26 @@ impl ApplicationState {
         })
     }
 
-    fn explained(
-        &self,
-        waits: &OutstandingRequest,
-        explain: &dyn Fn(RequestId) -> Option<Unserved>,
-    ) -> OutstandingStatus {
-        let spec = &self.fleet.components[waits.component].spec;
+    fn explained(&self, waits: &OutstandingRequest) -> OutstandingStatus {
+        let spec = &self.state.fleet.components[waits.component].spec;
         let said = match (&waits.not_taken, self.taken_place(waits)) {
             (None, Some(host)) => Some(Unserved { obstacle: Obstacle::None, text: takes_place_on(host) }),
             (Some(why), _) => Some(Unserved {
                 obstacle: Obstacle::NoNode,
-                text: match self.fleet.unregistered_host(waits) {
+                text: match self.state.fleet.unregistered_host(waits) {
                     Some(host) => format!("{host} has not registered with the cluster manager yet"),
                     None => format!("the cluster manager did not take the request: {why}"),
                 },
             }),
-            (None, None) => explain(waits.id()),
+            (None, None) => (self.manager)(waits.id()),
         };
         let obstacle = said.as_ref().map_or(Obstacle::None, |said| said.obstacle);
         let lacks_hosts = !matches!(obstacle, Obstacle::None | Obstacle::Queue) && waits.not_taken.is_none();
-        let shunned =
-            if lacks_hosts { self.shunned(waits.component, Some(waits)) } else { Shunned::default() };
+        let shunned = if lacks_hosts {
+            self.state.fleet.shunned(waits.component, Some(waits))
+        } else {
+            Shunned::default()
+        };
         let cause = match self.cause(waits, spec.policy, obstacle) {
             _ if shunned.is_all => OutstandingCause::Shunned,
             cause => cause,
@@ -130,7 +132,7 @@ impl ApplicationState {
         label: Option<&str>,
         shunned: &Shunned,
     ) -> String {
-        match shunned.remedy(self.window_ends_ms) {
+        match shunned.remedy(self.state.window_ends_ms) {
             Some(only) if cause == OutstandingCause::Shunned => only,
             other => joined(remedy(cause, host, label), other.map(|other| format!("or {other}"))),
         }
@@ -138,8 +140,8 @@ impl ApplicationState {
 
     /// Returns the host of the container that makes way for the request.
     fn taken_place<'a>(&self, waits: &'a OutstandingRequest) -> Option<&'a Arc<str>> {
-        let is_awaited = self.fleet.awaited_place(waits.component) == waits.host.as_ref();
-        waits.host.as_ref().filter(|_| is_awaited || self.is_swapped(waits))
+        let is_awaited = self.state.fleet.awaited_place(waits.component) == waits.host.as_ref();
+        waits.host.as_ref().filter(|_| is_awaited || self.state.is_swapped(waits))
     }
 
     fn cause(
@@ -150,9 +152,9 @@ impl ApplicationState {
     ) -> OutstandingCause {
         let host = waits.host.as_ref().filter(|_| waits.reach == Reach::Host);
         let is_host_down =
-            host.is_some_and(|host| self.fleet.history.node(host).is_none_or(|node| !node.is_online));
-        let is_host_down =
-            is_host_down || (waits.not_taken.is_some() && self.fleet.unregistered_host(waits).is_some());
+            host.is_some_and(|host| self.state.fleet.history.node(host).is_none_or(|node| !node.is_online));
+        let is_host_down = is_host_down
+            || (waits.not_taken.is_some() && self.state.fleet.unregistered_host(waits).is_some());
         match obstacle {
             _ if waits.not_taken.is_some() && !is_host_down => OutstandingCause::NotTaken,
             Obstacle::None => OutstandingCause::AboutToBeServed,
@@ -171,8 +173,9 @@ impl ApplicationState {
     /// Returns whether the component's containers would not all fit on its nodes even if nothing else ran
     /// there.
     fn wants_more_than_there_is(&self, waits: &OutstandingRequest) -> bool {
-        let spec = &self.fleet.components[waits.component].spec;
+        let spec = &self.state.fleet.components[waits.component].spec;
         let nodes = self
+            .state
             .fleet
             .history
             .nodes()

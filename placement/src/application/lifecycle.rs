@@ -59,7 +59,7 @@ impl ApplicationState {
     /// Returns whether the container was released and has not ended.
     fn is_unwanted(&self, container: ContainerRef) -> bool {
         let state = self.fleet.state(container);
-        self.surplus.contains(&container)
+        self.leaving.is_surplus(container)
             || matches!(state, Some(InstanceState::Releasing | InstanceState::StartFailed))
     }
 
@@ -71,8 +71,6 @@ impl ApplicationState {
     }
 
     pub(super) fn container_completed(&mut self, container: ContainerRef, exit: &ContainerExit) {
-        self.surplus.remove(&container);
-        self.orphans.remove(&container);
         self.leaving.ended(container);
         let Some(state) = self.fleet.state(container) else { return };
         let Some(instance) = self.fleet.instance(container).cloned() else { return };

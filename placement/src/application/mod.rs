@@ -27,8 +27,6 @@ mod status;
 mod takeover;
 mod waits;
 
-use std::collections::{BTreeMap, BTreeSet};
-
 pub use actions::{ActionId, ActionKind, ActionStatus, ComponentChange, ContainerAction, HandOver};
 pub use audit::Inconsistency;
 pub use event::{AllocationOutcome, AntiAffinity, Operation, ServiceEvent, ServiceSettings};
@@ -40,7 +38,7 @@ use leaving::Leaving;
 use requests::Requests;
 
 use crate::client::{Callback, ContainerRef};
-use crate::component::{ComponentId, ComponentSpec};
+use crate::component::ComponentSpec;
 use crate::history::InstanceState;
 use crate::persistence::HistoryFile;
 use crate::status::Failure;
@@ -56,10 +54,6 @@ pub struct ApplicationState {
     operations: Vec<Operation>,
     fleet: Fleet,
     requests: Requests,
-    /// Containers that were surplus when they came; released, but not ended yet.
-    surplus: BTreeSet<ContainerRef>,
-    /// The surplus containers that run instances of unknown components.
-    orphans: BTreeMap<ContainerRef, ComponentId>,
     leaving: Leaving,
     blacklist: Blacklist,
     actions: Actions,
@@ -89,8 +83,6 @@ impl ApplicationState {
             forgot_ms: now_ms,
             fleet: Fleet::default(),
             requests: Requests::default(),
-            surplus: BTreeSet::new(),
-            orphans: BTreeMap::new(),
             leaving: Leaving::default(),
             blacklist: Blacklist::default(),
             actions: Actions::default(),
@@ -226,7 +218,7 @@ impl ApplicationState {
     /// Counts the containers that have not ended.
     #[must_use]
     pub fn container_count(&self) -> usize {
-        self.fleet.instances().len() + self.surplus.len()
+        self.fleet.instances().len() + self.leaving.surplus_count()
     }
 
     /// Returns the state of a component's container; `None` if the container belongs to none.

@@ -1,6 +1,7 @@
 //! Restores a service that ran before: its history (spec 1.7) and the containers that ran on without it
 //! (1.8).
 
+use super::component::Component;
 use super::{AllocationOutcome, ApplicationState, Operation};
 use crate::client::{Launch, RunningContainer};
 use crate::component::ComponentId;
@@ -26,12 +27,10 @@ impl ApplicationState {
             if self.fleet.instance(found.container).is_some() {
                 continue;
             }
-            if !is_known && found.launch.is_some() {
-                self.orphans.insert(found.container, component);
-            }
             // Such a container runs nothing. Starting it could add one instance too many.
             let Some(launch) = found.launch.as_ref().filter(|_| is_known) else {
-                self.give_back(found.container);
+                let is_orphan = !is_known && found.launch.is_some();
+                self.give_back(found.container, is_orphan.then_some(component));
                 continue;
             };
             let is_too_near = self.fleet.is_beside_a_held_one(component, &found.host, found.container);
@@ -40,14 +39,8 @@ impl ApplicationState {
                 self.release(found.container);
             }
         }
-        let is_missing = |known: &super::component::Component| known.actual() < known.wanted();
-        let missing: Vec<_> = self
-            .fleet
-            .components
-            .iter()
-            .filter(|known| is_missing(known))
-            .map(|known| known.spec.id)
-            .collect();
+        let missing = self.fleet.components.iter().filter(|known| known.actual() < known.wanted());
+        let missing: Vec<ComponentId> = missing.map(Component::id).collect();
         for component in missing {
             self.fleet.lose_place(component);
         }
@@ -58,19 +51,15 @@ impl ApplicationState {
     /// Handles a container that came back with its host later. It is kept while its component is short of
     /// an instance. It then replaces the request for its host, or another one that the review cancels.
     pub(super) fn container_recovered(&mut self, found: &RunningContainer) {
-        if self.fleet.instance(found.container).is_some() || self.surplus.contains(&found.container) {
+        if self.fleet.instance(found.container).is_some() || self.leaving.is_surplus(found.container) {
             return;
         }
         let component = component_of(found.priority);
         let is_wanted = self.is_wanted(component, &found.host) && !found.is_stopping;
         let Some(launch) = found.launch.as_ref().filter(|_| is_wanted) else {
-            match self.fleet.component_mut(component) {
-                Some(known) => known.counters.surplus += 1,
-                None => {
-                    self.orphans.insert(found.container, component);
-                }
-            }
-            self.give_back(found.container);
+            let known = self.fleet.component_mut(component);
+            let is_orphan = known.map(|known| known.counters.surplus += 1).is_none();
+            self.give_back(found.container, is_orphan.then_some(component));
             return;
         };
         if let Some(request) = self.requests.on(component, &found.host) {

@@ -28,7 +28,7 @@ impl ApplicationState {
             self.fleet.components.touch_all();
         }
         if self.requests.are_lists_stale(&mut self.fleet) {
-            self.relist_destinations();
+            self.actions.relist(&mut self.fleet, &mut self.requests, &mut self.operations);
         }
         loop {
             let touched = self.fleet.components.take_touched();

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::ApplicationState;
+use super::fleet::Fleet;
 use super::outstanding::{OutstandingRequest, Reach};
-use crate::component::{ComponentId, PlacementPolicy};
+use crate::component::ComponentId;
 
 /// The most hosts that a message names.
 const NAMED_HOSTS_MAX: usize = 5;
@@ -54,21 +54,20 @@ impl Shunned {
     }
 }
 
-impl ApplicationState {
+impl Fleet {
     /// Collects the avoided hosts that would suit a request, or its component if there is no request.
     pub(super) fn shunned(&self, component: ComponentId, waits: Option<&OutstandingRequest>) -> Shunned {
-        let Some(known) = self.fleet.component(component) else { return Shunned::default() };
+        let Some(known) = self.component(component) else { return Shunned::default() };
         let (label, size) = (known.spec.label.as_deref(), &known.spec.size);
-        let would_do = self.fleet.history.nodes().filter(|(host, node)| {
+        let would_do = self.history.nodes().filter(|(host, node)| {
             let is_fit = node.is_online && node.has_label(label) && node.most_of(size) > 0;
-            is_fit && self.is_in_reach(host, waits) && !self.fleet.would_be_together(component, host, None)
+            is_fit && self.is_in_reach(host, waits) && !self.would_be_together(component, host, None)
         });
         let (mut hosts, mut count) = (Vec::new(), 0);
         for (host, node) in would_do {
             count += 1;
-            let is_strict = known.spec.policy == PlacementPolicy::Strict;
-            let is_alone = self.fleet.history.entry(host, component).is_some_and(|entry| entry.is_shunned);
-            let is_unreliable = (node.is_unreliable && !is_strict) || is_alone;
+            let is_alone = self.history.entry(host, component).is_some_and(|entry| entry.is_shunned);
+            let is_unreliable = (node.is_unreliable && !known.is_strict()) || is_alone;
             let unreliable = is_unreliable.then_some(AvoidReason::Unreliable);
             let shun = if node.is_excluded { Some(AvoidReason::Excluded) } else { unreliable };
             hosts.extend(shun.map(|shun| (host.clone(), shun)));
@@ -81,8 +80,7 @@ impl ApplicationState {
         match waits.reach {
             Reach::Host => waits.request.hosts.contains(host),
             Reach::Rack => {
-                let rack = self.fleet.history.node(host).and_then(|node| node.rack());
-                rack.is_some_and(|rack| waits.request.racks.contains(rack))
+                self.rack(host).is_some_and(|rack| waits.request.racks.contains(rack))
                     || waits.request.hosts.contains(host)
             }
             // A list omits the hosts that the service avoids.

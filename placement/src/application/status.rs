@@ -5,20 +5,28 @@ use std::sync::Arc;
 use apportion::Resources;
 
 use super::ApplicationState;
+use super::audit::{Audit, Inconsistency};
 use super::component::Component;
+use super::explain::Explainer;
 use crate::client::{ContainerRef, Launch, RequestId, Unserved};
 use crate::component::ComponentId;
 use crate::history::InstanceState;
 use crate::status::{ComponentStatus, ContainerStatus, ServiceStatus};
 
 impl ApplicationState {
+    /// Recounts everything. Each finding is a defect of this crate, whatever the manager did.
+    #[must_use]
+    pub fn audit(&self) -> Vec<Inconsistency> {
+        Audit::of(self)
+    }
+
     /// Returns the status of the service. `explain` returns the cluster manager's explanation of a request.
     #[must_use]
     pub fn status(&self, now_ms: u64, explain: &dyn Fn(RequestId) -> Option<Unserved>) -> ServiceStatus {
         ServiceStatus {
             now_ms,
             components: self.components().collect(),
-            outstanding: self.outstanding_status(now_ms, explain),
+            outstanding: Explainer { state: self, manager: explain, now_ms }.outstanding(),
             failure: self.failure.clone(),
             containers_at_restart: self.containers_at_restart,
         }
@@ -77,7 +85,7 @@ impl ApplicationState {
     /// component with its id.
     #[must_use]
     pub fn has_containers(&self, component: ComponentId) -> bool {
-        self.orphans.values().any(|left| *left == component)
+        self.leaving.has_orphan_of(component)
             || self.fleet.component(component).is_some_and(|known| known.census.total() > 0)
     }
 
@@ -126,6 +134,19 @@ impl ApplicationState {
     /// Counts the missing instances of one component.
     pub(crate) fn down_of(&self, component: ComponentId) -> u64 {
         self.fleet.component(component).map_or(0, Component::count_down)
+    }
+
+    /// Counts queued and active placement actions.
+    #[must_use]
+    pub fn action_count(&self) -> usize {
+        self.actions.len()
+    }
+
+    /// Counts the active actions of a component. An action that waits for another one's place counts when
+    /// that has ended.
+    #[must_use]
+    pub fn actions_on(&self, component: ComponentId) -> usize {
+        self.actions.running_on(component)
     }
 
     /// Returns what to launch in a container of a component.

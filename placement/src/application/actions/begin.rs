@@ -6,6 +6,7 @@ use super::{
     ActionId, ActionKind, ActionStatus, Active, ApplicationState, ComponentChange, ContainerAction, Place,
     Source, Stage,
 };
+use crate::application::Operation;
 use crate::application::outstanding::{OutstandingRequest, Reach};
 use crate::client::ContainerRef;
 use crate::component::ComponentId;
@@ -55,7 +56,7 @@ impl ApplicationState {
     pub(in crate::application) fn begin_actions(&mut self, component: ComponentId) {
         for action in self.actions.take_queued(component) {
             let container = action.container.or_else(|| self.fleet.container_of(component));
-            if self.is_worked_on(component, container) {
+            if self.actions.is_on(component, container) {
                 self.actions.queue(action);
                 continue;
             }
@@ -63,14 +64,6 @@ impl ApplicationState {
             if let Err((status, reason)) = begun {
                 self.answer(action.id, status, reason);
             }
-        }
-    }
-
-    /// Returns whether an action works on the container, or on a component without one.
-    pub(super) fn is_worked_on(&self, component: ComponentId, container: Option<ContainerRef>) -> bool {
-        match container {
-            Some(container) => self.actions.on(component, container).is_some(),
-            None => self.actions.active_on(component).next().is_some(),
         }
     }
 
@@ -122,7 +115,10 @@ impl ApplicationState {
         let undo = self.change_component(component, &action.change);
         let message = format!("it is stopped on {source_host}");
         self.answer(action.id, ActionStatus::InProgress, message);
-        let may_come_back = self.may_come_back(component, &source_host, source);
+        let may_come_back = {
+            let occupied = self.requests.occupied(component, &self.fleet);
+            self.fleet.why_unfit(component, Some(source), &occupied, &source_host).is_none()
+        };
         let request = self.fleet.request_on(component, &source_host, self.now_ms);
         let request = OutstandingRequest { action: Some(action.id), ..request };
         let asked = if may_come_back { self.swap(source, request) } else { None };
@@ -153,7 +149,7 @@ impl ApplicationState {
     }
 
     fn reserve_first(&mut self, action: &ContainerAction, source: Source) -> Result<(), Refusal> {
-        let hosts = match self.destinations(action, &source) {
+        let hosts = match action.destinations(&source, &self.fleet, &self.requests) {
             // Does not wait for a host that is not acceptable.
             Err(_) if action.or_elsewhere => {
                 let elsewhere = ContainerAction {
@@ -198,7 +194,7 @@ impl ApplicationState {
         };
         let source = active.source.clone();
         let after = active.after;
-        if self.destinations(&action, &source).is_err() {
+        if action.destinations(&source, &self.fleet, &self.requests).is_err() {
             return false;
         }
         self.actions.end(id);
@@ -206,5 +202,9 @@ impl ApplicationState {
         let is_begun = self.reserve_first(&action, source).is_ok();
         self.actions.transition_after(id, after);
         is_begun
+    }
+
+    pub(super) fn answer(&mut self, action: ActionId, status: ActionStatus, message: impl Into<String>) {
+        self.operations.push(Operation::Answer { action, status, message: message.into() });
     }
 }

@@ -93,7 +93,7 @@ impl ApplicationState {
         match self.actions.get(id).map(|active| active.stage) {
             Some(Stage::Stopping { place: Place::Reserved(reserved), .. } | Stage::Holding(reserved)) => {
                 self.fleet.remove(reserved, None);
-                self.give_back(reserved);
+                self.give_back(reserved, None);
             }
             Some(Stage::Stopping { place: Place::Asked(request), .. } | Stage::Reserving(request)) => {
                 self.requests.cancel(request, &mut self.fleet, &mut self.operations);

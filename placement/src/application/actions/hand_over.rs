@@ -42,7 +42,7 @@ impl ApplicationState {
             ..ContainerAction::new(heir.id, heir.component, ActionKind::TakePlaceOf(source))
         };
         let container = self.fleet.container_of(heir.component);
-        let begun = if self.is_worked_on(heir.component, container) {
+        let begun = if self.actions.is_on(heir.component, container) {
             Err((ActionStatus::Failed, "another action works on the container".to_owned()))
         } else {
             let its = self.source(heir.component, container);

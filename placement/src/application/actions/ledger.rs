@@ -92,6 +92,11 @@ impl Actions {
         ids.filter_map(|id| Some((*id, self.active.get(id)?)))
     }
 
+    /// Counts the active actions of a component without those that wait for another one to end.
+    pub(in crate::application) fn running_on(&self, component: ComponentId) -> usize {
+        self.active_on(component).filter(|(_, active)| active.after.is_none()).count()
+    }
+
     /// Sets or clears the action that this action waits for.
     pub(super) fn transition_after(&mut self, id: ActionId, after: Option<ActionId>) {
         if let Some(active) = self.active.get_mut(&id) {
@@ -110,6 +115,14 @@ impl Actions {
             active.source.container == Some(container) || other == Some(container)
         };
         self.active_on(component).find(|(_, active)| is_concerned(active)).map(|(id, _)| id)
+    }
+
+    /// Returns whether an action works on the container, or on a component without one.
+    pub(super) fn is_on(&self, component: ComponentId, container: Option<ContainerRef>) -> bool {
+        match container {
+            Some(container) => self.on(component, container).is_some(),
+            None => self.active_on(component).next().is_some(),
+        }
     }
 
     pub(super) fn active_ids(&self) -> Vec<ActionId> {

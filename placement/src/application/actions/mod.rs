@@ -14,7 +14,6 @@ mod fail;
 mod hand_over;
 mod ledger;
 mod progress;
-mod relist;
 
 use std::sync::Arc;
 
@@ -23,7 +22,7 @@ use serde::{Deserialize, Serialize};
 
 pub(super) use ledger::Actions;
 
-use super::{ApplicationState, Operation};
+use super::ApplicationState;
 use crate::client::{ContainerRef, RequestId};
 use crate::component::ComponentId;
 
@@ -204,24 +203,5 @@ impl Active {
             Stage::Recovering => Some(self.recover_by_ms),
             Stage::Reserving(_) | Stage::Holding(_) => None,
         }
-    }
-}
-
-impl ApplicationState {
-    /// Counts queued and active placement actions.
-    #[must_use]
-    pub fn action_count(&self) -> usize {
-        self.actions.len()
-    }
-
-    /// Counts the active actions of a component. An action that waits for another one's place counts when
-    /// that has ended.
-    #[must_use]
-    pub fn actions_on(&self, component: ComponentId) -> usize {
-        self.actions.active_on(component).filter(|(_, active)| active.after.is_none()).count()
-    }
-
-    fn answer(&mut self, action: ActionId, status: ActionStatus, message: impl Into<String>) {
-        self.operations.push(Operation::Answer { action, status, message: message.into() });
     }
 }

@@ -11,11 +11,11 @@ impl ApplicationState {
     /// Reserves the container that was found, and stops the one that it replaces.
     pub(in crate::application) fn place_found(&mut self, id: ActionId, came: Allocation) {
         let Some(active) = self.actions.get(id).cloned() else {
-            self.give_back(came.container);
+            self.give_back(came.container, None);
             return;
         };
         if let Some(why) = self.unfit(&active, &came) {
-            self.give_back(came.container);
+            self.give_back(came.container, None);
             self.fail_action(id, why);
             return;
         }
