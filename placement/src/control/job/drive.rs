@@ -1,153 +1,158 @@
-//! Begins steps, and carries out their moves.
+//! Begins steps, carries out their moves, and waits for what no answer reports.
 
 use std::collections::VecDeque;
 
 use uuid::Uuid;
 
+use super::super::action::JobRequest;
 use super::super::processor::ProcessorId;
 use super::Job;
 use super::plan::{Intent, Move, Plan, RunStage, RunningStep, Step};
-use crate::application::{ActionId, ActionKind, ActionStatus, ContainerAction, HandOver};
+use super::planner::Planner;
+use crate::application::{ActionId, ActionKind, ActionStatus, ContainerAction, HandOver, ServiceEvent};
 use crate::client::ClusterClient;
-use crate::component::ComponentId;
+use crate::component::{ComponentId, ComponentSpec};
 
 impl<C: ClusterClient> Job<C> {
+    /// Plans and queues a request, or answers at once why it is invalid.
+    pub(super) fn order(&mut self, request: Uuid, asked: JobRequest) {
+        let JobRequest { action, expires_after_ms, retries } = asked;
+        let planned = match self.service.state().is_over() {
+            true => Err("the job ends".to_owned()),
+            false => self.look().plan(action),
+        };
+        let (steps, batch) = match planned {
+            Ok(planned) => planned,
+            Err(reason) => return self.answer(request, ActionStatus::BadRequest, reason),
+        };
+        let steps = steps.into_iter().map(|step| Step { retries, ..step }).collect();
+        let plan = Plan::new(steps, batch, expires_after_ms);
+        let is_drain = plan.drained_host().is_some();
+        self.answer(request, ActionStatus::Accepted, "it waits for its turn");
+        self.plans.add(request, plan);
+        if is_drain {
+            self.keep_hosts_free();
+        }
+    }
+
     /// Advances requests until none can advance.
-    pub(super) fn drive(&mut self, now_ms: u64) {
+    pub(super) fn drive(&mut self) {
         loop {
-            self.handle_answers(now_ms);
-            self.look_after_awaiting(now_ms);
-            self.begin_queued(now_ms);
-            self.begin_batches(now_ms);
-            if self.service.has_no_answers() && self.freed.is_empty() {
+            self.handle_answers();
+            for (request, group) in self.plans.awaiting.clone() {
+                self.look_after(request, &group);
+            }
+            while let Some((request, step)) = self.plans.take_queued() {
+                self.begin_step(request, step);
+            }
+            self.begin_batches();
+            if self.service.has_no_answers() && !self.plans.has_freed() {
                 return;
             }
         }
     }
 
-    /// Begins the next request of each free processor.
-    fn begin_queued(&mut self, now_ms: u64) {
-        while let Some(group) = self.freed.pop_first() {
-            if self.busy.contains_key(&group) {
-                continue;
+    /// Begins as many steps as the pace of each request about many containers allows, oldest request first.
+    fn begin_batches(&mut self) {
+        for request in self.plans.batches.clone() {
+            let look = Planner { roster: &self.roster, state: self.service.state() };
+            self.plans.check_canaries(request, look, self.now_ms);
+            while let Some(step) = self.next_of_batch(request) {
+                self.tell_begin(request);
+                self.begin_step(request, step);
             }
-            let Some(queue) = self.queued.get_mut(&group) else { continue };
-            let Some(request) = queue.pop_front() else {
-                self.queued.remove(&group);
-                continue;
-            };
-            match self.plans.get_mut(&request).and_then(|plan| plan.waiting.pop_front()) {
-                Some(step) => self.begin_step(request, step, now_ms),
-                // It was cancelled while it waited.
-                None => {
-                    self.freed.insert(group);
-                }
-            }
+            self.finish_if_done(request);
         }
     }
 
-    pub(super) fn begin_step(&mut self, request: Uuid, step: Step, now_ms: u64) {
+    fn next_of_batch(&mut self, request: Uuid) -> Option<Step> {
+        let look = Planner { roster: &self.roster, state: self.service.state() };
+        self.plans.next_of_batch(request, look, self.now_ms)
+    }
+
+    /// Reports progress when the first step begins.
+    fn tell_begin(&mut self, request: Uuid) {
+        let Some(plan) = self.plans.get_mut(request) else { return };
+        if !std::mem::replace(&mut plan.is_begun, true) {
+            let message = format!("0 of {} done", plan.steps);
+            self.answer(request, ActionStatus::InProgress, message);
+        }
+    }
+
+    fn begin_step(&mut self, request: Uuid, step: Step) {
         let group = step.group.clone();
         let has_left = step.only_while.is_some_and(|(component, container)| {
             self.service.state().container_of(component) != Some(container)
         });
-        let is_no_more = matches!(&step.intent, Intent::Restart { component, .. } if !self.components.contains_key(component));
+        let is_no_more = matches!(&step.intent, Intent::Restart { component, .. } if !self.roster.components().contains_key(component));
         let is_needless = has_left || is_no_more;
-        let moves = if is_needless { Ok(VecDeque::new()) } else { self.moves_of(&step) };
-        let Some(plan) = self.plans.get_mut(&request) else { return };
-        let until_ms = now_ms.saturating_add(plan.expires_after_ms);
+        let moves = if is_needless { Ok(VecDeque::new()) } else { self.look().moves_of(&step) };
         let (left, refused) = match moves {
             Ok(left) => (left, None),
             Err(why) => (VecDeque::new(), Some(why)),
         };
-        let stage = RunStage::AwaitingContainer { until_ms };
-        plan.running.insert(group.clone(), RunningStep { left, stage, ..RunningStep::new(step) });
-        self.busy.insert(group.clone(), request);
+        self.plans.begin_step(request, RunningStep { left, ..RunningStep::new(step) });
         match refused {
             // The request was valid when it was submitted.
-            Some(why) => self.step_failed(request, &group, &why, now_ms),
-            None => self.next_move(request, &group, now_ms),
+            Some(why) => self.step_failed(request, &group, &why),
+            None => self.next_move(request, &group),
         }
-    }
-
-    pub(super) fn running(&self, request: Uuid, group: &ProcessorId) -> Option<(&Plan, &RunningStep)> {
-        let plan = self.plans.get(&request)?;
-        Some((plan, plan.running.get(group)?))
-    }
-
-    pub(super) fn running_mut(&mut self, request: Uuid, group: &ProcessorId) -> Option<&mut RunningStep> {
-        self.plans.get_mut(&request)?.running.get_mut(group)
     }
 
     /// Completes the current move, and begins the next one.
-    pub(super) fn move_done(&mut self, request: Uuid, group: &ProcessorId, now_ms: u64) {
-        if let Some(running) = self.running_mut(request, group) {
+    pub(super) fn move_done(&mut self, request: Uuid, group: &ProcessorId) {
+        if let Some(running) = self.plans.running_mut(request, group) {
             running.left.pop_front();
         }
-        self.next_move(request, group, now_ms);
+        self.next_move(request, group);
     }
 
     /// Begins the next move of a step, or ends the step.
-    pub(super) fn next_move(&mut self, request: Uuid, group: &ProcessorId, now_ms: u64) {
-        let Some((plan, running)) = self.running(request, group) else { return };
-        let until_ms = now_ms.saturating_add(plan.expires_after_ms);
+    pub(super) fn next_move(&mut self, request: Uuid, group: &ProcessorId) {
+        let Some((plan, running)) = self.plans.running(request, group) else { return };
+        let until_ms = self.now_ms.saturating_add(plan.expires_after_ms);
         if plan.is_cancelled && !running.left.is_empty() {
-            return self.step_over(request, group, ActionStatus::Cancelled, "it was taken back", now_ms);
+            return self.step_over(request, group, ActionStatus::Cancelled, "it was taken back");
         }
+        let is_ready = self.look().is_next_ready(group, running);
         let Some(next) = running.left.front().cloned() else {
-            return self.step_over(request, group, ActionStatus::Succeeded, "", now_ms);
+            return self.step_over(request, group, ActionStatus::Succeeded, "");
         };
         match next {
             Move::Act { .. }
             | Move::HandOver { .. }
             | Move::ReplaceStandby { .. }
-            | Move::BringStandby { .. } => match self.component_of_move(group, &next) {
-                None => self.step_failed(request, group, "the standby was stopped meanwhile", now_ms),
-                Some(component) if self.is_there(component, &next) => self.move_done(request, group, now_ms),
-                Some(_) if self.is_next_ready(request, group) => {
-                    self.carry_out(request, group, &next, now_ms);
+            | Move::BringStandby { .. } => match self.roster.component_of_move(group, &next) {
+                None => self.step_failed(request, group, "the standby was stopped meanwhile"),
+                Some(component) if self.look().is_there(component, &next) => self.move_done(request, group),
+                Some(_) if is_ready => {
+                    self.carry_out(request, group, &next);
                 }
-                Some(_) => self.await_stage(request, group, RunStage::AwaitingContainer { until_ms }, now_ms),
+                Some(_) => self.await_stage(request, group, RunStage::AwaitingContainer { until_ms }),
             },
             Move::StartStandby { number } => {
-                self.add_standby(group, number, now_ms);
-                if let Some(running) = self.running_mut(request, group) {
+                let changed = self.roster.add_standby(group, number);
+                self.change(changed);
+                if let Some(running) = self.plans.running_mut(request, group) {
                     running.started.push(number);
                 }
-                self.move_done(request, group, now_ms);
+                self.move_done(request, group);
             }
             Move::AwaitStandby { number, has_to_catch_up } => {
-                let Some(component) = self.numbers.get(&group.standby(number)).copied() else {
-                    return self.step_failed(request, group, "the standby was stopped meanwhile", now_ms);
+                let Some(component) = self.roster.standby(group, number) else {
+                    return self.step_failed(request, group, "the standby was stopped meanwhile");
                 };
                 let stage = RunStage::Standby { component, until_ms, has_to_catch_up };
-                self.await_stage(request, group, stage, now_ms);
+                self.await_stage(request, group, stage);
             }
-            Move::StopStandby { number } => self.stop_standby(request, group, number, until_ms, now_ms),
+            Move::StopStandby { number } => self.stop_standby(request, group, number, until_ms),
         }
-    }
-
-    pub(super) fn transition_stage(&mut self, request: Uuid, group: &ProcessorId, stage: RunStage) {
-        if let Some(running) = self.running_mut(request, group) {
-            running.stage = stage;
-        }
-    }
-
-    /// Returns whether an action on the component can begin: its container runs, or it was given up.
-    pub(super) fn is_ready(&self, component: ComponentId) -> bool {
-        self.live_container(component).is_some() || self.service.state().is_given_up(component)
-    }
-
-    fn is_there(&self, component: ComponentId, next: &Move) -> bool {
-        let is_at =
-            |host| self.live_container(component).is_some() && self.host_of(component).as_ref() == Some(host);
-        matches!(next, Move::BringStandby { host, .. } if is_at(host))
     }
 
     /// Submits the placement action of a move to the service.
-    fn carry_out(&mut self, request: Uuid, group: &ProcessorId, next: &Move, now_ms: u64) {
+    fn carry_out(&mut self, request: Uuid, group: &ProcessorId, next: &Move) {
         let Some(action) = self.action_for(request, group, next) else {
-            return self.step_failed(request, group, "the standby was stopped meanwhile", now_ms);
+            return self.step_failed(request, group, "the standby was stopped meanwhile");
         };
         let stage = match action.hands_over_to {
             None => RunStage::Acting(action.id),
@@ -157,31 +162,89 @@ impl<C: ClusterClient> Job<C> {
             }
         };
         self.remember_action(action.id, request, action.component);
-        self.transition_stage(request, group, stage);
-        self.service.submit(action, now_ms);
+        self.plans.transition_stage(request, group, stage);
+        self.service.submit(action, self.now_ms);
         if let Move::ReplaceStandby { number, .. } = next {
-            self.remove_standby(group, *number, now_ms);
+            self.remove_standby(group, *number);
         }
     }
 
     fn remember_action(&mut self, action: ActionId, request: Uuid, component: ComponentId) {
-        if let Some(processor) = self.processor_of(component) {
-            self.acts.insert(action, (request, processor));
+        if let Some(processor) = self.roster.processor_of(component) {
+            self.plans.acts.insert(action, (request, processor));
         }
     }
 
-    fn next_action(&mut self) -> ActionId {
-        self.last_action += 1;
-        ActionId(self.last_action)
+    /// Puts the step into a waiting stage, and moves on at once if the condition already holds.
+    pub(super) fn await_stage(&mut self, request: Uuid, group: &ProcessorId, stage: RunStage) {
+        self.plans.begin_wait(request, group, stage);
+        if self.is_met(request, group) {
+            return self.look_after(request, group);
+        }
+        if let Some((waits, _)) = stage.in_words() {
+            self.tell(request, waits);
+        }
+    }
+
+    /// Returns whether the condition that the step waits for holds, or the step is over.
+    fn is_met(&self, request: Uuid, group: &ProcessorId) -> bool {
+        let running = self.plans.running(request, group);
+        running.is_none_or(|(_, running)| self.look().is_met(group, running, self.now_ms))
+    }
+
+    fn look_after(&mut self, request: Uuid, group: &ProcessorId) {
+        let is_met = self.is_met(request, group);
+        if is_met {
+            self.plans.awaiting.remove(&(request, group.clone()));
+        }
+        let Some((_, running)) = self.plans.running(request, group) else { return };
+        let stage = running.stage;
+        let Some(until_ms) = stage.until_ms() else { return };
+        match stage {
+            _ if !is_met => {
+                let why = stage.in_words().map(|(_, why)| why).filter(|_| until_ms < self.now_ms);
+                why.into_iter().for_each(|why| self.step_failed(request, group, why));
+            }
+            RunStage::AwaitingContainer { .. } => self.next_move(request, group),
+            RunStage::Pausing { .. } => self.plans.queue_again(request, group),
+            RunStage::Gone { .. } => {
+                self.record_reason(request, "the standby has stopped".to_owned());
+                self.move_done(request, group);
+            }
+            _ => self.move_done(request, group),
+        }
+    }
+
+    fn stop_standby(&mut self, request: Uuid, group: &ProcessorId, number: u32, until_ms: u64) {
+        match self.remove_standby(group, number) {
+            Some(component) => {
+                self.await_stage(request, group, RunStage::Gone { component, until_ms });
+            }
+            None => self.step_failed(request, group, "the standby no longer exists"),
+        }
+    }
+
+    /// Removes a standby from the processor; the service releases its container.
+    pub(super) fn remove_standby(&mut self, group: &ProcessorId, number: u32) -> Option<ComponentId> {
+        let changed = self.roster.remove_standby(group, number);
+        let standby = changed.last().map(|standby| standby.id);
+        self.change(changed);
+        standby
+    }
+
+    fn change(&mut self, components: Vec<ComponentSpec>) {
+        for component in components {
+            self.service.handle(ServiceEvent::Change(component), self.now_ms);
+        }
     }
 
     /// Returns the placement action of a move; `None` if its standby no longer exists.
     fn action_for(&mut self, request: Uuid, group: &ProcessorId, next: &Move) -> Option<ContainerAction> {
-        let component = self.component_of_move(group, next)?;
-        let expires_after_ms = self.running(request, group)?.0.expires_after_ms;
+        let component = self.roster.component_of_move(group, next)?;
+        let expires_after_ms = self.plans.running(request, group)?.0.expires_after_ms;
         let action =
             |id, kind| ContainerAction { expires_after_ms, ..ContainerAction::new(id, component, kind) };
-        let id = self.next_action();
+        let id = self.plans.next_action();
         Some(match next {
             Move::Act { kind, or_elsewhere, change, .. } => ContainerAction {
                 or_elsewhere: *or_elsewhere,
@@ -191,16 +254,16 @@ impl<C: ClusterClient> Job<C> {
             Move::BringStandby { host, .. } => action(id, ActionKind::MoveTo(host.clone())),
             Move::HandOver { component: heir, or_elsewhere, .. } => {
                 let (heir, or_elsewhere) = (*heir, *or_elsewhere);
-                let hands_over_to = HandOver { id: self.next_action(), component: heir, or_elsewhere };
+                let hands_over_to = HandOver { id: self.plans.next_action(), component: heir, or_elsewhere };
                 ContainerAction {
-                    avoid: self.host_of(component).into_iter().collect(),
+                    avoid: self.look().host_of(component).into_iter().collect(),
                     hands_over_to: Some(hands_over_to),
                     ..action(id, ActionKind::MoveElsewhere)
                 }
             }
             Move::ReplaceStandby { number, .. } => {
-                let standby = *self.numbers.get(&group.standby(*number))?;
-                action(id, ActionKind::TakePlaceOf(self.live_container(standby)?))
+                let standby = self.roster.standby(group, *number)?;
+                action(id, ActionKind::TakePlaceOf(self.look().live_container(standby)?))
             }
             Move::StartStandby { .. } | Move::AwaitStandby { .. } | Move::StopStandby { .. } => return None,
         })

@@ -7,17 +7,16 @@ use std::sync::Arc;
 use super::super::action::Destination;
 use super::super::job_spec::{STANDBYS_MAX, component_of};
 use super::super::processor::ProcessorId;
-use super::Job;
 use super::plan::{Intent, Move, Step};
+use super::planner::Planner;
 use crate::application::ActionKind;
-use crate::client::ClusterClient;
 use crate::component::ComponentId;
 
 type Moves = VecDeque<Move>;
 
-impl<C: ClusterClient> Job<C> {
+impl Planner<'_> {
     /// Returns the moves of a step, in order. The error says why the step is impossible.
-    pub(super) fn moves_of(&self, step: &Step) -> Result<Moves, String> {
+    pub(super) fn moves_of(self, step: &Step) -> Result<Moves, String> {
         match &step.intent {
             Intent::Place { processor, destination } => self.placement(processor, destination),
             Intent::Depart { processor, component } => Ok(self.departing(processor, *component)),
@@ -27,7 +26,7 @@ impl<C: ClusterClient> Job<C> {
                     .into())
             }
             Intent::StopStandby(standby) => {
-                self.number_of(standby)?;
+                self.roster.number_of(standby)?;
                 let number = standby.standby_number().ok_or_else(|| {
                     format!(
                         "`{standby}` is no standby; its standbys are named `{standby}-0`, `{standby}-1`, ..."
@@ -43,8 +42,8 @@ impl<C: ClusterClient> Job<C> {
         }
     }
 
-    fn placement(&self, processor: &ProcessorId, destination: &Destination) -> Result<Moves, String> {
-        let component = self.number_of(processor)?;
+    fn placement(self, processor: &ProcessorId, destination: &Destination) -> Result<Moves, String> {
+        let component = self.roster.number_of(processor)?;
         let kind = match destination {
             Destination::LastSeen => ActionKind::Restart,
             Destination::ForceRestartLastSeen => ActionKind::StopAndRestart,
@@ -72,8 +71,8 @@ impl<C: ClusterClient> Job<C> {
     }
 
     /// Prefers a host where a standby has read the state, if the processor is stateful.
-    fn departing(&self, processor: &ProcessorId, component: ComponentId) -> Moves {
-        let is_stateful = self.processor(processor).is_some_and(|known| known.is_stateful);
+    fn departing(self, processor: &ProcessorId, component: ComponentId) -> Moves {
+        let is_stateful = self.roster.processor(processor).is_some_and(|known| known.is_stateful);
         let warm = is_stateful.then(|| self.to_standby(processor, component, true)).flatten();
         let placed = || self.placement(processor, &Destination::AnyHost).ok();
         warm.or_else(placed).unwrap_or_else(|| [plain(component, ActionKind::MoveElsewhere)].into())
@@ -81,20 +80,20 @@ impl<C: ClusterClient> Job<C> {
 
     /// Returns whether a standby has to read the state before the processor moves: it is stateful and has
     /// no standby.
-    fn needs_warm_standby(&self, processor: &ProcessorId) -> bool {
-        let known = self.processor(processor);
+    fn needs_warm_standby(self, processor: &ProcessorId) -> bool {
+        let known = self.roster.processor(processor);
         processor.standby_number().is_none()
             && known.is_some_and(|known| known.is_stateful && known.standbys.is_empty())
     }
 
     fn to_standby(
-        &self,
+        self,
         processor: &ProcessorId,
         component: ComponentId,
         or_elsewhere: bool,
     ) -> Option<Moves> {
         let (number, standby) = self.standby_to_take_over(processor)?;
-        let is_stateful = self.processor(processor).is_some_and(|known| known.is_stateful);
+        let is_stateful = self.roster.processor(processor).is_some_and(|known| known.is_stateful);
         let reads = is_stateful.then_some(Move::AwaitStandby { number, has_to_catch_up: true });
         let goes = Move::HandOver { standby, component, or_elsewhere };
         Some(reads.into_iter().chain([goes]).collect())
@@ -102,13 +101,13 @@ impl<C: ClusterClient> Job<C> {
 
     /// Picks a standby that runs on a host that accepts the processor, preferably one that has read all
     /// state.
-    fn standby_to_take_over(&self, processor: &ProcessorId) -> Option<(u32, ComponentId)> {
-        let known = self.processor(processor).filter(|_| processor.standby_number().is_none())?;
+    fn standby_to_take_over(self, processor: &ProcessorId) -> Option<(u32, ComponentId)> {
+        let known = self.roster.processor(processor).filter(|_| processor.standby_number().is_none())?;
         let takes_it = |component: &ComponentId| {
             let host = self.live_container(*component).and_then(|_| self.host_of(*component));
-            host.is_some_and(|host| self.service.state().is_taken_by(*component, &host))
+            host.is_some_and(|host| self.state.is_taken_by(*component, &host))
         };
-        let component = |number: &u32| Some((*number, *self.numbers.get(&processor.standby(*number))?));
+        let component = |number: &u32| Some((*number, self.roster.standby(processor, *number)?));
         let standbys = known.standbys.iter().filter_map(component).filter(|(_, standby)| takes_it(standby));
         let standbys: Vec<(u32, ComponentId)> = standbys.collect();
         let has_read = |(_, component): &&(u32, ComponentId)| self.has_caught_up(*component);
@@ -117,7 +116,7 @@ impl<C: ClusterClient> Job<C> {
 
     /// Plans a temporary standby: it starts, reads the state, and gives its place to the processor.
     fn by_warm_standby(
-        &self,
+        self,
         processor: &ProcessorId,
         component: ComponentId,
         kind: ActionKind,
@@ -134,15 +133,15 @@ impl<C: ClusterClient> Job<C> {
     }
 
     /// Returns the lowest number that no standby of the processor has, and that no container still uses.
-    fn next_standby(&self, processor: &ProcessorId) -> Result<u32, String> {
+    fn next_standby(self, processor: &ProcessorId) -> Result<u32, String> {
         if processor.standby_number().is_some() {
             return Err(format!("`{processor}` is a standby, and has no standbys itself"));
         }
-        self.number_of(processor)?;
+        self.roster.number_of(processor)?;
         let is_free = |number: &u32| {
-            let place = self.places.get(processor).copied().unwrap_or_default();
-            !self.numbers.contains_key(&processor.standby(*number))
-                && !self.service.state().has_containers(component_of(place, Some(*number)))
+            let place = self.roster.place(processor).unwrap_or_default();
+            self.roster.standby(processor, *number).is_none()
+                && !self.state.has_containers(component_of(place, Some(*number)))
         };
         let free = (0..STANDBYS_MAX).find(is_free);
         free.ok_or_else(|| format!("processor `{processor}` has {STANDBYS_MAX} standbys already"))

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use super::super::action::{Destination, Pace};
 use super::super::processor::ProcessorId;
-use crate::application::{ActionId, ActionKind, ActionStatus, ComponentChange};
+use crate::application::{ActionId, ActionKind, ComponentChange};
 use crate::client::ContainerRef;
 use crate::component::ComponentId;
+use crate::service::ActionProgress;
 
 /// An open request.
 #[derive(Clone, Debug)]
@@ -126,7 +127,7 @@ pub(super) struct RunningStep {
     /// Standbys that the step started.
     pub(super) started: Vec<u32>,
     /// An early answer of the heir: it arrived while the standby was still moving.
-    pub(super) early: Option<(ActionStatus, String)>,
+    pub(super) early: Option<ActionProgress>,
     pub(super) stage: RunStage,
 }
 
@@ -219,6 +220,26 @@ impl Batch {
 }
 
 impl Plan {
+    pub(super) fn new(steps: Vec<Step>, batch: Option<Batch>, expires_after_ms: u64) -> Self {
+        Self {
+            steps: u32::try_from(steps.len()).unwrap_or(u32::MAX),
+            waiting: steps.into(),
+            running: BTreeMap::new(),
+            batch,
+            expires_after_ms,
+            succeeded: 0,
+            failed: 0,
+            reason: String::new(),
+            is_cancelled: false,
+            is_begun: false,
+        }
+    }
+
+    /// Returns the host that a drain has to empty.
+    pub(super) fn drained_host(&self) -> Option<&Arc<str>> {
+        Some(&self.batch.as_ref()?.drains.as_ref()?.host)
+    }
+
     pub(super) fn is_done(&self) -> bool {
         self.waiting.is_empty() && self.running.is_empty()
     }

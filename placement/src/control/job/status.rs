@@ -61,12 +61,12 @@ impl<C: ClusterClient> Job<C> {
     #[must_use]
     pub fn status(&self) -> JobStatus {
         JobStatus {
-            name: self.spec.name.clone(),
-            configured: u32::try_from(self.components.len()).unwrap_or(u32::MAX),
+            name: self.roster.spec().name.clone(),
+            configured: u32::try_from(self.roster.components().len()).unwrap_or(u32::MAX),
             below_configured: self.service.state().missing(),
             requests: self.progress().collect(),
-            processors: self.components.keys().filter_map(|id| self.component_status(*id)).collect(),
-            hosts_kept_free: self.spec.hosts_kept_free.iter().cloned().collect(),
+            processors: self.roster.components().keys().filter_map(|id| self.component_status(*id)).collect(),
+            hosts_kept_free: self.roster.spec().hosts_kept_free.iter().cloned().collect(),
             failure: self.service.state().failure().map(|failure| failure.message.clone()),
         }
     }
@@ -74,12 +74,12 @@ impl<C: ClusterClient> Job<C> {
     /// Returns the status of a processor or standby; `None` if it is unknown.
     #[must_use]
     pub fn processor_status(&self, processor: &ProcessorId) -> Option<ProcessorStatus> {
-        self.component_status(*self.numbers.get(processor)?)
+        self.component_status(self.roster.number(processor)?)
     }
 
     fn component_status(&self, component: ComponentId) -> Option<ProcessorStatus> {
-        let known = self.components.get(&component)?;
-        let processor = self.processor_of(component)?;
+        let known = self.roster.components().get(&component)?;
+        let processor = self.roster.processor_of(component)?;
         let state = self.service.state();
         let container = state.container_of(component).and_then(|container| state.container(container));
         let group = processor.active();
@@ -90,9 +90,9 @@ impl<C: ClusterClient> Job<C> {
             version: container.map_or_else(|| known.version.clone(), |found| found.version),
             size: known.size,
             is_given_up: state.is_given_up(component),
-            is_caught_up: self.has_caught_up(component),
-            request: self.busy.get(&group).copied(),
-            queued: self.queued.get(&group).map_or(0, std::collections::VecDeque::len),
+            is_caught_up: self.look().has_caught_up(component),
+            request: self.plans.busy.get(&group).copied(),
+            queued: self.plans.queued_for(&group),
             processor,
         })
     }
