@@ -8,7 +8,8 @@ use crate::component::ComponentId;
 /// Containers whose end is awaited. A container has one due time.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Leaving {
-    /// Containers that were surplus when they came, with the unknown component that an instance in one belongs to.
+    /// Containers that were surplus when they came. Some run an instance of a component that the service
+    /// does not know.
     surplus: BTreeMap<ContainerRef, Option<ComponentId>>,
     due: BTreeSet<(u64, ContainerRef)>,
     due_of: BTreeMap<ContainerRef, u64>,

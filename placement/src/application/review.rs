@@ -45,14 +45,10 @@ impl ApplicationState {
         }
     }
 
-    /// Returns how many containers a component is short of; negative if it has too many.
-    fn delta(&self, component: ComponentId) -> i64 {
-        self.fleet.component(component).map_or(0, |known| known.delta(self.requests.count(component)))
-    }
-
     fn review_component(&mut self, component: ComponentId) {
         self.requests.refresh(component, &mut self.fleet, &mut self.operations);
-        let delta = self.delta(component);
+        let requested = self.requests.count(component);
+        let delta = self.fleet.component(component).map_or(0, |known| known.delta(requested));
         let delta = if delta > 0 && self.awaits_place(component) { 0 } else { delta };
         let delta =
             self.fleet.component_mut(component).map_or(delta, |known| known.due_of(delta, self.now_ms));

@@ -1,9 +1,9 @@
 //! Failover: an instance that lost its place takes the place of its standby (Samza's failover, `samza.md`
 //! 1.9).
 //!
-//! The standby stops, and its host is requested instead: a swap. If the manager can do both in one step, no other
-//! application gets the room in between. The standby is requested elsewhere. Until its old container has ended, the
-//! component does not miss the instance; afterwards the request is like any other.
+//! The standby stops, and its host is requested instead: a swap. If the manager can do both in one step,
+//! no other application gets the room in between. The standby is requested elsewhere. Until its old
+//! container has ended, the component does not miss the instance; afterwards the request is like any other.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -114,11 +114,9 @@ impl ApplicationState {
     /// longest. Skips hosts that were tried before and standbys that are being replaced.
     pub(super) fn standby_to_replace(&self, component: ComponentId) -> Option<ContainerRef> {
         let known = self.fleet.component(component)?;
-        let standbys = known.spec.takes_over.iter().filter_map(|standby| self.fleet.component(*standby));
-        let containers = standbys.flat_map(|standby| standby.census.iter());
-        let live = containers.filter(|(_, state)| *state == InstanceState::Live);
-        let eligible = live.filter_map(|(container, _)| {
-            let there = self.fleet.instance(container)?;
+        let standbys = known.spec.takes_over.iter().flat_map(|standby| self.fleet.instances_of(*standby));
+        let live = standbys.filter(|(_, state, _)| *state == InstanceState::Live);
+        let eligible = live.filter_map(|(container, _, there)| {
             let is_new = !known.takeover.tried.contains(&there.host);
             let takes_it = self.fleet.takes(component, &there.host) && !self.is_being_replaced(container);
             (is_new && takes_it).then_some((!there.has_caught_up, there.started_ms, container))

@@ -1,5 +1,5 @@
-//! Requests that are refused, withdrawn or late, or whose hosts are excluded: the service asks elsewhere, or the action
-//! of the request fails.
+//! Requests that are refused, withdrawn or late, or whose hosts are excluded: the service asks elsewhere, or
+//! the action of the request fails.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

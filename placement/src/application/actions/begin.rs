@@ -152,17 +152,11 @@ impl ApplicationState {
         let hosts = match action.destinations(&source, &self.fleet, &self.requests) {
             // Does not wait for a host that is not acceptable.
             Err(_) if action.or_elsewhere => {
-                let elsewhere = ContainerAction {
-                    kind: ActionKind::MoveElsewhere,
-                    or_elsewhere: false,
-                    ..action.clone()
-                };
-                return self.reserve_first(&elsewhere, source);
+                return self.reserve_first(&action.elsewhere(), source);
             }
             found => found?,
         };
-        let expires_after_ms = action.expires_after_ms / if action.or_elsewhere { 2 } else { 1 };
-        let deadline_ms = self.now_ms.saturating_add(expires_after_ms);
+        let deadline_ms = self.now_ms.saturating_add(action.search_ms());
         let mut request = self.fleet.request_for(action.component, true).only_on(hosts);
         request.size = action.change.size.unwrap_or(request.size);
         let outstanding = OutstandingRequest {
@@ -185,13 +179,8 @@ impl ApplicationState {
         let (true, Stage::Reserving(request)) = (active.action.or_elsewhere, active.stage) else {
             return false;
         };
-        let action = active.action.clone();
-        let action = ContainerAction {
-            kind: ActionKind::MoveElsewhere,
-            or_elsewhere: false,
-            expires_after_ms: action.expires_after_ms / 2,
-            ..action
-        };
+        let expires_after_ms = active.action.expires_after_ms / 2;
+        let action = ContainerAction { expires_after_ms, ..active.action.elsewhere() };
         let source = active.source.clone();
         let after = active.after;
         if action.destinations(&source, &self.fleet, &self.requests).is_err() {

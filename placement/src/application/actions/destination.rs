@@ -107,7 +107,8 @@ impl Fleet {
 }
 
 impl Actions {
-    /// Reissues requests of actions that may use any host, if the acceptable hosts have changed. Their deadlines stay.
+    /// Reissues requests of actions that may use any host, if the acceptable hosts have changed. Their
+    /// deadlines stay.
     pub(in crate::application) fn relist(
         &mut self,
         fleet: &mut Fleet,

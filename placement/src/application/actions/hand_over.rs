@@ -1,6 +1,6 @@
-//! A handover: a container takes the place of its standby, which makes way in one step (`takeover.rs`). If the
-//! standby moves elsewhere, it runs there before the other container is stopped (Samza's compound action,
-//! `samza.md` Z3).
+//! A handover: a container takes the place of its standby, which makes way in one step (`takeover.rs`). If
+//! the standby moves elsewhere, it runs there before the other container is stopped (Samza's compound
+//! action, `samza.md` Z3).
 
 use super::begin::Refusal;
 use super::{
@@ -69,10 +69,9 @@ impl ApplicationState {
                 format!("{host}, the host of its standby, does not accept it"),
             ));
         }
-        let within_ms = action.expires_after_ms / if action.or_elsewhere { 2 } else { 1 };
         let mut request = OutstandingRequest {
             action: Some(action.id),
-            way: Some(Way { of: standby, within_ms }),
+            way: Some(Way { of: standby, within_ms: action.search_ms() }),
             ..self.fleet.request_on(action.component, &host, self.now_ms)
         };
         request.request.size = action.change.size.unwrap_or(request.request.size);

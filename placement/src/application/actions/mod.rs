@@ -4,9 +4,9 @@
 //! An action first finds a place. The new container is reserved and counts for nothing. Then the service
 //! stops the old container, and starts the reserved one when that has ended.
 //!
-//! Two kinds of action release and request in one step: a container that is stopped first (`takeover.rs`), and
-//! a standby whose place another container takes (`hand_over.rs`). If anything fails, the review requests
-//! the missing instance as usual: on its last host, then elsewhere.
+//! Two kinds of action release and request in one step (`takeover.rs`): a container that is stopped first,
+//! and a standby whose place another container takes (`hand_over.rs`). If anything fails, the review
+//! requests the missing instance as usual: on its last host, then elsewhere.
 
 mod begin;
 mod destination;
@@ -70,6 +70,16 @@ impl ContainerAction {
             change: ComponentChange::default(),
             hands_over_to: None,
         }
+    }
+
+    /// Returns the action that looks on any other host instead.
+    fn elsewhere(&self) -> Self {
+        Self { kind: ActionKind::MoveElsewhere, or_elsewhere: false, ..self.clone() }
+    }
+
+    /// Returns the time limit of its first search.
+    fn search_ms(&self) -> u64 {
+        self.expires_after_ms / if self.or_elsewhere { 2 } else { 1 }
     }
 
     /// The default time limit for finding a place (Samza's request timeout).

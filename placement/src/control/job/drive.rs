@@ -57,17 +57,14 @@ impl<C: ClusterClient> Job<C> {
         for request in self.plans.batches.clone() {
             let look = Planner { roster: &self.roster, state: self.service.state() };
             self.plans.check_canaries(request, look, self.now_ms);
-            while let Some(step) = self.next_of_batch(request) {
+            loop {
+                let look = Planner { roster: &self.roster, state: self.service.state() };
+                let Some(step) = self.plans.next_of_batch(request, look, self.now_ms) else { break };
                 self.tell_begin(request);
                 self.begin_step(request, step);
             }
             self.finish_if_done(request);
         }
-    }
-
-    fn next_of_batch(&mut self, request: Uuid) -> Option<Step> {
-        let look = Planner { roster: &self.roster, state: self.service.state() };
-        self.plans.next_of_batch(request, look, self.now_ms)
     }
 
     /// Reports progress when the first step begins.
@@ -145,7 +142,12 @@ impl<C: ClusterClient> Job<C> {
                 let stage = RunStage::Standby { component, until_ms, has_to_catch_up };
                 self.await_stage(request, group, stage);
             }
-            Move::StopStandby { number } => self.stop_standby(request, group, number, until_ms),
+            Move::StopStandby { number } => match self.remove_standby(group, number) {
+                Some(component) => {
+                    self.await_stage(request, group, RunStage::Gone { component, until_ms });
+                }
+                None => self.step_failed(request, group, "the standby no longer exists"),
+            },
         }
     }
 
@@ -212,15 +214,6 @@ impl<C: ClusterClient> Job<C> {
                 self.move_done(request, group);
             }
             _ => self.move_done(request, group),
-        }
-    }
-
-    fn stop_standby(&mut self, request: Uuid, group: &ProcessorId, number: u32, until_ms: u64) {
-        match self.remove_standby(group, number) {
-            Some(component) => {
-                self.await_stage(request, group, RunStage::Gone { component, until_ms });
-            }
-            None => self.step_failed(request, group, "the standby no longer exists"),
         }
     }
 

@@ -1,4 +1,5 @@
-//! Looks at the processors and their containers, and plans the steps of requests. `moves.rs` plans the moves of a step.
+//! Looks at the processors and their containers, and plans the steps of requests. `moves.rs` plans the
+//! moves of a step.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! The plans of open requests, and their turns: only one step at a time concerns a processor and its standbys.
+//! The plans of open requests, and their turns: only one step at a time concerns a processor and its
+//! standbys.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
