@@ -149,19 +149,18 @@ impl fmt::Debug for ProposalBatch {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicUsize, Ordering};
-
     use super::*;
     use crate::config::NodeOrderKind;
     use crate::ids::{SetId, SlotId};
+    use crate::sync::Counter;
 
     /// Counts the batches that come back.
     #[derive(Default)]
-    struct Owner(AtomicUsize);
+    struct Owner(Counter);
 
     impl BatchOwner for Owner {
         fn undo(&self, _: &mut ProposalBatch) {
-            self.0.fetch_add(1, Ordering::Relaxed);
+            self.0.count();
         }
     }
 
@@ -171,7 +170,7 @@ mod tests {
         let mut batch = ProposalBatch::without_lease(Arc::<Owner>::clone(&owner));
         change(&mut batch);
         drop(batch);
-        owner.0.load(Ordering::Relaxed) == 1
+        owner.0.get() == 1
     }
 
     #[test]

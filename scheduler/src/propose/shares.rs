@@ -65,7 +65,7 @@ impl QueueWalk<'_> {
         let now = self.leaf_use(lane.leaf);
         let limit_after = |more: Resources| {
             let then = || LeafUse { all: now.all + more, active: now.active + more, ..now };
-            facts.user_limit(lane.user, self.share, &size, then)
+            facts.user_limit(lane.user, self.share, size, then)
         };
         let limit = limit_after(Resources::ZERO);
         let is_above = |i: &usize| size[*i] > 0 && wanted[*i] > limit[*i];
