@@ -262,8 +262,7 @@ fn the_digest_of_a_log_is_that_of_its_changes() {
             }
         }
         engine.run_until_quiet();
-        let value = digest.lock().unwrap().value();
-        value
+        digest.lock().unwrap().value()
     };
     let both = digest(&[1, 2], true);
     assert_eq!(digest(&[1, 2], false), both);
