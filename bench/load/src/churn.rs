@@ -17,7 +17,7 @@ use crate::cluster::{Cluster, Setup};
 use crate::latency::Latency;
 use crate::memory::Memory;
 use crate::meter::{Meter, Record};
-use crate::profile::Load;
+use crate::profile::{Load, Profile};
 use crate::sizes::mean_size;
 use crate::tasks::{Kinds, Task};
 
@@ -42,6 +42,12 @@ const STUCK: Duration = Duration::from_secs(60);
 /// remaining asks may wait for just that.
 const PATIENCE_LOOKS: u32 = 100;
 
+/// The most unanswered asks while this many containers run.
+#[must_use]
+pub fn window(running: usize) -> usize {
+    (running / WINDOW_PART).clamp(1, WINDOW_MAX)
+}
+
 /// Decides between two steps of a run whether to continue.
 pub type GoOn<'a> = &'a dyn Fn() -> ControlFlow<()>;
 
@@ -57,7 +63,7 @@ pub struct Churn {
     latency: Latency,
     idle_looks: u32,
     window: usize,
-    load: Load,
+    profile: Profile,
     /// The resource type that runs out first. The next three fields are amounts of it: of a container on average,
     /// obtainable by asks, and in use.
     scarce: usize,
@@ -93,7 +99,7 @@ impl Churn {
             latency: Latency::new()?,
             idle_looks: 0,
             window: 0,
-            load: profile.load,
+            profile,
             scarce,
             mean: mean_size(profile.sizes)[scarce] as i64,
             obtainable: (0..nodes).map(|number| profile.obtainable(number, nodes)[scarce]).sum(),
@@ -114,11 +120,7 @@ impl Churn {
                 let application = (number % self.cluster.applications.len()) as u32;
                 tasks.push(Task { application, kind: self.kinds.number_of(spec) });
                 number += 1;
-                part = match self.load {
-                    Load::Percent(percent) => asked as f64 / (self.obtainable * percent / 100) as f64,
-                    Load::PerNode(each) => number as f64 / (nodes * each) as f64,
-                    Load::Backlog(containers) => number as f64 / containers as f64,
-                };
+                part = self.profile.filled_part(number, asked, nodes, self.obtainable);
             }
             self.ask(&tasks)?;
             self.take_events()?;
@@ -126,7 +128,7 @@ impl Churn {
         }
         self.settle()?;
         self.cluster.memory.record_fill(self.running.len());
-        self.window = (self.running.len() / WINDOW_PART).clamp(1, WINDOW_MAX);
+        self.window = window(self.running.len());
         Ok(())
     }
 
@@ -232,7 +234,7 @@ impl Churn {
 
     /// Number of expected containers that have not been placed.
     fn unanswered(&self) -> usize {
-        match self.load {
+        match self.profile.load {
             Load::Percent(_) | Load::PerNode(_) => self.asked.len(),
             Load::Backlog(_) => {
                 let idle = self.obtainable - self.used;
@@ -259,7 +261,7 @@ impl Churn {
     fn settle(&mut self) -> anyhow::Result<()> {
         self.cluster.engine.run_until_quiet();
         self.take_events()?;
-        match self.load {
+        match self.profile.load {
             Load::Backlog(_) => self.expect_full(),
             Load::Percent(_) | Load::PerNode(_) => self.expect_all_placed(),
         }
@@ -321,7 +323,7 @@ mod tests {
     use apportion::view::NodeView;
 
     use super::super::cluster::ClusterShape;
-    use super::super::profile::{Profile, Room, WANTED_NODES};
+    use super::super::profile::{Room, WANTED_NODES};
     use super::*;
 
     fn setup(profile: Profile) -> Setup {

@@ -15,8 +15,7 @@ use rand_pcg::Pcg64Mcg;
 
 use crate::commit_times::{LatencySink, Notes};
 use crate::memory::Memory;
-use crate::profile::{Hosts, PARTITION_EVERY, Profile, is_wanted};
-use crate::sizes::draw_size;
+use crate::profile::{DrawnAsk, Hosts, PARTITION_EVERY, Profile, is_other, is_wanted};
 
 const PARTITION: &str = "other";
 const NODES_PER_RACK: usize = 40;
@@ -121,7 +120,7 @@ impl Setup {
         for number in 0..shape.nodes {
             let spec = NodeSpec::new(format!("node-{number}"), capacity(number))
                 .on_rack(format!("rack-{}", number / NODES_PER_RACK));
-            let is_other = number % PARTITION_EVERY == PARTITION_EVERY - 1;
+            let is_other = is_other(number);
             let node = handle.add_node(if is_other { spec.in_partition(other) } else { spec })?;
             nodes[usize::from(is_other)].push(node);
             if is_wanted(number, shape.nodes) {
@@ -183,9 +182,8 @@ impl Cluster {
 
     /// Draws an ask for one container.
     pub fn draw_ask(&mut self) -> AskSpec {
-        let spec = AskSpec::new(draw_size(self.profile.sizes, &mut self.random), 1);
-        let spec = spec.with_priority(self.random.random_range(0..self.profile.priorities));
-        let is_other = self.random.random_ratio(1, PARTITION_EVERY as u32);
+        let DrawnAsk { size, priority, is_other } = self.profile.draw(&mut self.random);
+        let spec = AskSpec::new(size, 1).with_priority(priority);
         let spec = if is_other { spec.in_partition(self.other) } else { spec };
         match self.profile.hosts {
             Hosts::Replicas(percent) if percent > 0 && self.random.random_ratio(percent, 100) => {

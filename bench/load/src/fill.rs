@@ -55,7 +55,8 @@ fn count_placed(events: &EventStream) -> anyhow::Result<usize> {
 }
 
 /// The capacity of nodes that this many containers fill to at most 60 %.
-fn node_capacity(nodes: usize, asks: usize) -> Resources {
+#[must_use]
+pub fn node_capacity(nodes: usize, asks: usize) -> Resources {
     let amount = |place: usize| {
         (MEAN_SIZE[place] * asks as i64 * 100 / FULL_PERCENT / nodes as i64).max(NODE_MIN[place])
     };

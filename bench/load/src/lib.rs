@@ -5,6 +5,7 @@
 //! | `cluster` | starts an engine with nodes, queues and applications: [`Setup`] |
 //! | `profile`, `queues`, `sizes`, `tasks` | define sizes of nodes and containers, asks and queues |
 //! | `fill` | fills an empty cluster: [`fill()`] |
+//! | `cycle` | does the same work on one thread as leanly as possible: [`CycleYardstick`] |
 //! | `churn` | keeps a full cluster busy: [`Churn`] |
 //! | `meter`, `latency`, `memory`, `commit_times`, `process` | measure time, processor time and memory |
 //!
@@ -16,6 +17,7 @@
 mod churn;
 mod cluster;
 mod commit_times;
+mod cycle;
 mod fill;
 mod latency;
 mod memory;
@@ -26,11 +28,12 @@ mod queues;
 pub mod sizes;
 mod tasks;
 
-pub use churn::{Churn, GoOn};
+pub use churn::{Churn, GoOn, window};
 pub use cluster::{Cluster, ClusterShape, Setup};
 pub use commit_times::{LatencySink, Notes};
-pub use fill::fill;
+pub use cycle::{CycleRate, CycleYardstick};
+pub use fill::{fill, node_capacity};
 pub use memory::Memory;
 pub use meter::Record;
-pub use profile::{Profile, Room, WANTED_NODES};
+pub use profile::{DrawnAsk, Profile, Room, WANTED_NODES, is_other};
 pub use tasks::{Kinds, Task};

@@ -14,6 +14,13 @@ pub fn cpu_ns() -> Option<u64> {
     Some(ran_ns.sum())
 }
 
+/// Nanoseconds that the calling thread has run.
+#[must_use]
+pub fn thread_cpu_ns() -> Option<u64> {
+    let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    text.split_whitespace().next()?.parse().ok()
+}
+
 /// Resident memory now.
 #[must_use]
 pub fn resident_bytes() -> Option<u64> {

@@ -1,9 +1,10 @@
 //! The kinds of nodes and asks of each workload.
 
 use apportion::Resources;
+use rand::RngExt;
 
 use crate::queues::Tree;
-use crate::sizes::{CONTAINER_SIZES, SizeWeight, mean_size, mean_vcores, node_vcores};
+use crate::sizes::{CONTAINER_SIZES, SizeWeight, draw_size, mean_size, mean_vcores, node_vcores};
 
 /// Every tenth node is in the other partition, and so is a tenth of the asks.
 pub(crate) const PARTITION_EVERY: usize = 10;
@@ -23,6 +24,17 @@ pub struct Profile {
     /// Number of priorities of asks and applications.
     pub(crate) priorities: u32,
     pub(crate) load: Load,
+}
+
+/// An ask for one container that names no host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DrawnAsk {
+    /// The container's size.
+    pub size: Resources,
+    /// Its priority number.
+    pub priority: u32,
+    /// Whether it is for the other partition.
+    pub is_other: bool,
 }
 
 /// Capacities of nodes, with 4 GiB for each vcore.
@@ -157,11 +169,51 @@ impl Profile {
         self.sizes.iter().map(|(vcores, gib, _)| Resources::new(&[gib * 1_024, vcores * 1_000])).collect()
     }
 
+    /// The number of priorities of asks and applications.
+    #[must_use]
+    pub fn priorities(&self) -> u32 {
+        self.priorities
+    }
+
+    /// The profile that the full-cycle yardstick uses beside this one. The yardstick knows no hosts, no backlog and no
+    /// fair leaves: for workloads with those, it runs `churn`.
+    #[must_use]
+    pub fn for_yardstick(&self) -> Self {
+        let is_plain = matches!(self.hosts, Hosts::Replicas(_)) && !matches!(self.load, Load::Backlog(_));
+        if is_plain { Self { hosts: Hosts::Replicas(0), ..*self } } else { Self::CHURN }
+    }
+
+    /// Draws an ask, except for its hosts.
+    pub fn draw(&self, random: &mut impl RngExt) -> DrawnAsk {
+        DrawnAsk {
+            size: draw_size(self.sizes, random),
+            priority: random.random_range(0..self.priorities),
+            is_other: random.random_ratio(1, PARTITION_EVERY as u32),
+        }
+    }
+
+    /// The part of the load that `asks` asks are, which ask for `asked` of the `obtainable` amount of the scarce type.
+    #[must_use]
+    pub fn filled_part(&self, asks: usize, asked: i64, nodes: usize, obtainable: i64) -> f64 {
+        match self.load {
+            Load::Percent(percent) => asked as f64 / (obtainable * percent / 100) as f64,
+            Load::PerNode(each) => asks as f64 / (nodes * each) as f64,
+            Load::Backlog(containers) => asks as f64 / containers as f64,
+        }
+    }
+
     /// The capacity that asks can get of the node with this number, out of `nodes`.
-    pub(crate) fn obtainable(&self, number: usize, nodes: usize) -> Resources {
+    #[must_use]
+    pub fn obtainable(&self, number: usize, nodes: usize) -> Resources {
         let can_be_had = self.hosts != Hosts::Wanted || is_wanted(number, nodes);
         if can_be_had { self.capacity(number, nodes) } else { Resources::ZERO }
     }
+}
+
+/// Whether the node with this number is in the other partition.
+#[must_use]
+pub fn is_other(number: usize) -> bool {
+    number % PARTITION_EVERY == PARTITION_EVERY - 1
 }
 
 /// Whether a storm's asks name the node with this number, out of `nodes`: ten nodes all over the cluster, one of which

@@ -1,0 +1,223 @@
+//! The full-cycle yardstick: how fast one thread does everything that a container costs an engine.
+//!
+//! Each container is asked for, proposed, accepted and applied, announced, and ended, on the cluster of `throughput`,
+//! with its sizes, queues, limits and orders. Beside the stripped yardstick of `apportion-bench limit` it has all that an
+//! engine must keep: identifiers that are used once, lanes, the exact order by share at every level of the queue tree,
+//! limits checked when proposed and when accepted, lists of a node's containers, one event and one log record for each
+//! change, a checksum for each group, and the caller's own tables. It has no locks, no threads, no general case: asks
+//! are for one container, name no hosts, and name a size that is known beforehand.
+//!
+//! | module | what it does |
+//! |---|---|
+//! | `cluster`, `queues`, `amounts` | the cluster and its limits as plain values |
+//! | `engine`, `commit`, `ids`, `log` | takes asks and ends in; accepts and applies |
+//! | `walk`, `least`, `index` | find the first ask in order, and the first node with room |
+//! | `caller` | ends containers and asks again |
+
+mod amounts;
+mod caller;
+mod cluster;
+mod commit;
+mod engine;
+mod ids;
+mod index;
+mod least;
+mod log;
+mod queues;
+#[cfg(test)]
+mod tests;
+mod walk;
+
+use std::time::{Duration, Instant};
+
+use anyhow::ensure;
+use caller::{Caller, Task};
+use cluster::ClusterPlan;
+use engine::Engine;
+
+use crate::churn::{GoOn, window};
+use crate::cluster::{ClusterShape, Setup};
+use crate::fill::node_capacity;
+use crate::process;
+
+/// Placements after the cluster is full that the digest covers. They also warm up.
+const DIGESTED: u64 = 20_000;
+
+/// What was measured.
+#[derive(Clone, Copy, Debug)]
+pub struct CycleRate {
+    /// Containers placed.
+    pub placed: u64,
+    /// How long that took.
+    pub elapsed: Duration,
+    /// Processor time of the thread, where the system says.
+    pub cpu_ns: Option<u64>,
+}
+
+impl CycleRate {
+    /// Containers placed per second.
+    #[must_use]
+    pub fn per_second(&self) -> f64 {
+        self.placed as f64 / self.elapsed.as_secs_f64().max(f64::MIN_POSITIVE)
+    }
+
+    /// Processor time per container, in nanoseconds.
+    #[must_use]
+    pub fn cpu_ns_per_container(&self) -> Option<f64> {
+        self.cpu_ns.map(|ns| ns as f64 / self.placed.max(1) as f64)
+    }
+}
+
+/// A cluster and its caller on one thread.
+#[derive(Debug)]
+pub struct CycleYardstick {
+    engine: Engine,
+    caller: Caller,
+    work: Work,
+    digest: u64,
+}
+
+#[derive(Debug)]
+enum Work {
+    /// Ends containers of a busy cluster and asks again, with this many unanswered asks.
+    Churn { window: usize },
+    /// Fills an empty cluster with these asks, again and again.
+    Fill { empty: Box<Engine>, tasks: Vec<Task> },
+}
+
+impl CycleYardstick {
+    /// A cluster as full as the profile says, whose containers end and are asked for again. The setup's profile must be
+    /// one [for the yardstick](crate::Profile::for_yardstick).
+    ///
+    /// # Errors
+    /// The cluster is too small, or its queues have settings that the yardstick does not know.
+    pub fn churn(setup: &Setup) -> anyhow::Result<Self> {
+        let (profile, nodes) = (setup.profile, setup.shape.nodes);
+        check(setup)?;
+        let capacity = |number| profile.capacity(number, nodes);
+        let plan = ClusterPlan::new(setup, |number| [capacity(number)[0], capacity(number)[1]])?;
+        let (mut engine, mut caller) = (Engine::new(&plan), Caller::new(setup.seed));
+        let scarce = profile.scarce_type();
+        let obtainable = (0..nodes).map(|number| profile.obtainable(number, nodes)[scarce]).sum();
+        let (mut asked, mut number) = (0, 0);
+        while profile.filled_part(number, asked, nodes, obtainable) < 1.0 {
+            let drawn = profile.draw(&mut caller.random);
+            asked += drawn.size[scarce];
+            let application = (number % setup.shape.applications) as u32;
+            let task = Task { application, kind: plan.kind_of(&drawn)? };
+            caller.ask(&mut engine, task);
+            number += 1;
+            if number % 1_024 == 0 {
+                engine.run();
+                caller.take_events(&mut engine);
+            }
+        }
+        engine.run();
+        caller.take_events(&mut engine);
+        let work = Work::Churn { window: window(caller.running()) };
+        let mut yardstick = Self { engine, caller, work, digest: 0 };
+        let until = yardstick.caller.placed + DIGESTED;
+        while yardstick.caller.placed < until {
+            let before = yardstick.caller.placed;
+            yardstick.turn_over();
+            ensure!(yardstick.caller.placed > before, "the cluster is full: nothing can be placed");
+        }
+        yardstick.digest = yardstick.caller.digest;
+        Ok(yardstick)
+    }
+
+    /// An empty cluster that this many asks fill.
+    ///
+    /// # Errors
+    /// As for [`churn`](Self::churn); or not everything finds room.
+    pub fn fill(setup: &Setup, asks: usize) -> anyhow::Result<Self> {
+        check(setup)?;
+        let capacity = node_capacity(setup.shape.nodes, asks);
+        let plan = ClusterPlan::new(setup, |_| [capacity[0], capacity[1]])?;
+        let mut caller = Caller::new(setup.seed);
+        let task = |number: usize| {
+            let kind = plan.kind_of(&setup.profile.draw(&mut caller.random))?;
+            Ok(Task { application: (number % setup.shape.applications) as u32, kind })
+        };
+        let tasks = (0..asks).map(task).collect::<anyhow::Result<_>>()?;
+        let engine = Engine::new(&plan);
+        let work = Work::Fill { empty: Box::new(engine.clone()), tasks };
+        let mut yardstick = Self { engine, caller, work, digest: 0 };
+        yardstick.refill();
+        let placed = yardstick.caller.placed as usize;
+        ensure!(placed == asks, "{placed} of {asks} containers found room");
+        yardstick.digest = yardstick.caller.digest;
+        Ok(yardstick)
+    }
+
+    /// Of where each container went, up to a fixed number of containers: equal seeds have equal digests.
+    #[must_use]
+    pub fn digest(&self) -> u64 {
+        self.digest
+    }
+
+    /// Works for this long, or until `go_on` breaks.
+    pub fn run_while(&mut self, duration: Duration, go_on: GoOn<'_>) -> CycleRate {
+        if let Work::Churn { .. } = self.work {
+            let begun = Instant::now();
+            return self.measure(|yardstick| {
+                yardstick.turn_over();
+                while begun.elapsed() < duration && go_on().is_continue() {
+                    yardstick.turn_over();
+                }
+            });
+        }
+        let mut sum = CycleRate { placed: 0, elapsed: Duration::ZERO, cpu_ns: Some(0) };
+        while sum.placed == 0 || (sum.elapsed < duration && go_on().is_continue()) {
+            self.empty();
+            let fill = self.measure(Self::refill);
+            sum.placed += fill.placed;
+            sum.elapsed += fill.elapsed;
+            sum.cpu_ns = sum.cpu_ns.zip(fill.cpu_ns).map(|(sum, fill)| sum + fill);
+        }
+        sum
+    }
+
+    fn measure(&mut self, work: impl FnOnce(&mut Self)) -> CycleRate {
+        let (cpu_ns, begun, before) = (process::thread_cpu_ns(), Instant::now(), self.caller.placed);
+        work(self);
+        let elapsed = begun.elapsed();
+        let cpu_ns = process::thread_cpu_ns().zip(cpu_ns).map(|(after, before)| after.saturating_sub(before));
+        CycleRate { placed: self.caller.placed - before, elapsed, cpu_ns }
+    }
+
+    /// Ends containers of a busy cluster, asks again and places.
+    fn turn_over(&mut self) {
+        let Work::Churn { window } = self.work else { return };
+        let count = window.saturating_sub(self.caller.unanswered);
+        self.caller.replace(&mut self.engine, count);
+        self.engine.run();
+        self.caller.take_events(&mut self.engine);
+    }
+
+    /// Fills the empty cluster.
+    fn refill(&mut self) {
+        let Work::Fill { tasks, .. } = &self.work else { return };
+        tasks.iter().for_each(|task| self.caller.ask(&mut self.engine, *task));
+        self.engine.run();
+        self.caller.take_events(&mut self.engine);
+    }
+
+    /// Takes an empty cluster.
+    fn empty(&mut self) {
+        if let Work::Fill { empty, .. } = &self.work {
+            self.engine.clone_from(empty);
+            self.caller.forget();
+        }
+    }
+}
+
+/// As an engine's cluster, one of the yardstick has nodes in both partitions.
+fn check(setup: &Setup) -> anyhow::Result<()> {
+    let ClusterShape { nodes, leaves, applications } = setup.shape;
+    ensure!(
+        nodes >= 10 && leaves > 0 && applications > 0,
+        "the yardstick needs 10 nodes, a leaf and an application"
+    );
+    Ok(())
+}
