@@ -12,9 +12,12 @@ fn throughput_places_everything_and_compares_itself_with_the_yardstick() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let figures = json(&output.stdout);
     assert_eq!((&figures["placed"], &figures["committed"]), (&1000.into(), &1000.into()));
-    for key in ["allocations_per_second", "limit_allocations_per_second", "ratio_to_limit", "batch_mean"] {
+    let ratios = ["ratio_to_limit", "ratio_to_cycle"];
+    let rates = ["allocations_per_second", "limit_allocations_per_second", "cycle_allocations_per_second"];
+    for key in rates.into_iter().chain(ratios).chain(["batch_mean"]) {
         assert!(figures[key].as_f64().unwrap() > 0.0, "{key}: {figures}");
     }
+    assert!(figures["runs"][1]["cycle_allocations_per_second"].as_f64().unwrap() > 0.0, "{figures}");
     let text = String::from_utf8(case.run(fill).stdout).unwrap();
     contains_all(&text, &["allocations per second (median of 2)", "write lock:", "audit: nothing found"]);
     for wrong in [
@@ -107,7 +110,7 @@ fn fairness_is_read_on_virtual_time() {
         assert!(figures["smallest"]["leaves_with_pending"].as_u64().unwrap() > 0, "{figures}");
         assert!(figures["used_part"].as_f64().unwrap() > 0.9, "{figures}");
     }
-    let text = String::from_utf8(case.run(tiny).stdout).unwrap();
+    let text = String::from_utf8(case.run(&format!("{tiny} --seconds 0.01")).stdout).unwrap();
     contains_all(&text, &["serial mode", " of 40", "of their fair share"]);
     for wrong in ["--nodes 9", "--mode sideways", "--seconds 0", "--asks 0", "--json nowhere/f.json"] {
         assert_eq!(case.run(&format!("fairness {wrong}")).status.code(), Some(2), "{wrong}");
@@ -152,7 +155,27 @@ fn the_yardstick_is_measured_alone() {
     let output = case.run("limit --nodes 100 --leaves 8 --seconds 0.01 --repeat 3 --json -");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(json(&output.stdout)["limit_allocations_per_second"].as_f64().unwrap() > 0.0);
-    for wrong in ["--seconds 0", "--seconds many", "--nodes 0", "--leaves 0"] {
+    for wrong in ["--seconds 0", "--seconds many", "--nodes 0", "--leaves 0", "--apps 5", "--asks 5"] {
         assert_eq!(case.run(&format!("limit {wrong}")).status.code(), Some(2), "{wrong}");
     }
+}
+
+#[test]
+fn the_full_cycle_has_the_same_digest_on_every_run() {
+    let case = Case::new();
+    let tiny = "limit --cycle --nodes 60 --leaves 4 --apps 12 --repeat 2";
+    for work in ["", " --asks 500"] {
+        let figures = |options: &str| {
+            let output = case.run(&format!("{tiny}{work} {options} --json -"));
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            json(&output.stdout)
+        };
+        let first = figures("--seconds 0.01");
+        assert!(first["cycle_allocations_per_second"].as_f64().unwrap() > 0.0, "{first}");
+        assert_eq!(first["placements_digest"], figures("--seconds 0.05")["placements_digest"]);
+        assert_ne!(first["placements_digest"], figures("--seed 2 --seconds 0.01")["placements_digest"]);
+    }
+    let text = String::from_utf8(case.run(tiny).stdout).unwrap();
+    contains_all(&text, &["through the full cycle, one thread", "digest of the placements: "]);
+    assert_eq!(case.run("limit --cycle --nodes 9").status.code(), Some(2));
 }

@@ -36,7 +36,7 @@ pub(super) enum WorkloadName {
 #[derive(Clone, Debug, Args)]
 #[command(
     after_help = "Examples: the shape at which YuniKorn's core was fastest, and a busy cluster, each compared with \
-                  the yardstick\n  \
+                  both yardsticks\n  \
 apportion-bench throughput --workload fill --nodes 5000 --asks 20000 --leaves 2 --apps 20 --with-limit\n  \
 apportion-bench throughput --workload churn --nodes 10000 --with-limit\n\nHow long 100,000 asks a second wait for their containers:\n  \
 apportion-bench throughput --workload churn --rate 100000 --seconds 2"
@@ -75,7 +75,7 @@ pub(in crate::cli) struct ThroughputArgs {
     /// Number of runs; their median counts.
     #[arg(long, value_name = "K", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     pub(super) repeat: u32,
-    /// Alternate runs with the yardstick (see `limit`), and report the ratio to its rate.
+    /// Alternate runs with both yardsticks (see `limit`), and report the ratio to the rate of each.
     #[arg(long)]
     pub(super) with_limit: bool,
     /// Seed of all random values.

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use apportion_load::{Churn, Memory, Record, Setup, fill};
+use apportion_load::{Churn, CycleRate, CycleYardstick, GoOn, Memory, Record, Setup, fill};
 pub(super) use args::ThroughputArgs;
 use args::WorkloadName;
 
@@ -89,20 +89,24 @@ fn measure_churn(args: &ThroughputArgs, setup: &Setup) -> Result<Measured, Failu
     Ok(Measured { memory: churn.memory(), ..measured })
 }
 
-/// The counted runs, each followed by a slice of the yardstick. A run that a signal cut short counts only if it is the
+/// The counted runs, each followed by a slice of each yardstick. A run that a signal cut short counts only if it is the
 /// first.
 fn take_turns(
     args: &ThroughputArgs,
     setup: &Setup,
     mut run: impl FnMut() -> Result<Option<Record>, Failure>,
 ) -> Result<Measured, Failure> {
-    let shape = setup.shape;
-    let mut yardstick = args.with_limit.then(|| Yardstick::new(shape.nodes, shape.leaves, args.seed));
+    let mut yardsticks = args.with_limit.then(|| Yardsticks::new(args, setup)).transpose()?;
     let bar = parts_bar("measuring");
     bar.set_length(u64::from(args.repeat));
     let begun = Instant::now();
-    let mut measured =
-        Measured { records: Vec::new(), limits: Vec::new(), memory: Memory::default(), interruption: None };
+    let mut measured = Measured {
+        records: Vec::new(),
+        limits: Vec::new(),
+        cycles: Vec::new(),
+        memory: Memory::default(),
+        interruption: None,
+    };
     for _ in 0..args.repeat {
         let record = run()?;
         let interruptible = Interruptible::begin();
@@ -110,10 +114,11 @@ fn take_turns(
         let counts = |record: &Record| !is_stopped || (measured.records.is_empty() && record.placed > 0);
         let record = record.filter(counts);
         measured.records.extend(record);
-        if let Some(yardstick) = yardstick.as_mut().filter(|_| !is_stopped) {
-            let rate = yardstick.run_while(LIMIT_SLICE, &|| interruptible.flow()).per_second();
+        if let Some(yardsticks) = yardsticks.as_mut().filter(|_| !is_stopped) {
+            let (limit, cycle) = yardsticks.run(&|| interruptible.flow());
             if !interruptible.is_stopped() || measured.limits.is_empty() {
-                measured.limits.push(rate);
+                measured.limits.push(limit);
+                measured.cycles.push(cycle);
             }
         }
         if interruptible.is_stopped() {
@@ -124,4 +129,27 @@ fn take_turns(
     }
     bar.finish_and_clear();
     Ok(measured)
+}
+
+/// Both yardsticks, on the cluster of a workload.
+struct Yardsticks {
+    stripped: Yardstick,
+    cycle: CycleYardstick,
+}
+
+impl Yardsticks {
+    fn new(args: &ThroughputArgs, setup: &Setup) -> Result<Self, Failure> {
+        let plain = Setup { profile: setup.profile.for_yardstick(), ..*setup };
+        let cycle = match args.workload {
+            WorkloadName::Fill => CycleYardstick::fill(&plain, args.asks().unwrap_or_default() as usize)?,
+            _ => CycleYardstick::churn(&plain)?,
+        };
+        Ok(Self { stripped: Yardstick::new(setup.shape.nodes, setup.shape.leaves, args.seed), cycle })
+    }
+
+    /// A slice of each.
+    fn run(&mut self, go_on: GoOn<'_>) -> (f64, CycleRate) {
+        let limit = self.stripped.run_while(LIMIT_SLICE, go_on).per_second();
+        (limit, self.cycle.run_while(LIMIT_SLICE, go_on))
+    }
 }

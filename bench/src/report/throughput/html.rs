@@ -48,7 +48,10 @@ fn runs_text(report: &ThroughputReport) -> String {
 fn cards(report: &ThroughputReport) -> Vec<(String, &'static str)> {
     let mut cards = vec![(count_text(report.allocations_per_second as u64), "allocations per second")];
     if let Some(ratio) = report.ratio_to_limit {
-        cards.push((format!("{ratio:.3}"), "of the yardstick"));
+        cards.push((format!("{ratio:.3}"), "of the stripped yardstick"));
+    }
+    if let Some(ratio) = report.ratio_to_cycle {
+        cards.push((format!("{ratio:.3}"), "of the full-cycle yardstick"));
     }
     if let Some(ns) = report.cpu_ns_per_allocation {
         cards.push((format!("{} ns", count_text(ns as u64)), "processor time per allocation"));
@@ -70,13 +73,13 @@ fn runs(report: &ThroughputReport) -> Result<String, ChartError> {
         return Ok(say("Rate", &format!("One run: {rate} allocations per second.")));
     }
     let bar = |(number, run): (usize, &Run)| {
-        let limit = run.limit_allocations_per_second.unwrap_or(0.0);
+        let limit = run.cycle_allocations_per_second.unwrap_or(0.0);
         (format!("run {}", number + 1), limit, run.allocations_per_second)
     };
     let bars: Vec<_> = report.runs.iter().enumerate().take(RUNS_MAX).map(bar).collect();
     let (note, x) = if report.ratio_to_limit.is_some() {
         (
-            "Each run and the slice of the yardstick that followed it: plain arrays on one thread.",
+            "Each run and the slice of the full-cycle yardstick that followed it, on one thread.",
             "allocations per second: yardstick (grey), engine (blue)",
         )
     } else {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use apportion_load::{ClusterShape, Memory, Record};
+use apportion_load::{ClusterShape, CycleRate, Memory, Record};
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
@@ -33,6 +33,8 @@ pub struct Measured {
     pub records: Vec<Record>,
     /// The yardstick's rates, one after each run; empty if it did not run.
     pub limits: Vec<f64>,
+    /// The same of the full-cycle yardstick.
+    pub cycles: Vec<CycleRate>,
     /// Memory of the first cluster.
     pub memory: Memory,
     /// The point at which a signal stopped the measurement.
@@ -71,6 +73,10 @@ pub struct ThroughputReport {
     pub(super) batch_mean: f64,
     pub(super) limit_allocations_per_second: Option<f64>,
     pub(super) ratio_to_limit: Option<f64>,
+    pub(super) cycle_allocations_per_second: Option<f64>,
+    pub(super) ratio_to_cycle: Option<f64>,
+    pub(super) cycle_cpu_ns_per_allocation: Option<f64>,
+    pub(super) cpu_ratio_to_cycle: Option<f64>,
     pub(super) bytes_per_node: Option<f64>,
     pub(super) bytes_per_container: Option<f64>,
     pub(super) peak_rss_bytes: Option<u64>,
@@ -84,6 +90,7 @@ pub struct ThroughputReport {
 pub(super) struct Run {
     pub(super) allocations_per_second: f64,
     pub(super) limit_allocations_per_second: Option<f64>,
+    pub(super) cycle_allocations_per_second: Option<f64>,
     pub(super) commit_lock_share: f64,
 }
 
@@ -105,7 +112,7 @@ impl ThroughputReport {
     /// The figures of an audited engine. There is at least one record.
     #[must_use]
     pub fn new(parameters: ThroughputParameters, measured: &Measured) -> Self {
-        let Measured { records, limits, memory, interruption } = measured;
+        let Measured { records, limits, cycles, memory, interruption } = measured;
         let ratios = records.iter().zip(limits).map(|(record, limit)| record.per_second() / limit).collect();
         let middle = median_record(records);
         let timing = &middle.timing;
@@ -128,7 +135,7 @@ impl ThroughputReport {
             used_part: middle.used_part,
             elapsed_s: middle.elapsed.as_secs_f64(),
             allocations_per_second: middle.per_second(),
-            cpu_ns_per_allocation: middle.cpu_ns.map(|ns| ns as f64 / middle.placed.max(1) as f64),
+            cpu_ns_per_allocation: cpu_ns_per_allocation(middle),
             commit_lock_ns_per_allocation: per_allocation(timing.lock_held),
             commit_lock_ns_per_allocation_median: timing.lock_held_ns_per_allocation.value_at_quantile(0.5),
             commit_lock_share: lock_share(middle),
@@ -142,12 +149,22 @@ impl ThroughputReport {
             batch_mean: decided as f64 / middle.batches.max(1) as f64,
             limit_allocations_per_second: median(limits.clone()),
             ratio_to_limit: median(ratios),
+            cycle_allocations_per_second: median(cycles.iter().map(CycleRate::per_second).collect()),
+            ratio_to_cycle: median(ratios_to(records, cycles, |record, cycle| {
+                Some(record.per_second() / cycle.per_second())
+            })),
+            cycle_cpu_ns_per_allocation: median(
+                cycles.iter().filter_map(CycleRate::cpu_ns_per_container).collect(),
+            ),
+            cpu_ratio_to_cycle: median(ratios_to(records, cycles, |record, cycle| {
+                Some(cpu_ns_per_allocation(record)? / cycle.cpu_ns_per_container()?)
+            })),
             bytes_per_node: memory.bytes_per_node,
             bytes_per_container: memory.bytes_per_container,
             peak_rss_bytes: apportion_load::process::peak_resident_bytes(),
             audit_violations: 0,
             interrupted_at_s: *interruption,
-            runs: runs(records, limits),
+            runs: runs(records, limits, cycles),
         }
     }
 }
@@ -160,10 +177,24 @@ pub(super) fn median_record(records: &[Record]) -> &Record {
     sorted[sorted.len() / 2]
 }
 
-fn runs(records: &[Record], limits: &[f64]) -> Vec<Run> {
+/// A ratio for each run and the slice of the yardstick that followed it.
+fn ratios_to(
+    records: &[Record],
+    cycles: &[CycleRate],
+    ratio: impl Fn(&Record, &CycleRate) -> Option<f64>,
+) -> Vec<f64> {
+    records.iter().zip(cycles).filter_map(|(record, cycle)| ratio(record, cycle)).collect()
+}
+
+fn cpu_ns_per_allocation(record: &Record) -> Option<f64> {
+    record.cpu_ns.map(|ns| ns as f64 / record.placed.max(1) as f64)
+}
+
+fn runs(records: &[Record], limits: &[f64], cycles: &[CycleRate]) -> Vec<Run> {
     let run = |(number, record): (usize, &Record)| Run {
         allocations_per_second: record.per_second(),
         limit_allocations_per_second: limits.get(number).copied(),
+        cycle_allocations_per_second: cycles.get(number).map(CycleRate::per_second),
         commit_lock_share: lock_share(record),
     };
     records.iter().enumerate().map(run).collect()

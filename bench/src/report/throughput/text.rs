@@ -31,7 +31,15 @@ impl ThroughputReport {
         }
         if let (Some(limit), Some(ratio)) = (self.limit_allocations_per_second, self.ratio_to_limit) {
             let limit = count_text(limit as u64);
-            lines.push(format!("{ratio:.3} of the yardstick, which makes {limit} per second"));
+            lines.push(format!("{ratio:.3} of the stripped yardstick, which makes {limit} per second"));
+        }
+        if let (Some(cycle), Some(ratio)) = (self.cycle_allocations_per_second, self.ratio_to_cycle) {
+            let cycle = count_text(cycle as u64);
+            let cpu = self.cpu_ratio_to_cycle;
+            let cpu = cpu.map_or_else(String::new, |cpu| format!("; {cpu:.2} times its processor time"));
+            lines.push(format!(
+                "{ratio:.3} of the full-cycle yardstick, which makes {cycle} per second on one thread{cpu}"
+            ));
         }
         lines.join("\n")
     }
@@ -86,8 +94,19 @@ impl ThroughputReport {
         rows.extend(self.rate.map(|rate| ("asks per second", count_text(u64::from(rate)))));
         rows.extend(self.latency_us.as_ref().map(|of| ("from ask to commit, us", quantiles(of))));
         let limit = self.limit_allocations_per_second;
-        rows.extend(limit.map(|limit| ("yardstick, allocations per second", count(limit))));
-        rows.extend(self.ratio_to_limit.map(|ratio| ("part of the yardstick", format!("{ratio:.3}"))));
+        rows.extend(limit.map(|limit| ("stripped yardstick, allocations per second", count(limit))));
+        rows.extend(
+            self.ratio_to_limit.map(|ratio| ("part of the stripped yardstick", format!("{ratio:.3}"))),
+        );
+        let cycle = self.cycle_allocations_per_second;
+        rows.extend(cycle.map(|cycle| ("full-cycle yardstick, allocations per second", count(cycle))));
+        rows.extend(
+            self.ratio_to_cycle.map(|ratio| ("part of the full-cycle yardstick", format!("{ratio:.3}"))),
+        );
+        let cpu = self.cycle_cpu_ns_per_allocation;
+        rows.extend(cpu.map(|ns| ("its processor time per allocation, ns", count(ns))));
+        let cpu = self.cpu_ratio_to_cycle;
+        rows.extend(cpu.map(|ratio| ("processor time against its", format!("{ratio:.2}"))));
         rows
     }
 }
