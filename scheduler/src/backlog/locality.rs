@@ -56,9 +56,11 @@ impl LocalityWaits {
                 facts.allowed_at_next(ask, now, rack, any)
             }
             LocalityDelay::Nodes { rack, any, .. } => {
-                let (rack, any) = (rack as usize, any.unwrap_or(rack) as usize);
-                let others = offers_possible(facts, ask, rack.max(any));
-                level(self.offered(id).len(), others.min(rack), others.min(any))
+                let (offered, rack, any) =
+                    (self.offered(id).len(), rack as usize, any.unwrap_or(rack) as usize);
+                // One more than were offered is as good as any number.
+                let others = offers_possible(facts, ask, offered + 1);
+                level(offered, others.min(rack), others.min(any))
             }
             LocalityDelay::Time { rack_ms, any_ms } => {
                 level(facts.now_ms.saturating_sub(ask.pending_since_ms), rack_ms, any_ms)
