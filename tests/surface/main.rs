@@ -17,10 +17,19 @@ cargo surface [--write]
   --write  make the list anew
   --help   this text
 
-Ends with 0 if the list is right, with 1 if items came or went, with 2 if they could not be listed.
+Ends with 0 if the list is right, with 1 if items came or went, with 2 if they could not be listed, with 3 if this
+toolchain cannot list them.
 ";
 /// The version of rustdoc's JSON format that the library reads. Each release of Rust may change it.
 const FORMAT: u64 = 57;
+
+/// The outcome of a comparison, or of writing the list.
+enum Outcome {
+    Same,
+    Differs,
+    /// This toolchain's rustdoc writes another format than the library reads.
+    Skipped,
+}
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -30,13 +39,14 @@ fn main() -> ExitCode {
         ["--write"] => write(),
         ["--help" | "-h"] => {
             print!("{HELP}");
-            Ok(true)
+            Ok(Outcome::Same)
         }
         _ => Err(format!("unknown arguments `{}`; see `cargo surface --help`", words.join(" "))),
     };
     match done {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
+        Ok(Outcome::Same) => ExitCode::SUCCESS,
+        Ok(Outcome::Differs) => ExitCode::FAILURE,
+        Ok(Outcome::Skipped) => ExitCode::from(3),
         Err(problem) => {
             eprintln!("surface: {problem}");
             ExitCode::from(2)
@@ -52,8 +62,8 @@ fn list() -> PathBuf {
     root().join("scheduler/public-api.txt")
 }
 
-fn compare() -> Result<bool, String> {
-    let Some(items) = items()? else { return Ok(true) };
+fn compare() -> Result<Outcome, String> {
+    let Some(items) = items()? else { return Ok(Outcome::Skipped) };
     let path = list();
     let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
     let listed: BTreeSet<&str> = text.lines().collect();
@@ -66,16 +76,16 @@ fn compare() -> Result<bool, String> {
     } else {
         println!("The public surface has changed. If this is intended, run `cargo surface --write`.");
     }
-    Ok(is_same)
+    Ok(if is_same { Outcome::Same } else { Outcome::Differs })
 }
 
-fn write() -> Result<bool, String> {
-    let Some(items) = items()? else { return Ok(true) };
+fn write() -> Result<Outcome, String> {
+    let Some(items) = items()? else { return Ok(Outcome::Skipped) };
     let path = list();
     let text: String = items.iter().flat_map(|item| [item.as_str(), "\n"]).collect();
     std::fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))?;
     println!("{} public items", items.len());
-    Ok(true)
+    Ok(Outcome::Same)
 }
 
 /// Returns the public items, or `None` if this rustdoc writes another format.

@@ -69,19 +69,19 @@ impl Committer<'_> {
         seq
     }
 
-    /// Applies and logs the changes that `judge` accepts. They stay in the vector until the log encodes them.
+    /// Applies and logs the changes that `is_admitted` says yes to. They stay in the vector until the log encodes them.
     pub(crate) fn apply_all(
         &mut self,
         mut changes: Vec<Change>,
-        mut judge: impl FnMut(&mut Self, &Change) -> bool,
+        mut is_admitted: impl FnMut(&mut Self, &Change) -> bool,
     ) {
         fetch_ended(&self.state.facts, &changes);
         changes.retain(|change| {
-            let is_fine = judge(self, change);
-            if is_fine {
+            let is_admitted = is_admitted(self, change);
+            if is_admitted {
                 self.applier().apply(change);
             }
-            is_fine
+            is_admitted
         });
         self.log.append(CommitSeq(self.state.facts.changes), Logged::Changes(changes));
     }

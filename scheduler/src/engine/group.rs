@@ -11,7 +11,7 @@ use std::time::Duration;
 use super::attach::attachment;
 use super::concurrency_limit::{ConcurrencyLimit, Decided};
 use super::publish::Publisher;
-use super::refusals::{judge, refuse};
+use super::refusals::{admit_or_refuse, refuse};
 use super::reshard::reshard;
 use super::shared::{Message, Progress, RecoveryResult, Shared};
 use super::stream::StreamCore;
@@ -250,7 +250,7 @@ impl GroupCommitter {
             }
             Message::Answered { change, answer } => {
                 let mut committer = self.committer(state);
-                let result = judge(&mut committer, &change).map(|()| committer.apply(change));
+                let result = admit_or_refuse(&mut committer, &change).map(|()| committer.apply(change));
                 self.publisher.changes.push((answer, result));
             }
             Message::Attach { application, stream, answer } => {
@@ -290,7 +290,7 @@ impl GroupCommitter {
     /// Applies a caller's change if it is still valid.
     fn change(&mut self, state: &mut State, change: Change) -> Result<(), Refusal> {
         let mut committer = self.committer(state);
-        judge(&mut committer, &change)?;
+        admit_or_refuse(&mut committer, &change)?;
         committer.apply(change);
         Ok(())
     }
@@ -324,7 +324,8 @@ impl GroupCommitter {
 
     /// Applies several changes, each as if sent alone.
     fn changes(&mut self, state: &mut State, changes: Vec<Change>) {
-        self.committer(state).apply_all(changes, |committer, change| judge(committer, change).is_ok());
+        self.committer(state)
+            .apply_all(changes, |committer, change| admit_or_refuse(committer, change).is_ok());
     }
 
     fn ring_timers(&mut self, state: &mut State) {

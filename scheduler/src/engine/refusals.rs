@@ -60,7 +60,7 @@ impl Handle {
 }
 
 /// Checks a caller's change. Reports a refusal to the caller and takes back the change's identifiers.
-pub(super) fn judge(committer: &mut Committer<'_>, change: &Change) -> Result<(), Refusal> {
+pub(super) fn admit_or_refuse(committer: &mut Committer<'_>, change: &Change) -> Result<(), Refusal> {
     if let Change::Heartbeats { nodes } = change {
         // The other nodes' heartbeats count.
         for node in nodes {

@@ -37,7 +37,7 @@ use crate::ids::{ApplicationId, AskId, NodeId};
 use crate::request::{CommitSeq, RejectReason};
 use crate::resource::{DeviceNeed, ResourceTypes, Resources};
 use crate::state::State;
-use nodes::{Judge, survey};
+use nodes::{NodeFilter, survey};
 
 /// The explanation of an ask at one moment. [`Display`](std::fmt::Display) writes it as sentences.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -240,8 +240,8 @@ pub(crate) fn explain(state: &State, id: AskId) -> Explanation {
 fn explain_pending(state: &State, id: AskId, ask: &Ask) -> WhyPending {
     let facts = &state.facts;
     let (shape, application) = (facts.shapes.at(ask.shape), facts.applications.at(ask.application));
-    let judge = Judge::new(state, id, ask);
-    let survey = survey(&judge);
+    let filter = NodeFilter::new(state, id, ask);
+    let survey = survey(&filter);
     let blocker = limits::first_blocker(state, id, ask);
     let partition = shape.partition.index().checked_sub(1).map(|place| &facts.config.partitions[place]);
     WhyPending {

@@ -99,7 +99,7 @@ impl Funnel {
 
 /// Checks nodes for one ask.
 #[derive(Clone)]
-pub(super) struct Judge<'a> {
+pub(super) struct NodeFilter<'a> {
     pub(super) state: &'a State,
     pub(super) ask: &'a Ask,
     pub(super) shape: &'a Shape,
@@ -109,7 +109,7 @@ pub(super) struct Judge<'a> {
     lenders: Vec<(PartitionId, bool)>,
 }
 
-impl<'a> Judge<'a> {
+impl<'a> NodeFilter<'a> {
     pub(super) fn new(state: &'a State, id: AskId, ask: &'a Ask) -> Self {
         let shape = state.facts.shapes.at(ask.shape);
         // An ask with a reserved node has waited long enough to go anywhere, if it accepts any node at all.
@@ -221,13 +221,13 @@ pub(super) struct Survey {
     pub(super) stopping: usize,
 }
 
-pub(super) fn survey(judge: &Judge<'_>) -> Survey {
-    let facts = &judge.state.facts;
+pub(super) fn survey(filter: &NodeFilter<'_>) -> Survey {
+    let facts = &filter.state.facts;
     let mut stages: BTreeMap<Stage, usize> = Stage::ALL.iter().map(|stage| (*stage, 0)).collect();
     let mut count = |stage: Stage, nodes: usize| *stages.entry(stage).or_default() += nodes;
-    let (mut shortages, mut kept_node, mut nodes, mut stopping) = (Shortages::new(judge), None, 0, 0);
-    for (id, node) in judge.nodes() {
-        let stage = judge.stage_of(id, node);
+    let (mut shortages, mut kept_node, mut nodes, mut stopping) = (Shortages::new(filter), None, 0, 0);
+    for (id, node) in filter.nodes() {
+        let stage = filter.stage_of(id, node);
         count(stage, 1);
         nodes += 1;
         shortages.note(stage, id, node);

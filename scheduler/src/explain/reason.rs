@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::headroom::headroom_blocker;
 use super::limits::{Blocker, first_limit};
-use super::nodes::Judge;
+use super::nodes::NodeFilter;
 use crate::facts::Ask;
 use crate::ids::AskId;
 use crate::state::State;
@@ -37,8 +37,8 @@ pub enum PendingReason {
 
 /// Finds the reason. Looks at as many of the partition's nodes as it needs.
 pub(crate) fn pending_reason(state: &State, id: AskId, ask: &Ask) -> PendingReason {
-    let judge = Judge::new(state, id, ask);
-    if !judge.nodes().any(|(id, node)| judge.could_hold(id, node)) {
+    let filter = NodeFilter::new(state, id, ask);
+    if !filter.nodes().any(|(id, node)| filter.could_hold(id, node)) {
         return PendingReason::NoNodeLargeEnough;
     }
     if !state.facts.applications.at(ask.application).is_active {
@@ -50,18 +50,18 @@ pub(crate) fn pending_reason(state: &State, id: AskId, ask: &Ask) -> PendingReas
     match first_limit(state, ask) {
         None => {}
         // The limits of the ask's own partition do not apply to borrowed containers.
-        Some(_) if judge.may_borrow() => return PendingReason::Runnable,
+        Some(_) if filter.may_borrow() => return PendingReason::Runnable,
         Some(Blocker::QueueMaximum(_)) => return PendingReason::QueueLimit,
         Some(_) => return PendingReason::UserLimit,
     }
     let mut reason = PendingReason::NoRoom;
-    for (id, node) in judge.nodes().filter(|(id, node)| judge.has_room(*id, node)) {
-        if judge.is_near(id, node) {
+    for (id, node) in filter.nodes().filter(|(id, node)| filter.has_room(*id, node)) {
+        if filter.is_near(id, node) {
             let is_kept = headroom_blocker(state, ask).is_some();
             return if is_kept { PendingReason::BlockedHeadroom } else { PendingReason::Runnable };
         }
         reason = PendingReason::WaitsForHosts;
     }
-    let is_capped = || judge.nodes().any(|(id, node)| judge.is_capped(id, node));
+    let is_capped = || filter.nodes().any(|(id, node)| filter.is_capped(id, node));
     if reason == PendingReason::NoRoom && is_capped() { PendingReason::TagLimit } else { reason }
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::nodes::{Judge, Stage};
+use super::nodes::{NodeFilter, Stage};
 use super::{Amounts, ShortOf, as_text};
 use crate::facts::Node;
 use crate::ids::NodeId;
@@ -46,7 +46,7 @@ pub(super) fn missing(need: &Resources, free: &Resources) -> Resources {
 
 /// Collects the shortages of nodes.
 pub(super) struct Shortages<'a> {
-    judge: &'a Judge<'a>,
+    filter: &'a NodeFilter<'a>,
     /// The least short node among nodes that are large enough when empty, and among those that are not.
     least: [Option<Least<'a>>; 2],
     /// Nodes short of each type, in the same two groups.
@@ -63,8 +63,8 @@ struct Least<'a> {
 }
 
 impl<'a> Shortages<'a> {
-    pub(super) fn new(judge: &'a Judge<'a>) -> Self {
-        Self { judge, least: [None, None], short_of: Default::default() }
+    pub(super) fn new(filter: &'a NodeFilter<'a>) -> Self {
+        Self { filter, least: [None, None], short_of: Default::default() }
     }
 
     /// Records a node that dropped out.
@@ -74,7 +74,7 @@ impl<'a> Shortages<'a> {
             Stage::TooSmall => 1,
             _ => return,
         };
-        let (need, room) = (&self.judge.shape.need, room_of(kind, node));
+        let (need, room) = (&self.filter.shape.need, room_of(kind, node));
         let lacks = missing(&need.resources, &room.free);
         for (count, amount) in self.short_of[kind].iter_mut().zip(lacks.amounts()) {
             *count += usize::from(*amount > 0);
@@ -89,8 +89,8 @@ impl<'a> Shortages<'a> {
     pub(super) fn least(&self) -> Option<Shortage> {
         let kind = self.least.iter().position(Option::is_some)?;
         let Least { id, node, .. } = self.least[kind].as_ref()?;
-        let (need, room) = (&self.judge.shape.need, room_of(kind, node));
-        let types = &self.judge.state.facts.config.resources;
+        let (need, room) = (&self.filter.shape.need, room_of(kind, node));
+        let types = &self.filter.state.facts.config.resources;
         let short_of = types.names().iter().cloned().zip(self.short_of[kind]);
         Some(Shortage {
             node: *id,

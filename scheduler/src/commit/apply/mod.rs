@@ -90,7 +90,7 @@ impl Applier<'_> {
             Change::NodeStateSet { node, state } => self.set_node_state(*node, *state),
             Change::NodeSilenceSet { node, stale } => self.set_node_silence(*node, *stale),
             Change::NodeRemoved { node } => self.remove_node(*node),
-            Change::Heartbeats { nodes } => self.hear_from(nodes),
+            Change::Heartbeats { nodes } => self.record_heartbeats(nodes),
             Change::ApplicationSubmitted { application, spec } => self.submit_application(*application, spec),
             Change::ApplicationEnded { application, end } => self.end_application(*application, *end),
             Change::BlacklistUpdated { application, update } => self.update_blacklist(*application, update),

@@ -108,7 +108,7 @@ impl Applier<'_> {
         self.node_availability_changed(id);
     }
 
-    pub(super) fn hear_from(&mut self, nodes: &[NodeId]) {
+    pub(super) fn record_heartbeats(&mut self, nodes: &[NodeId]) {
         let now_ms = self.state.facts.now_ms;
         for &id in nodes {
             let Some(node) = self.state.facts.nodes.get_mut(id) else { continue };
