@@ -110,7 +110,7 @@ fn fairness_is_read_on_virtual_time() {
         assert!(figures["smallest"]["leaves_with_pending"].as_u64().unwrap() > 0, "{figures}");
         assert!(figures["used_part"].as_f64().unwrap() > 0.9, "{figures}");
     }
-    let text = String::from_utf8(case.run(&format!("{tiny} --seconds 0.01")).stdout).unwrap();
+    let text = String::from_utf8(case.run(tiny).stdout).unwrap();
     contains_all(&text, &["serial mode", " of 40", "of their fair share"]);
     for wrong in ["--nodes 9", "--mode sideways", "--seconds 0", "--asks 0", "--json nowhere/f.json"] {
         assert_eq!(case.run(&format!("fairness {wrong}")).status.code(), Some(2), "{wrong}");
@@ -175,7 +175,7 @@ fn the_full_cycle_has_the_same_digest_on_every_run() {
         assert_eq!(first["placements_digest"], figures("--seconds 0.05")["placements_digest"]);
         assert_ne!(first["placements_digest"], figures("--seed 2 --seconds 0.01")["placements_digest"]);
     }
-    let text = String::from_utf8(case.run(tiny).stdout).unwrap();
+    let text = String::from_utf8(case.run(&format!("{tiny} --seconds 0.01")).stdout).unwrap();
     contains_all(&text, &["through the full cycle, one thread", "digest of the placements: "]);
     assert_eq!(case.run("limit --cycle --nodes 9").status.code(), Some(2));
 }
