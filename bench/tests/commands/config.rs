@@ -55,7 +55,7 @@ fn what_is_wrong_ends_with_exit_code_2_and_writes_nothing() {
     case.file("queues.yaml", QUEUES.replace("vcore", "memory"));
     case.file("fair.xml", "<?xml version=\"1.0\"?>\n<allocations/>");
     for (arguments, parts) in [
-        ("config check queues.yaml", ["queues.yaml:5:", "`memory` is given in line 5 already"]),
+        ("config check queues.yaml", ["queues.yaml:5:", "`memory` is already given in line 5"]),
         ("config convert queues.yaml --out new.toml", ["queues.yaml:5:", "already"]),
         ("config check fair.xml", ["fair.xml:2:1:", "this is a file of the fair scheduler"]),
         ("config check absent.toml", ["absent.toml", "No such file"]),
