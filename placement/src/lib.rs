@@ -45,7 +45,7 @@ pub use component::{
 };
 pub use engine_client::{EngineClient, NodeCommand};
 pub use exit::{ContainerExit, ContainerOutcome};
-pub use fake::{FakeCluster, FakeTenant, Fault, SharedFakeCluster};
+pub use fake::{FakeClient, FakeCluster, Fault, SharedFakeCluster};
 pub use history::{COMPONENT_ID_MAX, InstanceState, ThawReport};
 #[doc(hidden)]
 pub use persistence::fuzz_history;

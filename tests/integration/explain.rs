@@ -220,8 +220,8 @@ fn behind_a_reserved_node() {
     let small = cluster.submit_ask(behind, small);
     cluster.run();
     let behind = why(&cluster, small, &[&format!("Node n1 has room, but is reserved for {large}.")]);
-    assert_eq!(funnel(&behind), [(Stage::NotNamed, 3), (Stage::Kept, 1)]);
-    assert_eq!(behind.kept_node.unwrap().kept_for, large);
+    assert_eq!(funnel(&behind), [(Stage::NotNamed, 3), (Stage::ReservedForOther, 1)]);
+    assert_eq!(behind.node_of_other_ask.unwrap().reserved_for, large);
     let first = why(&cluster, large, &["Reserved for it: n1 (5 memory_mib must become free)."]);
     assert_eq!((first.reason, first.reservations.len()), (PendingReason::HoldsReservation, 1));
     assert_eq!(funnel(&first), [(Stage::TooSmall, 3), (Stage::NoRoom, 1)]);

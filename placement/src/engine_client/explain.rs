@@ -28,5 +28,5 @@ fn obstacle(reason: PendingReason, funnel: &Funnel) -> Obstacle {
 }
 
 fn has_room(funnel: &Funnel) -> bool {
-    [Stage::Fits, Stage::Kept, Stage::InFlight].into_iter().any(|stage| funnel.at(stage) > 0)
+    [Stage::Fits, Stage::ReservedForOther, Stage::InFlight].into_iter().any(|stage| funnel.at(stage) > 0)
 }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use apportion::Resources;
 
 pub use fault::Fault;
-pub use shared::{FakeTenant, SharedFakeCluster};
+pub use shared::{FakeClient, SharedFakeCluster};
 
 use crate::client::{Callback, ClientError, ContainerRef, ContainerRequest, Launch, RequestId};
 use crate::exit::ContainerExit;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use apportion::Resources;
 
-use super::shared::tenant_of;
+use super::shared::client_of;
 use super::{FakeCluster, FakeContainer, FakeNode};
 use crate::client::{
     Allocation, Callback, ClientError, ContainerRef, ContainerRequest, NodeReport, Obstacle, RequestId,
@@ -124,7 +124,7 @@ impl FakeCluster {
 
     fn may_be_on(&self, request: &ContainerRequest, host: &Arc<str>, node: &FakeNode) -> bool {
         let has_label = *node.label == *request.label.as_deref().unwrap_or_default();
-        let shunned = self.shunned.get(&tenant_of(request.id)).unwrap_or(&self.blacklist);
+        let shunned = self.shunned.get(&client_of(request.id)).unwrap_or(&self.blacklist);
         node.is_usable && has_label && !shunned.contains(host)
     }
 
@@ -171,7 +171,7 @@ impl FakeCluster {
 }
 
 fn are_one(one: &ContainerRequest, other: &ContainerRequest) -> bool {
-    tenant_of(one.id) == tenant_of(other.id)
+    client_of(one.id) == client_of(other.id)
         && one.priority == other.priority
         && one.relax_locality == other.relax_locality
         && (one.relax_locality || (&one.hosts, &one.racks) == (&other.hosts, &other.racks))

@@ -15,7 +15,7 @@ use crate::exit::ContainerExit;
 /// In a shared cluster, the service of a request is in the upper bits of its id.
 const TENANT_SHIFT: u32 = 32;
 
-pub(super) fn tenant_of(request: RequestId) -> u64 {
+pub(super) fn client_of(request: RequestId) -> u64 {
     request.0 >> TENANT_SHIFT
 }
 
@@ -28,15 +28,15 @@ pub struct SharedFakeCluster {
 
 /// One service of a shared fake cluster.
 #[derive(Debug)]
-pub struct FakeTenant {
+pub struct FakeClient {
     cluster: SharedFakeCluster,
-    tenant: u64,
+    client_number: u64,
 }
 
 #[derive(Debug, Default)]
 struct Inner {
     cluster: FakeCluster,
-    last_tenant: u64,
+    last_client: u64,
     inboxes: BTreeMap<u64, Vec<Callback>>,
     owners: BTreeMap<ContainerRef, u64>,
 }
@@ -50,13 +50,13 @@ impl SharedFakeCluster {
 
     /// Creates a client for another service.
     #[must_use]
-    pub fn client(&self) -> FakeTenant {
+    pub fn client(&self) -> FakeClient {
         let mut inner = self.inner.lock();
-        inner.last_tenant += 1;
-        let tenant = inner.last_tenant;
-        inner.inboxes.insert(tenant, Vec::new());
-        inner.cluster.shunned.insert(tenant, BTreeSet::new());
-        FakeTenant { cluster: self.clone(), tenant }
+        inner.last_client += 1;
+        let client_number = inner.last_client;
+        inner.inboxes.insert(client_number, Vec::new());
+        inner.cluster.shunned.insert(client_number, BTreeSet::new());
+        FakeClient { cluster: self.clone(), client_number }
     }
 
     /// Calls `act` with the cluster. Its requests have other ids than their services gave them.
@@ -83,7 +83,7 @@ impl Inner {
                     }
                 }
                 Callback::Withdrawn(request) => {
-                    self.tell(Some(tenant_of(request)), Callback::Withdrawn(local(request)));
+                    self.tell(Some(client_of(request)), Callback::Withdrawn(local(request)));
                 }
                 Callback::NodesUpdated(reports) => {
                     for inbox in self.inboxes.values_mut() {
@@ -112,34 +112,34 @@ impl Inner {
         let container = allocation.container;
         let placed_for = self.cluster.running.get(&container).map(|found| found.request);
         let Some(request) = allocation.request.or(placed_for) else { return };
-        let tenant = tenant_of(request);
+        let client_number = client_of(request);
         // A container that ended before its allocation was delivered has no owner.
         if placed_for.is_some() {
-            self.owners.insert(container, tenant);
+            self.owners.insert(container, client_number);
         }
         let allocation = Allocation { request: allocation.request.map(local), ..allocation };
-        self.tell(Some(tenant), Callback::Allocated(vec![allocation]));
+        self.tell(Some(client_number), Callback::Allocated(vec![allocation]));
     }
 
-    fn tell(&mut self, tenant: Option<u64>, callback: Callback) {
-        if let Some(inbox) = tenant.and_then(|tenant| self.inboxes.get_mut(&tenant)) {
+    fn tell(&mut self, client_number: Option<u64>, callback: Callback) {
+        if let Some(inbox) = client_number.and_then(|client_number| self.inboxes.get_mut(&client_number)) {
             inbox.push(callback);
         }
     }
 
-    fn running_of(&self, tenant: u64) -> Vec<ContainerRef> {
+    fn running_of(&self, client_number: u64) -> Vec<ContainerRef> {
         let running = self.cluster.running.iter();
         running
-            .filter(|(_, found)| tenant_of(found.request) == tenant)
+            .filter(|(_, found)| client_of(found.request) == client_number)
             .map(|(container, _)| *container)
             .collect()
     }
 
     /// Removes all requests of a service without callbacks.
-    fn forget_requests(&mut self, tenant: u64) {
-        self.cluster.waiting.retain(|(_, request), _| tenant_of(*request) != tenant);
-        self.cluster.swaps.retain(|_, request| tenant_of(request.id) != tenant);
-        self.cluster.served.retain(|request, _| tenant_of(*request) != tenant);
+    fn forget_requests(&mut self, client_number: u64) {
+        self.cluster.waiting.retain(|(_, request), _| client_of(*request) != client_number);
+        self.cluster.swaps.retain(|_, request| client_of(request.id) != client_number);
+        self.cluster.served.retain(|request, _| client_of(*request) != client_number);
     }
 }
 
@@ -155,30 +155,30 @@ fn localized(error: ClientError) -> ClientError {
     }
 }
 
-impl FakeTenant {
+impl FakeClient {
     /// Ends the service with its requests and containers.
     pub fn finish(self) {
         let mut inner = self.cluster.inner.lock();
-        inner.forget_requests(self.tenant);
-        for container in inner.running_of(self.tenant) {
+        inner.forget_requests(self.client_number);
+        for container in inner.running_of(self.client_number) {
             inner.cluster.end(container, ContainerExit::of(ContainerExit::KILLED_AFTER_APP_COMPLETION));
         }
-        inner.cluster.shunned.remove(&self.tenant);
+        inner.cluster.shunned.remove(&self.client_number);
         inner.cluster.place();
         inner.deliver();
-        inner.inboxes.remove(&self.tenant);
+        inner.inboxes.remove(&self.client_number);
     }
 
     fn in_cluster(&self, request: RequestId) -> RequestId {
-        RequestId(self.tenant << TENANT_SHIFT | request.0)
+        RequestId(self.client_number << TENANT_SHIFT | request.0)
     }
 
     fn request_in_cluster(&self, mut request: ContainerRequest) -> Result<ContainerRequest, ClientError> {
-        if tenant_of(request.id) != 0 {
+        if client_of(request.id) != 0 {
             return Err(ClientError::Refused("a service has too many requests".to_owned()));
         }
         request.id = self.in_cluster(request.id);
-        request.apart = request.apart.map(|tag| format!("{}/{tag}", self.tenant).into());
+        request.apart = request.apart.map(|tag| format!("{}/{tag}", self.client_number).into());
         Ok(request)
     }
 
@@ -190,13 +190,13 @@ impl FakeTenant {
     ) -> Result<(), ClientError> {
         self.cluster.with(|cluster| {
             let found = cluster.running.get(&container);
-            let is_own = found.is_some_and(|found| tenant_of(found.request) == self.tenant);
+            let is_own = found.is_some_and(|found| client_of(found.request) == self.client_number);
             if is_own { act(cluster) } else { Err(ClientError::UnknownContainer(container)) }
         })
     }
 }
 
-impl ClusterClient for FakeTenant {
+impl ClusterClient for FakeClient {
     fn keeps_apart(&self) -> bool {
         self.cluster.with(|cluster| cluster.keeps_apart())
     }
@@ -228,7 +228,7 @@ impl ClusterClient for FakeTenant {
 
     fn update_blacklist(&mut self, add: &[Arc<str>], remove: &[Arc<str>]) -> Result<(), ClientError> {
         self.cluster.with(|cluster| {
-            let shunned = cluster.shunned.entry(self.tenant).or_default();
+            let shunned = cluster.shunned.entry(self.client_number).or_default();
             shunned.extend(add.iter().cloned());
             for host in remove {
                 shunned.remove(host);
@@ -244,14 +244,14 @@ impl ClusterClient for FakeTenant {
 
     fn take_over(&mut self) -> Vec<RunningContainer> {
         let mut inner = self.cluster.inner.lock();
-        inner.forget_requests(self.tenant);
+        inner.forget_requests(self.client_number);
         // Delayed callbacks would name requests of the previous master.
         inner.deliver_all();
         let news = Callback::NodesUpdated(inner.cluster.nodes());
-        inner.inboxes.insert(self.tenant, vec![news]);
-        let own = inner.running_of(self.tenant);
+        inner.inboxes.insert(self.client_number, vec![news]);
+        let own = inner.running_of(self.client_number);
         // A lost callback may have been the allocation, which sets the owner.
-        inner.owners.extend(own.iter().map(|container| (*container, self.tenant)));
+        inner.owners.extend(own.iter().map(|container| (*container, self.client_number)));
         let report = |container: ContainerRef| {
             let found = inner.cluster.running.get(&container)?;
             let (priority, host) = (found.priority, found.host.clone());
@@ -268,6 +268,6 @@ impl ClusterClient for FakeTenant {
     fn poll(&mut self) -> Vec<Callback> {
         let mut inner = self.cluster.inner.lock();
         inner.deliver_all();
-        inner.inboxes.get_mut(&self.tenant).map(std::mem::take).unwrap_or_default()
+        inner.inboxes.get_mut(&self.client_number).map(std::mem::take).unwrap_or_default()
     }
 }

@@ -10,7 +10,7 @@ use apportion_placement::instance::{
     InstanceClient, InstanceDirectories, InstanceName, Providers, ServiceHost, SizeBounds, find_application,
 };
 use apportion_placement::{
-    ClientError, ContainerExit, ContainerRef, EngineClient, FakeCluster, FakeTenant, ServiceStatus,
+    ClientError, ContainerExit, ContainerRef, EngineClient, FakeClient, FakeCluster, ServiceStatus,
 };
 use tempfile::TempDir;
 
@@ -34,7 +34,7 @@ impl Factory for FakeFactory {
         Ok(Self::new(cluster))
     }
 
-    fn end(&self, _: &mut FakeTenant, container: ContainerRef, status: i32) -> Result<(), ClientError> {
+    fn end(&self, _: &mut FakeClient, container: ContainerRef, status: i32) -> Result<(), ClientError> {
         self.cluster().with(|cluster| cluster.complete(container, ContainerExit::of(status)))
     }
 }

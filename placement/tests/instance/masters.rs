@@ -8,7 +8,7 @@ use apportion_placement::instance::{
     FakeFactory, InstanceClient, InstanceDirectories, Providers, ServiceHost, SizeBounds, StopOptions,
 };
 use apportion_placement::{
-    Callback, ClientError, ClusterClient, ContainerRef, ContainerRequest, FakeCluster, FakeTenant, Launch,
+    Callback, ClientError, ClusterClient, ContainerRef, ContainerRequest, FakeClient, FakeCluster, Launch,
     NodeReport, RequestId, RunningContainer, Unserved,
 };
 
@@ -17,7 +17,7 @@ use super::support::{AT_ONCE, Outcome, code, detail, web};
 /// A manager whose containers end slowly.
 #[derive(Debug)]
 struct Slow {
-    inner: FakeTenant,
+    inner: FakeClient,
     held: Vec<ContainerRef>,
     is_slow: bool,
 }

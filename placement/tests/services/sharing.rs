@@ -5,8 +5,8 @@ use std::sync::Arc;
 use apportion::config::{EngineConfig, QueueConfig};
 use apportion::{ApplicationSpec, Engine, ManualClock, Mode, NodeSpec, ResourceTypes, Resources};
 use apportion_placement::{
-    Callback, ClientError, ClusterClient, ContainerRef, ContainerRequest, EngineClient, FakeCluster,
-    FakeTenant, Fault, Launch, RequestId, SharedFakeCluster,
+    Callback, ClientError, ClusterClient, ContainerRef, ContainerRequest, EngineClient, FakeClient,
+    FakeCluster, Fault, Launch, RequestId, SharedFakeCluster,
 };
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
@@ -43,7 +43,7 @@ fn clients_of_one_engine_give_no_number_twice() -> Outcome {
     Ok(())
 }
 
-fn two_tenants(slots: i64) -> (SharedFakeCluster, FakeTenant, FakeTenant) {
+fn two_tenants(slots: i64) -> (SharedFakeCluster, FakeClient, FakeClient) {
     let mut cluster = FakeCluster::new();
     cluster.add_node("alpha", Resources::new(&[slots]));
     let cluster = SharedFakeCluster::new(cluster);

@@ -23,7 +23,7 @@ pub(super) fn headroom_blocker(state: &State, ask: &Ask) -> Option<Blocker> {
     }
     let chain = &facts.queue(application.leaf).chain;
     let mut kept = Resources::ZERO;
-    let mut kept_for = None;
+    let mut blocked_for = None;
     for pair in chain.windows(2).rev() {
         let (above, below) = (pair[0], pair[1]);
         let key = |queue| {
@@ -35,7 +35,7 @@ pub(super) fn headroom_blocker(state: &State, ask: &Ask) -> Option<Blocker> {
             let sibling = awaiting.child_of(facts, above);
             if let Some(first) = sibling.filter(|first| *first != below && key(*first) < key(below)) {
                 kept += awaiting.size;
-                kept_for = Some(first);
+                blocked_for = Some(first);
             }
         }
         let quota = facts.queue(above).quota(partition);
@@ -46,7 +46,7 @@ pub(super) fn headroom_blocker(state: &State, ask: &Ask) -> Option<Blocker> {
             let level = Level { used: quota.used, in_flight, limit };
             let path = |queue: QueueId| &*facts.queue(queue).path;
             return Some(Blocker::BlockedHeadroom {
-                kept_for: kept_for.map(|queue| path(queue).to_owned()).unwrap_or_default(),
+                blocked_for: blocked_for.map(|queue| path(queue).to_owned()).unwrap_or_default(),
                 reached: level.reached(state, path(above), size),
             });
         }

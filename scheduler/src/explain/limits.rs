@@ -40,7 +40,7 @@ pub enum Blocker {
     /// An earlier queue blocks the headroom that one more container would take.
     BlockedHeadroom {
         /// The path of the queue that blocks it.
-        kept_for: String,
+        blocked_for: String,
         /// The queue and the amounts; the limit is reduced by the blocked headroom.
         #[serde(flatten)]
         reached: LimitReached,

@@ -119,7 +119,7 @@ pub struct WhyPending {
     /// Nodes short of room or devices, or at a tag limit, on which containers are being stopped.
     pub stopping: usize,
     /// The first node with room that is reserved for another ask.
-    pub kept_node: Option<KeptNode>,
+    pub node_of_other_ask: Option<NodeOfOtherAsk>,
     /// Nodes reserved for the ask, oldest reservation first.
     pub reservations: Vec<ReservedNode>,
     /// The locality delay of the ask, while it lasts.
@@ -131,7 +131,7 @@ pub struct WhyPending {
 
 /// A node with room that is reserved for an earlier ask.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct KeptNode {
+pub struct NodeOfOtherAsk {
     /// The node's identifier.
     #[serde(serialize_with = "as_text")]
     pub node: NodeId,
@@ -139,7 +139,7 @@ pub struct KeptNode {
     pub name: String,
     /// The ask that holds the reservation.
     #[serde(serialize_with = "as_text")]
-    pub kept_for: AskId,
+    pub reserved_for: AskId,
 }
 
 /// A node reserved for the ask.
@@ -263,7 +263,7 @@ fn explain_pending(state: &State, id: AskId, ask: &Ask) -> WhyPending {
         funnel: survey.funnel,
         shortage: survey.shortage,
         stopping: survey.stopping,
-        kept_node: survey.kept_node,
+        node_of_other_ask: survey.node_of_other_ask,
         reservations: reservations(state, ask),
         locality: locality_wait(state, id, ask),
         rejections: rejections(state, id),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::KeptNode;
+use super::NodeOfOtherAsk;
 use super::limits::first_limit_of;
 use super::shortage::{Shortage, Shortages};
 use crate::facts::{Ask, Breach, Locality, Node, NodeState, Shape};
@@ -42,7 +42,7 @@ pub enum Stage {
     /// The node has enough free in total, but not on single devices.
     NoDevice,
     /// The node has room, but is reserved for another ask.
-    Kept,
+    ReservedForOther,
     /// The node has room, but undecided proposals are about to use it.
     InFlight,
     /// The node has room and no check fails.
@@ -64,7 +64,7 @@ impl Stage {
         Self::TooSmall,
         Self::NoRoom,
         Self::NoDevice,
-        Self::Kept,
+        Self::ReservedForOther,
         Self::InFlight,
         Self::Fits,
     ];
@@ -203,7 +203,7 @@ impl<'a> NodeFilter<'a> {
         } else if !fits(&shape.need, &node.room) {
             Stage::NoDevice
         } else if node.reservation.is_some_and(|reservation| !ask.reservations.contains(&reservation)) {
-            Stage::Kept
+            Stage::ReservedForOther
         } else if !fits(&shape.need, &state.nodes().room_left(id, node)) {
             Stage::InFlight
         } else {
@@ -216,7 +216,7 @@ impl<'a> NodeFilter<'a> {
 pub(super) struct Survey {
     pub(super) funnel: Funnel,
     pub(super) shortage: Option<Shortage>,
-    pub(super) kept_node: Option<KeptNode>,
+    pub(super) node_of_other_ask: Option<NodeOfOtherAsk>,
     /// Nodes short of room or devices, or at a tag limit, on which containers are being stopped.
     pub(super) stopping: usize,
 }
@@ -225,7 +225,8 @@ pub(super) fn survey(filter: &NodeFilter<'_>) -> Survey {
     let facts = &filter.state.facts;
     let mut stages: BTreeMap<Stage, usize> = Stage::ALL.iter().map(|stage| (*stage, 0)).collect();
     let mut count = |stage: Stage, nodes: usize| *stages.entry(stage).or_default() += nodes;
-    let (mut shortages, mut kept_node, mut nodes, mut stopping) = (Shortages::new(filter), None, 0, 0);
+    let (mut shortages, mut node_of_other_ask, mut nodes, mut stopping) =
+        (Shortages::new(filter), None, 0, 0);
     for (id, node) in filter.nodes() {
         let stage = filter.stage_of(id, node);
         count(stage, 1);
@@ -233,11 +234,11 @@ pub(super) fn survey(filter: &NodeFilter<'_>) -> Survey {
         shortages.note(stage, id, node);
         let may_gain = matches!(stage, Stage::TagLimit | Stage::NoRoom | Stage::NoDevice);
         stopping += usize::from(may_gain && facts.stops_on(node));
-        if stage == Stage::Kept && kept_node.is_none() {
-            kept_node = node.reservation.map(|reservation| KeptNode {
+        if stage == Stage::ReservedForOther && node_of_other_ask.is_none() {
+            node_of_other_ask = node.reservation.map(|reservation| NodeOfOtherAsk {
                 node: id,
                 name: node.name.to_string(),
-                kept_for: facts.reservations.at(reservation).ask,
+                reserved_for: facts.reservations.at(reservation).ask,
             });
         }
     }
@@ -245,7 +246,7 @@ pub(super) fn survey(filter: &NodeFilter<'_>) -> Survey {
     Survey {
         funnel: Funnel { nodes: facts.nodes.len(), stages },
         shortage: shortages.least(),
-        kept_node,
+        node_of_other_ask,
         stopping,
     }
 }

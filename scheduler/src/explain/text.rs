@@ -47,9 +47,13 @@ impl Display for WhyPending {
                     None => f.write_str(", and accepts others after more nodes were offered to it."),
                 }
             }
-            (None, _) => match &self.kept_node {
-                Some(kept) => {
-                    write!(f, "Node {} has room, but is reserved for {}.", kept.name, kept.kept_for)
+            (None, _) => match &self.node_of_other_ask {
+                Some(reserved) => {
+                    write!(
+                        f,
+                        "Node {} has room, but is reserved for {}.",
+                        reserved.name, reserved.reserved_for
+                    )
                 }
                 None if self.funnel.at(Stage::InFlight) > 0 => {
                     f.write_str("Proposals under way are about to use the nodes with room.")
@@ -142,7 +146,7 @@ impl Stage {
             Self::TooSmall => "too small even when empty",
             Self::NoRoom => "with too little room",
             Self::NoDevice => "with too little room on each device",
-            Self::Kept => "reserved for other asks",
+            Self::ReservedForOther => "reserved for other asks",
             Self::InFlight => "with room that proposals are about to use",
             Self::Fits => "with room for it now",
         }
@@ -182,9 +186,12 @@ impl Display for Blocker {
             Self::UserLimit { user, reached } => {
                 write!(f, "User {user} would exceed the user limit of {}: {reached}.", reached.queue)
             }
-            Self::BlockedHeadroom { kept_for, reached } => {
+            Self::BlockedHeadroom { blocked_for, reached } => {
                 let whose = if reached.queue.contains('.') { &*reached.queue } else { "the cluster" };
-                write!(f, "Queue {kept_for} comes first and blocks the headroom left in {whose}: {reached}.")
+                write!(
+                    f,
+                    "Queue {blocked_for} comes first and blocks the headroom left in {whose}: {reached}."
+                )
             }
             Self::InFlight { units } => {
                 write!(f, "All it wants is proposed and being decided: {}.", containers(*units))

@@ -95,7 +95,7 @@ fn compare(explanation: &Explanation, why: &WhyPending, oracle: &Oracle) {
         Stage::BorrowedLimit,
     ];
     let rooms = [Stage::TooSmall, Stage::NoRoom, Stage::NoDevice];
-    let counted = [at(&filters), at(&rooms), at(&[Stage::Kept]), at(&[Stage::Fits])];
+    let counted = [at(&filters), at(&rooms), at(&[Stage::ReservedForOther]), at(&[Stage::Fits])];
     assert_eq!(counted, [unmet, full, kept, fits], "left explained, right expected: {explanation}");
     let limit = match &why.blocker {
         Some(Blocker::Inactive(_)) => Some(RejectReason::ApplicationInactive),

@@ -7,7 +7,7 @@ use apportion::{ApplicationEnd, ApplicationSpec, Engine};
 
 use crate::client::{ClusterClient, NodeReport};
 use crate::engine_client::EngineClient;
-use crate::fake::{FakeCluster, FakeTenant, SharedFakeCluster};
+use crate::fake::{FakeClient, FakeCluster, SharedFakeCluster};
 
 /// Connects applications to a cluster manager.
 pub trait ClientFactory: fmt::Debug + Send {
@@ -118,13 +118,13 @@ impl FakeFactory {
 }
 
 impl ClientFactory for FakeFactory {
-    type Client = FakeTenant;
+    type Client = FakeClient;
 
-    fn connect(&mut self, _user: &str, _name: &str) -> Result<FakeTenant, String> {
+    fn connect(&mut self, _user: &str, _name: &str) -> Result<FakeClient, String> {
         Ok(self.cluster.client())
     }
 
-    fn disconnect(&mut self, client: FakeTenant, _end: ApplicationEnd) {
+    fn disconnect(&mut self, client: FakeClient, _end: ApplicationEnd) {
         client.finish();
     }
 
