@@ -20,7 +20,7 @@ pub(super) struct BlockedHeadroom {
     pub(super) owners: BTreeMap<LaneId, Resources>,
     /// Use or blocked headroom has changed since the lanes without headroom were last woken.
     has_moved: bool,
-    /// Another limit may block the owners since a pass last looked at them.
+    /// Passes have to look at the lanes that block headroom again: another limit may block them by now.
     are_owners_stale: bool,
 }
 
@@ -58,7 +58,7 @@ impl Backlog {
         self.wake(key, version);
         let owners: Vec<LaneId> = self.headroom.owners.keys().copied().collect();
         owners.into_iter().for_each(|owner| self.unpark(owner));
-        // The headroom has not changed: passes only have to find its owners again.
+        // Unparking the owners set it, but no headroom has changed.
         self.headroom.has_moved = false;
     }
 

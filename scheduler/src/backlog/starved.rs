@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use crate::ids::AskId;
 
-/// An ask is due after this many rejections in a row; each of its units in a batch counts.
+/// An ask is due after this many rejections in a row. Rejected units of one batch count separately.
 const REJECTIONS_MAX: u32 = 4;
 /// The most asks that the committer places itself in one group, since it looks at every node for each of them.
 const PLACED_MAX: usize = 8;

@@ -11,9 +11,9 @@
 //!   section in which it happens. Parking is refused if the stamp is newer than v. Pausing a set goes by the version of
 //!   the last decision in the same way.
 //! * Room has no stamps. The ring of the set's changed nodes takes their place: closing a shape is refused if a node
-//!   that changed since the pass followed the ring fits it, or if the ring no longer reaches back that far. It is also
-//!   refused if the shape's slot has a new occupant, or if a proposal of the same batch was rejected, since the pass then
-//!   debited its view too much.
+//!   that changed since the pass followed the ring fits it, or if the ring no longer reaches back that far. It is
+//!   also refused if the shape's slot has a new occupant, or if a proposal of the same batch was rejected, since the
+//!   pass then debited its view too much.
 //! * An ask that waits for hosts has no stamp at its hosts and racks. The recording looks at them again and returns
 //!   the ask to its lane if one has room. Where nodes count, it also looks at the nodes that gained room since v.
 //!
@@ -110,7 +110,8 @@ impl Committer<'_> {
             }
         }
         for observation in observations {
-            // Passes may have closed two sets at the same time, and each took the other set for open.
+            // Two passes may have closed the last two sets at once. Each took the other set for open and reserved
+            // nothing.
             if let Observation::NoRoom { shape } = observation
                 && !observations
                     .iter()

@@ -25,10 +25,10 @@
 //! # Back-pressure
 //!
 //! The inbox holds 1,024 messages by default (`EngineLimits::inbox`); in serial mode it is unbounded. A full inbox
-//! blocks callers and proposers, never the committer. The committer offers its message to itself (starved asks are
-//! left) without waiting. A group ends after G requests, so the committer holds the guard for a bounded time. A
-//! bulk call is split into messages of 32 changes; such a message counts as one for the gate and as 32 for the
-//! group. A full stream is marked as lagging, and its reader resynchronises.
+//! blocks callers and proposers, never the committer. If starved asks are left, the committer offers a message to
+//! itself, without waiting. A group ends after G requests, so the committer holds the guard for a bounded time. A bulk
+//! call is split into messages of 32 changes; such a message counts as one for the gate and as 32 for the group. A full
+//! stream is marked as lagging, and its reader resynchronises.
 //!
 //! # Faults
 //!

@@ -1,8 +1,8 @@
 //! Resharding: cuts a partition into a new number of sets when its size has changed a lot.
 //!
-//! By default a partition is split from 1,000 nodes on (`EngineLimits::single_set_nodes`). Sets are joined again
-//! below about half of the size that their number calls for. In serial mode a partition is always one set, which
-//! gets the exact policy.
+//! By default a partition is split from 1,000 nodes on (`EngineLimits::single_set_nodes`). Sets are merged when the
+//! partition has shrunk to about half of the nodes for which it was split. In serial mode a partition is always one
+//! set, which gets the exact policy.
 
 use super::shared::Shared;
 use crate::state::State;

@@ -6,8 +6,8 @@ use crate::ids::ContainerId;
 
 /// Running containers, and for a while ended ones: an identifier that is no longer valid counts as gone.
 ///
-/// So the end of a container changes a number here, not the list, whose place for the container is hardly ever in a
-/// cache.
+/// The end of a container changes a number only. Its entry in the list, which is hardly ever in a cache, is not
+/// touched.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ContainerList {
     listed: Vec<ContainerId>,

@@ -206,7 +206,8 @@ impl Facts {
     }
 
     /// Whether the user's use may change by `change`, with containers of at most size `largest`. Moving limits are
-    /// computed for the last container, after all others: so several at once get no more than one by one.
+    /// computed for the last container, after all others, so a request for several is admitted only if one by one they
+    /// were.
     pub(crate) fn user_may_use(
         &self,
         id: LeafUserId,

@@ -35,8 +35,8 @@ pub(crate) enum Checkout {
     Taken(Box<PlacementSet>),
     /// No set is wanted, in the pool and allowed out.
     Nothing,
-    /// No set, but for a moment one was counted as out. If the committer looked in that moment, it saw a busy engine
-    /// and has to look again.
+    /// No set was taken. The attempt raised the count of sets out for a moment, in which the committer may have taken
+    /// the engine for busy, so it has to look again.
     InVain,
 }
 

@@ -9,7 +9,7 @@
 //! Leases are an optimisation: the committer never relies on them. A host that an ask names may be in any set. Picks of
 //! such hosts are added to the node's amount in flight, which every proposer sees.
 //!
-//! Taking a set takes its bit among the wanted sets in the same step. So a proposer never takes a set that the
+//! Taking a set clears its wanted bit in the same atomic step. So a proposer never takes a set that the
 //! committer has declared unwanted since. `engine/concurrency_limit.rs` decides how many sets may be out at a time.
 //!
 //! # Views

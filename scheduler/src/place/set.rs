@@ -315,8 +315,8 @@ impl PlacementSet {
         self.index.lower(position, step, &self.nodes[position].room.free);
     }
 
-    /// Called when all containers that this view debited were accepted: the view has these nodes' free resources right,
-    /// and the ring need not report them.
+    /// Keeps the debits of this view as final. Called when all of its containers were accepted; the ring then need not
+    /// report them.
     pub(crate) fn trust_debits(&mut self) {
         self.debited.clear();
     }

@@ -19,7 +19,7 @@ pub(crate) enum Observation {
     Blocked { lane: LaneId, reason: WaitKey, blocks: Resources },
     /// No host or rack at the ask's allowed locality had room; these distinct other nodes had room.
     Waits { ask: AskId, allowed: Locality, offered: Vec<NodeId> },
-    /// The pass proposed nothing only because of units and amounts in flight.
+    /// The pass proposed nothing, and passed over an ask or a node because of units or amounts in flight.
     InUse,
     /// The pass tried to reserve nodes of its set for the shape. Its requests contain the reservations.
     ReserveTried { shape: ShapeId },

@@ -54,7 +54,7 @@ pub(crate) fn run_pass(
     picker.fulfil_or_swap_reservations(limits.requests, proposals);
     walk.count_fulfilled(&proposals.requests);
     list_fulfilled(state, 0, proposals);
-    // Visits count from here. Otherwise a shape whose reservations find no node could never reserve another one.
+    // Visits for reservations use nothing up, or a shape whose reservations find no node could never reserve another.
     let visits_max = picker.visits + limits.visits;
     let is_exhausted = serve(walk, &mut picker, visits_max, limits, proposals);
     if is_exhausted {

@@ -20,7 +20,7 @@ impl Applier<'_> {
         if leaf == old_leaf {
             return;
         }
-        // As in a rebuilt backlog.
+        // In the order in which a rebuilt backlog would list them.
         let asks = backlog.asks_in_order(facts, id);
         for ask in &asks {
             backlog.remove_ask(*ask, facts.asks.at(*ask));
