@@ -134,8 +134,7 @@ fn what_queues_say_about_partitions_is_read() {
     );
     refused(
         &queue("accessible_partitions = [\"*\", \"gpu\"]"),
-        "3:25: queues.\"root.a\".accessible_partitions: \"*\" is all partitions; nothing else can be named \
-         beside it",
+        "3:25: queues.\"root.a\".accessible_partitions: \"*\" means all partitions; remove the other names",
     );
     refused(
         "[engine]\npartitions = [\"*\"]",
