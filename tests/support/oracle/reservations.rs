@@ -132,7 +132,9 @@ impl Oracle {
         if !known.could_hold(&ask.spec) {
             return Err(format!("{node} could never hold {id}"));
         }
-        if ask.accepts(node, known) && self.has_room(&self.books(), &ask.spec, node) {
+        let meets_rules =
+            ask.accepts(node, known) && !self.shuns(ask, known) && self.keeps_tag_limits(ask, node);
+        if meets_rules && self.has_room(&self.books(), &ask.spec, node) {
             return Err(format!("{node} has room for {id}"));
         }
         self.asks.get_mut(&id).expect("it has a reservation").re_reserved += 1;
