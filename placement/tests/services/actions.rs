@@ -373,11 +373,11 @@ fn a_master_that_restarts_in_the_middle_runs_nothing_twice<M: Manager>() {
     assert_eq!((bed.status(1).live, bed.status(2).live, bed.status(1).reserved), (1, 1, 0));
 }
 
-on_both!(a_container_that_has_no_room_beside_itself_goes_elsewhere_if_it_may);
-fn a_container_that_has_no_room_beside_itself_goes_elsewhere_if_it_may<M: Manager>() {
+/// A container on a full host restarts, elsewhere if need be. The other host has room for so many.
+fn restarting_without_room_beside<M: Manager>(room_elsewhere: i64) -> Bed<M> {
     let mut bed = Cluster::<M>::of(1, 1).start(vec![processor(1)], None);
     bed.settle();
-    bed.manager().add_node(&host(1), "", "", 1);
+    bed.manager().add_node(&host(1), "", "", room_elsewhere);
     bed.settle();
     let action = ContainerAction {
         expires_after_ms: EXPIRES_AFTER_MS,
@@ -386,6 +386,12 @@ fn a_container_that_has_no_room_beside_itself_goes_elsewhere_if_it_may<M: Manage
     };
     bed.service.submit(action, bed.now_ms);
     bed.settle();
+    bed
+}
+
+on_both!(a_container_that_has_no_room_beside_itself_goes_elsewhere_if_it_may);
+fn a_container_that_has_no_room_beside_itself_goes_elsewhere_if_it_may<M: Manager>() {
+    let mut bed = restarting_without_room_beside::<M>(1);
     assert_eq!((last_word(&mut bed), bed.only(1).host), (Some(ActionStatus::InProgress), host(0)));
     bed.at(2 + EXPIRES_AFTER_MS / 2);
     bed.settle();
@@ -394,17 +400,7 @@ fn a_container_that_has_no_room_beside_itself_goes_elsewhere_if_it_may<M: Manage
 
 on_both!(a_search_elsewhere_has_the_other_half_of_the_time);
 fn a_search_elsewhere_has_the_other_half_of_the_time<M: Manager>() {
-    let mut bed = Cluster::<M>::of(1, 1).start(vec![processor(1)], None);
-    bed.settle();
-    bed.manager().add_node(&host(1), "", "", 0);
-    bed.settle();
-    let action = ContainerAction {
-        expires_after_ms: EXPIRES_AFTER_MS,
-        or_elsewhere: true,
-        ..ContainerAction::new(ActionId(1), ComponentId(1), ActionKind::Restart)
-    };
-    bed.service.submit(action, bed.now_ms);
-    bed.settle();
+    let mut bed = restarting_without_room_beside::<M>(0);
     for now_ms in [2 + EXPIRES_AFTER_MS / 2, EXPIRES_AFTER_MS] {
         bed.at(now_ms);
         bed.settle();
