@@ -22,7 +22,7 @@ use apportion::{
 };
 
 /// The embedder's part: keeps one container running and counts its containers.
-struct Keeper {
+struct Service {
     handle: Handle,
     events: EventStream,
     application: ApplicationId,
@@ -30,14 +30,14 @@ struct Keeper {
     running: Arc<AtomicU64>,
 }
 
-impl Keeper {
+impl Service {
     fn start(handle: Handle, running: Arc<AtomicU64>) -> Self {
         let events = handle.event_stream(16);
         let spec = ApplicationSpec::new("service", "root.default", "user");
         let application = handle.submit_application(spec, &events).expect("a known queue");
-        let keeper = Self { handle, events, application, running };
-        keeper.ask();
-        keeper
+        let service = Self { handle, events, application, running };
+        service.ask();
+        service
     }
 
     fn ask(&self) {
@@ -63,7 +63,7 @@ impl Keeper {
 }
 
 /// Runs the engine's parts on this thread until no work is left.
-fn settle(parts: &mut Parts) {
+fn run_until_idle(parts: &mut Parts) {
     loop {
         while parts.committer.step() == Step::Worked {}
         let Some(batch) = parts.proposers[0].propose() else { return };
@@ -83,18 +83,18 @@ fn scenario() {
     handle.add_node(NodeSpec::new("second", one)).expect("a new name");
 
     let running = Arc::new(AtomicU64::new(0));
-    let keeper = Keeper::start(engine.handle(), Arc::clone(&running));
+    let service = Service::start(engine.handle(), Arc::clone(&running));
     let operator = Thread::start("operator".into(), move || {
         handle.remove_node(first).expect("the engine runs");
     })
     .expect("a thread");
-    settle(&mut parts);
-    keeper.catch_up();
+    run_until_idle(&mut parts);
+    service.catch_up();
     operator.join().expect("the operator does not panic");
     // Twice, because the replacement may be asked for only now.
     for _ in 0..2 {
-        settle(&mut parts);
-        keeper.catch_up();
+        run_until_idle(&mut parts);
+        service.catch_up();
     }
 
     assert_eq!(engine.read(|view| view.container_count()), 1, "one container on the remaining node");

@@ -25,7 +25,7 @@ pub(crate) struct State {
     pub(crate) version: u64,
     /// Moves whenever a node is added, removed or changed; not with its containers.
     pub(crate) nodes_version: u64,
-    /// The version in which charges last moved to other accounts: an application moved, or a user changed its groups.
+    /// The version in which use last moved to another queue or group: an application moved, or a user changed its groups.
     moved_at: u64,
     /// Whether guarantees and maxima have to be recomputed before their next use.
     limits_stale: bool,

@@ -223,7 +223,7 @@ fn an_ask_without_devices_takes_nothing_of_the_type_that_counts_them() {
         cluster.handle.submit_ask(application, AskSpec::new(Resources::new(&[1, 500]), 1)).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "gpu = 500 is given, but the devices make 0; leave it out, or give other devices"
+        "gpu = 500 is given, but the given devices add up to 0; leave it out, or give other devices"
     );
     assert!(cluster.add_node(NodeSpec::new("n2", Resources::new(&[8, 500])).with_devices(1)).is_err());
     cluster.run();

@@ -85,7 +85,7 @@ pub(super) fn run(job: Job<'_>, output: &OutputArgs) -> Result<(), Failure> {
     if let Some(path) = output.report.as_ref().filter(is_file) {
         note(&format!("report: {}", path.display()));
     }
-    judge(&record)?;
+    check_record(&record)?;
     handed_out?;
     Failure::of_interruption(record.interrupted)
 }
@@ -126,8 +126,8 @@ fn io_error(error: csv::Error) -> io::Error {
     }
 }
 
-/// Whether every ask is accounted for and the audit is clean.
-pub(super) fn judge(record: &RunRecord) -> Result<(), Failure> {
+/// Fails unless every ask is accounted for and the audit is clean.
+pub(super) fn check_record(record: &RunRecord) -> Result<(), Failure> {
     if record.unaccounted() != 0 {
         return Err(Failure::run(format!("{} asks are not accounted for", record.unaccounted())));
     }

@@ -11,7 +11,7 @@ use indicatif::ProgressBar;
 use rayon::prelude::*;
 
 use super::Failure;
-use super::run::{judge, to_failure};
+use super::run::{check_record, to_failure};
 use super::sweep_input::{Input, WorkloadArgs};
 use super::trace::{NodeOrderArg, compression};
 use crate::interrupt::{self, Interruptible};
@@ -208,7 +208,7 @@ fn simulate(input: &Input, case: &Case) -> Result<Run, Failure> {
             record.nodes, case.seed
         )));
     }
-    judge(&record)?;
+    check_record(&record)?;
     let parameters = RunParameters {
         format: input.format.clone(),
         mode: Mode::Serial,

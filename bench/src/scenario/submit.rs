@@ -24,7 +24,10 @@ impl Cluster {
         for name in expand(&form.name)? {
             let spec = self.node_spec(&name, form)?;
             let rack = spec.rack.clone();
-            let Some(node) = judge(form.refused.as_deref(), self.handle.add_node(spec))? else { continue };
+            let Some(node) = submitted_or_refused(form.refused.as_deref(), self.handle.add_node(spec))?
+            else {
+                continue;
+            };
             if let Some(reason) = &form.refused {
                 return Err(not_refused(reason));
             }
@@ -85,7 +88,9 @@ impl Cluster {
             spec = spec.with_master(size, self.handle.partition(&master.partition)?);
         }
         let submitted = self.handle.submit_application(spec, &self.stream);
-        let Some(application) = judge(form.refused.as_deref(), submitted)? else { return Ok(()) };
+        let Some(application) = submitted_or_refused(form.refused.as_deref(), submitted)? else {
+            return Ok(());
+        };
         self.names.applications.insert(form.name.clone(), application);
         let Some(reason) = &form.refused else { return Ok(()) };
         let told = self.take_refusal(Refused::Application(application))?;
@@ -99,7 +104,9 @@ impl Cluster {
         let application = self.names.application(&form.application)?;
         let spec = self.ask_spec(form)?;
         let has_locality = !spec.preference.is_empty();
-        let Some(id) = judge(form.refused.as_deref(), self.handle.submit_ask(application, spec))? else {
+        let Some(id) =
+            submitted_or_refused(form.refused.as_deref(), self.handle.submit_ask(application, spec))?
+        else {
             return Ok(());
         };
         self.names.asks.insert(form.name.clone(), NamedAsk { id, has_locality });
@@ -169,7 +176,8 @@ fn condition(form: &AttributeForm) -> Done<AttributeCondition> {
         (None, None, Some(true)) => AttributeTest::Exists,
         (None, None, Some(false)) => AttributeTest::Absent,
         _ => {
-            let problem = format!("attribute `{}`: say either `one_of`, `none_of` or `present`", form.name);
+            let problem =
+                format!("attribute `{}`: give exactly one of `one_of`, `none_of` and `present`", form.name);
             return Err(StepError::Bad(problem));
         }
     };
@@ -178,7 +186,7 @@ fn condition(form: &AttributeForm) -> Done<AttributeCondition> {
 
 /// The submitted object, or `None` for an expected refusal. The engine may still refuse the object later. An unexpected
 /// refusal here is a mistake in the file: the handle refuses only impossible submissions.
-fn judge<T>(reason: Option<&str>, submitted: Result<T, SubmitError>) -> Done<Option<T>> {
+fn submitted_or_refused<T>(reason: Option<&str>, submitted: Result<T, SubmitError>) -> Done<Option<T>> {
     match (submitted, reason) {
         (Ok(submitted), _) => Ok(Some(submitted)),
         (Err(error), None) => Err(error.into()),

@@ -201,7 +201,7 @@ impl<'a> Simulation<'a> {
             self.tally.advance(now_ms);
             self.metrics.advance(now_ms);
             let before = self.tally.placed;
-            let acted = self.act(now_ms)?;
+            let acted = self.handle_due_entries(now_ms)?;
             self.settle(now_ms, &mut events)?;
             if self.metrics.lacks_guarantees() {
                 let guaranteed = self.guaranteed_shares();
@@ -251,7 +251,7 @@ impl<'a> Simulation<'a> {
     }
 
     /// Handles every due entry of the agenda; returns false if there was none.
-    fn act(&mut self, now_ms: u64) -> Result<bool, SimError> {
+    fn handle_due_entries(&mut self, now_ms: u64) -> Result<bool, SimError> {
         let mut acted = false;
         while let Some(Reverse((at_ms, _, what))) = self.agenda.peek().copied() {
             if at_ms > now_ms {

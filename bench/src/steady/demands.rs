@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use super::driver::Steady;
 use super::fairness::LeafShare;
-use super::water_fill::{Below, Claimant, Wish, water_fill};
+use super::water_fill::{Below, DividedQueue, UserDemand, water_fill};
 
 /// A leaf may be this part of its share away from it.
 const TOLERANCE: f64 = 0.02;
@@ -93,8 +93,8 @@ impl Partition<'_> {
     pub(super) fn shares(&self, root: &QueueConfig) -> Vec<LeafShare> {
         let whole = Quota { guaranteed: 1.0, maximum: 1.0 };
         let mut leaves = Vec::new();
-        let (claimant, used) = self.claimant(root, root.name.clone(), whole, &mut leaves);
-        let fair = water_fill(&claimant, self.part(&used, self.scarce));
+        let (divided_queue, used) = self.divided_queue(root, root.name.clone(), whole, &mut leaves);
+        let fair = water_fill(&divided_queue, self.part(&used, self.scarce));
         let shares = leaves.into_iter().zip(fair).filter(|(leaf, _)| leaf.is_pending);
         let share = |(leaf, fair): (Leaf, f64)| {
             let largest = self.sizes.iter().map(|size| self.part(size, leaf.dominant)).fold(0.0, f64::max);
@@ -116,13 +116,13 @@ impl Partition<'_> {
     }
 
     /// Describes the queue with all queues below it, and their use; adds its leaves to the list.
-    fn claimant(
+    fn divided_queue(
         &self,
         queue: &QueueConfig,
         path: String,
         quota: Quota,
         leaves: &mut Vec<Leaf>,
-    ) -> (Claimant, Resources) {
+    ) -> (DividedQueue, Resources) {
         let (below, used) = if queue.children.is_empty() {
             self.users(queue, path, quota, leaves)
         } else {
@@ -132,16 +132,17 @@ impl Partition<'_> {
                     guaranteed: quota.guaranteed * weight(child) / weights,
                     maximum: quota.maximum * maximum_part(child),
                 };
-                self.claimant(child, format!("{path}.{}", child.name), quota, leaves)
+                self.divided_queue(child, format!("{path}.{}", child.name), quota, leaves)
             };
-            let (queues, used): (Vec<Claimant>, Vec<Resources>) = queue.children.iter().map(child).unzip();
+            let (queues, used): (Vec<DividedQueue>, Vec<Resources>) =
+                queue.children.iter().map(child).unzip();
             (Below::Queues(queues), used.into_iter().sum())
         };
         let dominant_share = self.part(&used, self.dominant(&used));
         let scarce_per_unit =
             if dominant_share > 0.0 { self.part(&used, self.scarce) / dominant_share } else { 1.0 };
         let Quota { guaranteed, maximum } = quota;
-        (Claimant { guaranteed, maximum, scarce_per_unit, below }, used)
+        (DividedQueue { guaranteed, maximum, scarce_per_unit, below }, used)
     }
 
     fn users(
@@ -163,21 +164,21 @@ impl Partition<'_> {
         let dominant = self.dominant(&used);
         let factor = queue.user_limit_factor.map_or(f64::INFINITY, |factor| factor.milli() as f64 / 1e3);
         let limit = (quota.guaranteed * factor).min(quota.maximum);
-        let wishes = demands.iter().map(|demand| self.wish(demand, limit, dominant)).collect();
+        let users = demands.iter().map(|demand| self.user_demand(demand, limit, dominant)).collect();
         let is_pending = demands.iter().any(|demand| !demand.pending_sizes.is_empty());
         leaves.push(Leaf { path, dominant, used: self.part(&used, dominant), is_pending });
-        (Below::Users(wishes), used)
+        (Below::Users(users), used)
     }
 
     /// The demand of one user. A user is at the limit if no pending size fits below it, in whatever type.
-    fn wish(&self, demand: &Demand, limit: f64, dominant: usize) -> Wish {
+    fn user_demand(&self, demand: &Demand, limit: f64, dominant: usize) -> UserDemand {
         let fits = |size: &Resources| {
             let after = demand.used + *size;
             self.part(&after, self.dominant(&after)) <= limit
         };
         let used = self.part(&demand.used, dominant);
         let is_at_limit = !demand.pending_sizes.iter().any(fits);
-        Wish {
+        UserDemand {
             wanted: used + self.part(&demand.pending, dominant),
             limit: if is_at_limit { used } else { limit },
         }

@@ -9,7 +9,7 @@
 
 /// A queue with demand.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Claimant {
+pub(super) struct DividedQueue {
     /// The queue's weight among its siblings.
     pub(super) guaranteed: f64,
     /// Its maximum.
@@ -22,18 +22,18 @@ pub(super) struct Claimant {
 /// The children of a queue.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Below {
-    Queues(Vec<Claimant>),
-    Users(Vec<Wish>),
+    Queues(Vec<DividedQueue>),
+    Users(Vec<UserDemand>),
 }
 
 /// The demand of one user of a leaf, including running containers, and its limit, for the leaf's dominant type.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Wish {
+pub(super) struct UserDemand {
     pub(super) wanted: f64,
     pub(super) limit: f64,
 }
 
-impl Claimant {
+impl DividedQueue {
     /// The most that the queue may and can use.
     fn most(&self) -> f64 {
         let below = match &self.below {
@@ -49,7 +49,7 @@ impl Claimant {
 
 /// The fair dominant share of each leaf, in the order of the tree, if `scarce` is the available amount of the type that
 /// runs out first.
-pub(super) fn water_fill(queue: &Claimant, scarce: f64) -> Vec<f64> {
+pub(super) fn water_fill(queue: &DividedQueue, scarce: f64) -> Vec<f64> {
     match &queue.below {
         Below::Users(_) => vec![(scarce / queue.scarce_per_unit).min(queue.most())],
         Below::Queues(queues) => {
@@ -61,8 +61,8 @@ pub(super) fn water_fill(queue: &Claimant, scarce: f64) -> Vec<f64> {
 }
 
 /// Raises the level of all queues together; a queue that can have no more stops at its amount.
-fn divide(queues: &[Claimant], scarce: f64) -> Vec<f64> {
-    let mosts: Vec<f64> = queues.iter().map(Claimant::most).collect();
+fn divide(queues: &[DividedQueue], scarce: f64) -> Vec<f64> {
+    let mosts: Vec<f64> = queues.iter().map(DividedQueue::most).collect();
     let stops_at = |place: usize| mosts[place] / queues[place].guaranteed;
     let mut order: Vec<usize> = (0..queues.len()).collect();
     order.sort_by(|a, b| stops_at(*a).total_cmp(&stops_at(*b)));
@@ -70,7 +70,7 @@ fn divide(queues: &[Claimant], scarce: f64) -> Vec<f64> {
     let mut left = scarce;
     let mut per_level: f64 = queues.iter().map(|queue| queue.guaranteed * queue.scarce_per_unit).sum();
     for place in order {
-        let Claimant { guaranteed, scarce_per_unit, .. } = queues[place];
+        let DividedQueue { guaranteed, scarce_per_unit, .. } = queues[place];
         shares[place] = mosts[place].min(left / per_level * guaranteed);
         left -= shares[place] * scarce_per_unit;
         per_level -= guaranteed * scarce_per_unit;
@@ -82,25 +82,25 @@ fn divide(queues: &[Claimant], scarce: f64) -> Vec<f64> {
 mod tests {
     use super::*;
 
-    fn leaf(guaranteed: f64, maximum: f64, wishes: &[[f64; 2]]) -> Claimant {
-        let wish = |[wanted, limit]: &[f64; 2]| Wish { wanted: *wanted, limit: *limit };
-        Claimant {
+    fn leaf(guaranteed: f64, maximum: f64, users: &[[f64; 2]]) -> DividedQueue {
+        let user_demand = |[wanted, limit]: &[f64; 2]| UserDemand { wanted: *wanted, limit: *limit };
+        DividedQueue {
             guaranteed,
             maximum,
             scarce_per_unit: 1.0,
-            below: Below::Users(wishes.iter().map(wish).collect()),
+            below: Below::Users(users.iter().map(user_demand).collect()),
         }
     }
 
-    fn greedy(guaranteed: f64) -> Claimant {
+    fn greedy(guaranteed: f64) -> DividedQueue {
         leaf(guaranteed, 100.0, &[[1_000.0, 1_000.0]])
     }
 
-    fn parent(guaranteed: f64, maximum: f64, queues: Vec<Claimant>) -> Claimant {
-        Claimant { guaranteed, maximum, scarce_per_unit: 1.0, below: Below::Queues(queues) }
+    fn parent(guaranteed: f64, maximum: f64, queues: Vec<DividedQueue>) -> DividedQueue {
+        DividedQueue { guaranteed, maximum, scarce_per_unit: 1.0, below: Below::Queues(queues) }
     }
 
-    fn filled(queues: Vec<Claimant>) -> Vec<f64> {
+    fn filled(queues: Vec<DividedQueue>) -> Vec<f64> {
         let shares = water_fill(&parent(100.0, 100.0, queues), 100.0);
         shares.iter().map(|share| (share * 1e6).round() / 1e6).collect()
     }
@@ -146,7 +146,7 @@ mod tests {
     /// A queue that mostly needs another type gets as much of that type as the others get of the scarce one.
     #[test]
     fn shares_are_those_of_the_dominant_type() {
-        let other = Claimant { scarce_per_unit: 0.5, ..greedy(50.0) };
+        let other = DividedQueue { scarce_per_unit: 0.5, ..greedy(50.0) };
         let shares = filled(vec![other, greedy(50.0)]);
         assert_eq!(shares, [66.666667, 66.666667]);
         assert!((shares[0] * 0.5 + shares[1] - 100.0).abs() < 1e-5);

@@ -25,11 +25,11 @@ pub(super) fn read(
     report: &mut Vec<NotCarriedOver>,
 ) -> Result<(), ConfigFileError> {
     read_below(settings, types, listed, queue, report)?;
-    note_unused(settings, listed, report)
+    record_unused(settings, listed, report)
 }
 
 /// Reports templates that apply to no listed queue with auto-creation.
-fn note_unused(
+fn record_unused(
     settings: &Settings<'_>,
     root: &Listed<'_>,
     report: &mut Vec<NotCarriedOver>,

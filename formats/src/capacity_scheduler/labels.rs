@@ -60,7 +60,7 @@ fn below<'p>(
     for (listed, child) in listed.children.iter().zip(&mut queue.children) {
         child.accessible_partitions = access(queues.settings, listed)?;
         child.default_partition = default_label(queues.settings, listed)?;
-        note_unused(queues, listed, labels, child.accessible_partitions.as_ref().unwrap_or(&own));
+        record_unused(queues, listed, labels, child.accessible_partitions.as_ref().unwrap_or(&own));
     }
     for label in labels.iter().filter(|label| own.includes(label)) {
         let has_nothing = queue.partitions.get(label).is_some_and(|own| own.capacity == Some(NOTHING));
@@ -81,7 +81,7 @@ fn below<'p>(
 }
 
 /// Reports capacities in partitions that the queue may not use.
-fn note_unused(
+fn record_unused(
     queues: &mut Queues<'_, '_>,
     listed: &Listed<'_>,
     labels: &[String],

@@ -36,7 +36,7 @@ mod damage;
 #[cfg(test)]
 mod files;
 #[cfg(test)]
-mod placement_tests;
+mod queue_mapping_tests;
 #[cfg(test)]
 mod refusals;
 #[cfg(test)]

@@ -21,7 +21,7 @@ pub struct PurgeReport {
 #[derive(Debug, Error)]
 pub enum PurgeError {
     /// The file to keep does not exist.
-    #[error("there is no history file {name}, so none is older than it")]
+    #[error("the history file {name} to keep does not exist; nothing was deleted")]
     Missing {
         /// The file.
         name: String,

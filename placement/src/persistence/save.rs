@@ -31,7 +31,7 @@ pub enum SaveError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// A file already has the last possible name.
-    #[error("no name comes after {name}: delete this file, which no save can have made")]
+    #[error("no file name comes after {name}: delete this file; no save creates this name")]
     NoName {
         /// The file.
         name: String,

@@ -17,7 +17,7 @@ const CHUNK_BYTES: usize = 64 * 1024;
 #[derive(Debug, Error)]
 pub enum WriteHistoryError {
     /// A number does not fit the format's signed integers. Nothing was written.
-    #[error("{field} is {found}, and the format ends at {max}")]
+    #[error("{field} is {found}; the largest value is {max}")]
     OutOfRange {
         /// The field.
         field: &'static str,

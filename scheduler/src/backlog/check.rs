@@ -218,8 +218,9 @@ impl Backlog {
                 });
                 let wanted = open.count() + node_shards.ready_reservations(set).len();
                 let kept = self.wanted[set.index()] as usize;
-                findings
-                    .check(wanted == kept, "I12", || format!("{set} is wanted {kept} times, not {wanted}"));
+                findings.check(wanted == kept, "I12", || {
+                    format!("{set} counts {kept} open shapes and ready reservations, has {wanted}")
+                });
             }
         }
     }

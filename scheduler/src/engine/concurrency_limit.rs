@@ -63,7 +63,7 @@ impl ConcurrencyLimit {
     }
 
     /// Counts a batch. At the end of a window, returns the new limit; `sets()` is the present number of sets.
-    pub(super) fn note(&mut self, decided: Decided, sets: impl FnOnce() -> u64) -> Option<u64> {
+    pub(super) fn record(&mut self, decided: Decided, sets: impl FnOnce() -> u64) -> Option<u64> {
         self.seen.add(&decided);
         if self.seen.batches < WINDOW {
             return None;
@@ -109,7 +109,7 @@ mod tests {
             assert_eq!(last, None, "nothing is said within a window");
             let decided = Decided { requests: 100, rejected, visits: 99, lost_race: false };
             let nothing = Decided { requests: 0, rejected: 0, visits: 99, lost_race: true };
-            last = concurrency_limit.note(if number < second { nothing } else { decided }, || SETS);
+            last = concurrency_limit.record(if number < second { nothing } else { decided }, || SETS);
         }
         last.expect("a window's end")
     }
@@ -145,7 +145,7 @@ mod tests {
         let mut concurrency_limit = ConcurrencyLimit::new(1);
         for _ in 0..4 * WINDOW {
             concurrency_limit
-                .note(Decided { requests: 100, rejected: 0, visits: 99, lost_race: false }, || 1);
+                .record(Decided { requests: 100, rejected: 0, visits: 99, lost_race: false }, || 1);
         }
         assert!(peace(&mut concurrency_limit) >= SETS);
     }
@@ -170,7 +170,7 @@ mod tests {
         let before = concurrency_limit.sets_out_max();
         for _ in 0..WINDOW {
             concurrency_limit
-                .note(Decided { requests: 0, rejected: 0, visits: 0, lost_race: false }, || SETS);
+                .record(Decided { requests: 0, rejected: 0, visits: 0, lost_race: false }, || SETS);
         }
         assert_eq!(concurrency_limit.sets_out_max(), before);
     }
@@ -182,7 +182,7 @@ mod tests {
         for _ in 0..4 * WINDOW {
             for (requests, visits, lost_race) in [(1, 100, false), (0, 0, true), (0, 0, true)] {
                 let said =
-                    concurrency_limit.note(Decided { requests, rejected: 0, visits, lost_race }, || SETS);
+                    concurrency_limit.record(Decided { requests, rejected: 0, visits, lost_race }, || SETS);
                 assert!(said.is_none_or(|sets_out_max| sets_out_max >= SETS), "{said:?}");
             }
         }

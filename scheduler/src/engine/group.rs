@@ -196,7 +196,7 @@ impl GroupCommitter {
         if now_ns == 0 {
             return;
         }
-        self.shared.timing.note(|timing| {
+        self.shared.timing.record(|timing| {
             timing.record_group(now_ns.saturating_sub(locked_ns), allocated);
             for batch in &self.publisher.decided {
                 timing.record_batch(batch.proposing_ns, now_ns.saturating_sub(batch.begun_ns));
@@ -281,7 +281,7 @@ impl GroupCommitter {
     /// Adapts the number of sets out to the rate of collisions between proposers.
     fn adapt(&mut self, state: &State, decided: Decided) {
         let sets = || state.partitions().map(|partition| u64::from(state.node_shards.sets(partition))).sum();
-        if let Some(sets_out_max) = self.concurrency_limit.note(decided, sets) {
+        if let Some(sets_out_max) = self.concurrency_limit.record(decided, sets) {
             self.stats.sets_out_max = sets_out_max;
             self.shared.leases.set_out_max(sets_out_max);
         }

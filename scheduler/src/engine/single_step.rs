@@ -25,7 +25,7 @@ pub enum PassError {
     #[error(transparent)]
     NotSerial(#[from] NotSerial),
     /// The scope's queue is a parent, or belongs to another engine.
-    #[error("{0} is no leaf queue of this engine; a pass is about one leaf or about all")]
+    #[error("{0} is not a leaf queue of this engine; give a leaf queue, or no queue for all leaves")]
     NotALeaf(QueueId),
 }
 

@@ -3,7 +3,7 @@
 use crate::ids::{ApplicationId, LeafUserId, NodeId, PartitionId, QueueId, ShapeId};
 use crate::resource::Resources;
 
-/// The accounts that a transition charged or credited: enough to find the lanes that it wakes.
+/// The objects whose use a transition changed, and the amount: enough to find the lanes that it wakes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Charged {
     pub(crate) application: ApplicationId,

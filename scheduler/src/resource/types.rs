@@ -52,7 +52,9 @@ pub enum ResourceError {
     #[error("devices are given, but the engine was configured without a resource type for them")]
     NoDeviceType,
     /// An amount of the device type that differs from the sum of the devices.
-    #[error("{name} = {amount} is given, but the devices make {milli}; leave it out, or give other devices")]
+    #[error(
+        "{name} = {amount} is given, but the given devices add up to {milli}; leave it out, or give other devices"
+    )]
     NotByDevices {
         /// The type.
         name: String,

@@ -23,8 +23,8 @@ impl Counter {
 pub(crate) struct Figures<T>(parking_lot::Mutex<T>);
 
 impl<T: Default> Figures<T> {
-    pub(crate) fn note(&self, note: impl FnOnce(&mut T)) {
-        note(&mut self.0.lock());
+    pub(crate) fn record(&self, add: impl FnOnce(&mut T)) {
+        add(&mut self.0.lock());
     }
 
     /// Takes the figures recorded since the last call.

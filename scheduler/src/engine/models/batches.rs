@@ -75,7 +75,7 @@ fn a_cancellation_of_one_of_two_units_in_flight() {
         cluster.handle.cancel_ask(ask, 1).unwrap();
         work_off(&mut workers.committer);
         workers.proposers.push(other.join().unwrap());
-        workers.settle();
+        workers.run_until_idle();
         assert!([1, 2].contains(&cluster.containers()), "two if the cancellation came too late for one");
         assert!(!cluster.is_pending(ask));
         cluster.expect_nothing_in_flight();
@@ -142,7 +142,7 @@ fn an_amount_in_flight_against_the_removal_of_its_node() {
         work_off(&mut workers.committer);
         other.join().unwrap();
         assert_eq!(in_flight(&cluster), Resources::ZERO);
-        workers.settle();
+        workers.run_until_idle();
         cluster.expect_nothing_in_flight();
         cluster.expect_sound();
     });
@@ -165,7 +165,7 @@ fn two_proposers_and_one_unit() {
         for batch in batches.into_iter().flatten() {
             workers.proposers[0].send(batch).unwrap();
         }
-        workers.settle();
+        workers.run_until_idle();
         assert_eq!(cluster.containers(), 1);
         cluster.expect_nothing_in_flight();
         cluster.expect_sound();
@@ -193,10 +193,10 @@ fn two_proposers_and_one_host_beyond_their_sets() {
         assert_ne!(batch.set.as_ref().map(|set| set.id().number()), Some(3));
         workers.proposers[0].send(batch).unwrap();
         other.join().unwrap();
-        workers.settle();
+        workers.run_until_idle();
         assert_eq!(cluster.containers(), 1);
         cluster.handle.complete_container(cluster.container_on(host)).unwrap();
-        workers.settle();
+        workers.run_until_idle();
         assert_eq!(cluster.containers(), 1, "the second comes when the first has gone");
         cluster.expect_nothing_in_flight();
         cluster.expect_sound();
@@ -217,7 +217,7 @@ fn a_batch_against_a_request_for_its_unit() {
         workers.proposers[0].send(batch).unwrap();
         work_off(&mut workers.committer);
         let ticket = other.join().unwrap();
-        workers.settle();
+        workers.run_until_idle();
         assert!(ticket.try_take().is_some());
         assert_eq!(cluster.containers(), 1);
         cluster.expect_nothing_in_flight();

@@ -20,7 +20,7 @@ fn a_pass_against_the_end_of_the_only_active_application() {
         let (cluster, mut workers) = Cluster::assembled(config, 1, 2);
         let active = cluster.application;
         cluster.ask(1);
-        workers.settle();
+        workers.run_until_idle();
         cluster.ask_of(cluster.submit("root.default", "other"), 1);
         cluster.ask(1);
         pass_against(&mut workers, &cluster.handle, |handle| {
@@ -45,7 +45,7 @@ fn own_and_lender_full() -> (Cluster, Workers, [ContainerId; 2]) {
     }
     let lent = cluster.handle.add_node(lent("lent")).unwrap();
     cluster.ask(2);
-    workers.settle();
+    workers.run_until_idle();
     let running = [cluster.nodes[0], lent].map(|node: NodeId| cluster.container_on(node));
     cluster.ask(1);
     (cluster, workers, running)
@@ -85,7 +85,7 @@ fn one_is_kept_out() -> (Cluster, Workers, AskId) {
     let (cluster, mut workers) = Cluster::assembled_in("root.p.b", config, 1, 1);
     cluster.handle.add_node(NodeSpec::new("large", Resources::new(&[9]))).unwrap();
     cluster.ask(3);
-    workers.settle();
+    workers.run_until_idle();
     assert_eq!(cluster.containers(), 3);
     let first = cluster.submit("root.p.a", "user");
     let large = cluster.handle.submit_ask(first, AskSpec::new(Resources::new(&[2]), 1)).unwrap();
@@ -93,8 +93,8 @@ fn one_is_kept_out() -> (Cluster, Workers, AskId) {
     (cluster, workers, large)
 }
 
-/// I13. A lane that blocked headroom keeps out, against the end of the wait that blocks it. The bug: a lane that is
-/// kept out although no headroom is blocked.
+/// I13. A lane that waits for blocked headroom, against the end of the wait that blocks it. The bug: the lane still
+/// waits although no headroom is blocked.
 #[test]
 fn blocked_headroom_against_the_end_of_the_wait_for_it() {
     model(Bound::None, || {

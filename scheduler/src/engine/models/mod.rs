@@ -268,7 +268,7 @@ impl Workers {
     }
 
     /// Commits and proposes on this thread until no work is left.
-    fn settle(&mut self) {
+    fn run_until_idle(&mut self) {
         loop {
             work_off(&mut self.committer);
             let Some(batch) = self.proposers[0].propose() else { return };

@@ -19,7 +19,7 @@ pub(super) fn pass_against(workers: &mut Workers, handle: &Handle, helps: impl F
     helps(handle);
     work_off(&mut workers.committer);
     workers.proposers.insert(0, other.join().unwrap());
-    workers.settle();
+    workers.run_until_idle();
 }
 
 /// Checks that this many containers run, and that nothing is in flight.

@@ -43,7 +43,7 @@ fn a_wait_for_quiet_against_a_submission() {
         });
         handle.add_node(NodeSpec::new("n0", one())).unwrap();
         sent.store(1, Ordering::Release);
-        workers.settle();
+        workers.run_until_idle();
         waiting.join().unwrap();
     });
 }
@@ -66,7 +66,7 @@ fn a_batch_that_is_dropped_is_no_quiet() {
         let progress = cluster.engine.shared.progress();
         assert!(!progress.quiet || !cluster.is_pending(ask), "quiet, and an ask pending that fits");
         other.join().unwrap();
-        workers.settle();
+        workers.run_until_idle();
         assert_eq!(cluster.containers(), 1);
         assert!(cluster.engine.shared.progress().quiet);
     });
@@ -90,7 +90,7 @@ fn an_empty_batch_that_is_dropped_is_no_quiet() {
         let progress = cluster.engine.shared.progress();
         assert!(!progress.quiet || !cluster.is_pending(ask), "quiet, and an ask pending that fits");
         losing.join().unwrap();
-        workers.settle();
+        workers.run_until_idle();
         assert_eq!(cluster.containers(), 1);
     });
 }

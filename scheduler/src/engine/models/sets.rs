@@ -17,7 +17,7 @@ fn pass_while(workers: &mut Workers, handle: &Handle, happens: impl FnOnce(&Hand
     happens(handle);
     work_off(&mut workers.committer);
     other.join().unwrap();
-    workers.settle();
+    workers.run_until_idle();
 }
 
 fn sets(cluster: &Cluster) -> u32 {
@@ -67,7 +67,7 @@ pub(super) fn half_full(mut config: EngineConfig) -> (Cluster, Workers, [Contain
     for node in nodes {
         cluster.ask_on(node, 1);
     }
-    workers.settle();
+    workers.run_until_idle();
     let running = nodes.map(|node| cluster.container_on(node));
     cluster.handle.submit_ask(cluster.application, AskSpec::new(two, 1)).unwrap();
     (cluster, workers, running)
@@ -83,7 +83,7 @@ fn reserved(cluster: &Cluster) -> usize {
 fn two_proposers_and_one_reservation() {
     model(Bound::None, || {
         let (cluster, mut workers, running) = half_full(several_sets());
-        workers.settle();
+        workers.run_until_idle();
         assert_eq!(reserved(&cluster), 1);
         running.iter().for_each(|container| cluster.handle.complete_container(*container).unwrap());
         work_off(&mut workers.committer);
@@ -93,7 +93,7 @@ fn two_proposers_and_one_reservation() {
             workers.proposers[0].send(batch).unwrap();
         }
         other.join().unwrap();
-        workers.settle();
+        workers.run_until_idle();
         assert_eq!((cluster.containers(), reserved(&cluster)), (1, 0));
         cluster.expect_nothing_in_flight();
         cluster.expect_sound();
@@ -106,7 +106,7 @@ fn two_proposers_and_one_reservation() {
 fn a_reservation_is_fulfilled_while_another_node_gets_room() {
     model(Bound::Four, || {
         let (cluster, mut workers, [first, second]) = half_full(several_sets());
-        workers.settle();
+        workers.run_until_idle();
         assert_eq!(reserved(&cluster), 1);
         cluster.handle.complete_container(first).unwrap();
         pass_while(&mut workers, &cluster.handle, |handle| handle.complete_container(second).unwrap());

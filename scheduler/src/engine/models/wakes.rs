@@ -17,7 +17,7 @@ use crate::propose::ProposalBatch;
 fn one_runs_one_waits(config: EngineConfig, nodes: usize) -> (Cluster, Workers) {
     let (cluster, mut workers) = Cluster::assembled_in("root.default", config, 1, nodes);
     cluster.ask(1);
-    workers.settle();
+    workers.run_until_idle();
     assert_eq!(cluster.containers(), 1);
     cluster.ask(1);
     (cluster, workers)
@@ -28,7 +28,7 @@ fn one_runs_one_has_no_room() -> (Cluster, Workers) {
     let (cluster, mut workers) = Cluster::assembled(plain(), 1, 2);
     cluster.handle.drain_node(cluster.nodes[1]).unwrap();
     cluster.ask(1);
-    workers.settle();
+    workers.run_until_idle();
     assert_eq!(cluster.containers(), 1);
     cluster.ask(1);
     (cluster, workers)
@@ -140,7 +140,7 @@ fn a_user_share_against_a_cancellation() {
         let spec = AskSpec::new(one(), 1).on_hosts([cluster.nodes[2]]).strictly_local();
         let pending = cluster.handle.submit_ask(other, spec).unwrap();
         cluster.ask(1);
-        workers.settle();
+        workers.run_until_idle();
         assert_eq!(cluster.containers(), 1);
         cluster.ask(1);
         pass_against(&mut workers, &cluster.handle, |handle| handle.cancel_ask(pending, 1).unwrap());
@@ -156,7 +156,7 @@ fn a_wait_for_a_host_against_its_release() {
         let (cluster, mut workers) = Cluster::assembled(plain(), 1, 2);
         let host = cluster.nodes[0];
         cluster.ask_on(host, 1);
-        workers.settle();
+        workers.run_until_idle();
         let running = cluster.container_on(host);
         cluster.ask_on(host, 1);
         pass_against(&mut workers, &cluster.handle, |handle| handle.complete_container(running).unwrap());
@@ -201,7 +201,7 @@ fn all_in_flight_against_a_rejection() {
 /// The next pass over the reservation's set finds the unit in flight.
 fn reservation_in_use() -> (Cluster, Workers, Box<ProposalBatch>) {
     let (cluster, mut workers, running) = half_full(several_sets());
-    workers.settle();
+    workers.run_until_idle();
     running.iter().for_each(|container| cluster.handle.complete_container(*container).unwrap());
     work_off(&mut workers.committer);
     let is_reserved =
@@ -257,7 +257,7 @@ fn a_sleeping_proposer_against_a_batch_that_is_dropped() {
         });
         drop(batch);
         other.join().unwrap();
-        workers.settle();
+        workers.run_until_idle();
         expect_placed(&cluster, 1);
     });
 }

@@ -26,7 +26,7 @@ fn running() -> (Hand, ApplicationId, Vec<ContainerId>) {
     hand.node("n1", 10);
     let application = hand.application();
     hand.ask(application, AskSpec::new(memory(1), 3).with_priority(7));
-    hand.settle();
+    hand.run_until_idle();
     let containers = told(&hand.events).into_iter().filter_map(|kind| match kind {
         EventKind::Allocated { container, .. } => Some(container),
         _ => None,
@@ -47,7 +47,7 @@ fn what_an_application_has_and_what_its_new_stream_hears_are_all_there_is() {
     let events = handle.event_stream(100);
     let ticket = handle.attach(application, &events).unwrap();
     handle.complete_container(containers[1]).unwrap();
-    hand.settle();
+    hand.run_until_idle();
 
     let attachment = ticket.try_take().unwrap().unwrap();
     let found: Vec<_> = attachment.containers.iter().map(|found| (found.container, found.priority)).collect();
@@ -64,7 +64,7 @@ fn a_container_that_was_recovered_is_told_from_those_that_were_placed() {
     let handle = hand.engine.handle();
     let found = RunningContainer::new(application, memory(1));
     let recovery = handle.recover_node(NodeSpec::new("n2", memory(10)), vec![found]).unwrap();
-    hand.settle();
+    hand.run_until_idle();
     let recovered = recovery.containers.try_take().unwrap()[0].unwrap();
     let running = handle.resync(&hand.events, &[application]).1.remove(0).1;
     let is_recovered: Vec<_> = running.iter().map(|found| (found.container, found.is_recovered)).collect();
@@ -79,7 +79,7 @@ fn an_application_that_has_ended_is_not_attached_to() {
     handle.end_application(application, ApplicationEnd::Killed).unwrap();
     let events = handle.event_stream(100);
     let ticket = handle.attach(application, &events).unwrap();
-    hand.settle();
+    hand.run_until_idle();
     assert_eq!(ticket.try_take().unwrap(), Err(Refusal::ApplicationEnded));
     assert_eq!(hand.engine.health().refused, [("application_ended", 1)].into());
     assert!(handle.take_refusals().list.is_empty(), "the ticket says so");

@@ -37,13 +37,13 @@ fn everything_that_is_asked_for_and_completed_together_is_dealt_with() {
     let (mut hand, application) = with_node();
     let handle = hand.engine.handle();
     let asks = handle.submit_asks((0..MANY).map(|_| (application, AskSpec::new(memory(1), 1)))).unwrap();
-    hand.settle();
+    hand.run_until_idle();
     let shared = &hand.engine.shared;
     assert_eq!(shared.progress().processed, shared.sent(), "the gate counts messages, not their changes");
     let containers = started(&hand);
     assert_eq!((asks.len(), containers.len()), (MANY as usize, MANY as usize));
     handle.complete_containers(containers).unwrap();
-    hand.settle();
+    hand.run_until_idle();
     assert_eq!(hand.engine.read(|view| view.container_count()), 0);
     assert!(hand.engine.audit().violations.is_empty());
 }
@@ -54,7 +54,7 @@ fn an_impossible_ask_among_many_takes_none_of_them_in() {
     let (mut hand, application) = with_node();
     let asks = [1, 0].map(|count| (application, AskSpec::new(memory(1), count)));
     assert_eq!(hand.engine.handle().submit_asks(asks), Err(SubmitError::NothingAsked));
-    hand.settle();
+    hand.run_until_idle();
     assert_eq!(hand.engine.read(|view| view.container_count()), 0);
     assert!(!hand.engine.health().has_work());
 }
@@ -67,7 +67,7 @@ fn one_of_many_is_refused_by_itself() {
     let handle = hand.engine.handle();
     handle.end_application(gone, crate::facts::ApplicationEnd::Finished).unwrap();
     handle.submit_asks([gone, application].map(|one| (one, AskSpec::new(memory(1), 1)))).unwrap();
-    hand.settle();
+    hand.run_until_idle();
     assert_eq!((started(&hand).len(), hand.engine.stats().refused_total()), (1, 1));
 }
 

@@ -60,8 +60,8 @@ fn a_batch_of_another_engine_comes_back() {
     let batch = one.parts.proposers[0].propose().unwrap();
     let batch = other.parts.proposers[0].send(batch).unwrap_err();
     drop(batch);
-    one.expect_settled(containers);
-    other.expect_settled(containers);
+    one.expect_idle(containers);
+    other.expect_idle(containers);
 }
 
 #[test]

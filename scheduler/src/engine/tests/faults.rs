@@ -28,7 +28,7 @@ fn a_proposer_may_panic_at_any_step() {
         }));
         let has_come_through = fault::withdraw();
         assert_eq!(pass.is_ok(), has_come_through, "step {steps}");
-        hand.expect_settled(containers);
+        hand.expect_idle(containers);
         if has_come_through {
             break;
         }
@@ -93,7 +93,7 @@ fn panics_are_counted_and_the_work_goes_on() {
     hand.commit_beside(proposing);
     assert!(hand.engine.stats().proposer_panics > 0);
     assert_eq!(hand.engine.health().proposers_given_up, 0);
-    hand.expect_settled(containers);
+    hand.expect_idle(containers);
 }
 
 /// Only panics in a row count: a proposer that sends batches in between never gives up.
@@ -115,7 +115,7 @@ fn a_proposer_that_panics_now_and_then_goes_on_for_ever() {
     let health = hand.engine.health();
     assert!(health.proposer_panics > 100, "{health:?}");
     assert_eq!(health.proposers_given_up, 0);
-    hand.expect_settled(1_000);
+    hand.expect_idle(1_000);
 }
 
 /// A proposer that panics each time is not restarted for ever, and `Health` shows it.
@@ -132,7 +132,7 @@ fn a_proposer_that_only_panics_gives_up() {
     let health = hand.engine.health();
     assert_eq!((health.proposer_panics, health.proposers_given_up), (100, 1));
     assert!(health.is_running && health.has_work(), "{health:?}");
-    hand.expect_settled(containers);
+    hand.expect_idle(containers);
 }
 
 /// A batch in the inbox is still decided when its proposer has ended.
@@ -217,7 +217,7 @@ fn batches_may_be_held_up_and_lost() {
         hand.commit();
     }
     drop(lost);
-    hand.expect_settled(containers);
+    hand.expect_idle(containers);
 }
 
 /// A committer that stands still blocks callers, and loses none of their messages.
@@ -245,7 +245,7 @@ fn a_stalled_committer_holds_callers_back() {
         hand.commit();
     }
     caller.join().unwrap();
-    hand.expect_settled(100);
+    hand.expect_idle(100);
 }
 
 /// A watchdog sees when the engine last made progress.

@@ -51,7 +51,7 @@ impl Hand {
     }
 
     /// Proposes and commits until no work is left.
-    pub(super) fn settle(&mut self) {
+    pub(super) fn run_until_idle(&mut self) {
         loop {
             self.commit();
             let Some(batch) = self.parts.proposers[0].propose() else { return };
@@ -60,8 +60,8 @@ impl Hand {
     }
 
     /// Checks that nothing is in flight, every lease is in the pool, and no work is left.
-    pub(super) fn expect_settled(&mut self, containers: usize) {
-        self.settle();
+    pub(super) fn expect_idle(&mut self, containers: usize) {
+        self.run_until_idle();
         assert!(self.engine.shared.leases.all_in_pool());
         let report = self.engine.audit();
         assert!(report.is_clean(), "{report}");
@@ -83,7 +83,7 @@ pub(super) fn busy() -> (Hand, usize) {
     let big = hand.node("big", 6);
     let application = hand.application();
     hand.ask(application, AskSpec::new(memory(2), 1).on_hosts([big]).strictly_local());
-    hand.settle();
+    hand.run_until_idle();
     hand.ask(application, AskSpec::new(memory(5), 1));
     hand.ask(application, AskSpec::new(memory(1), 2).on_hosts([nodes[3], nodes[0]]).strictly_local());
     hand.ask(application, AskSpec::new(memory(1), 3));

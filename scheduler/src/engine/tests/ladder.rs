@@ -155,7 +155,7 @@ fn a_container_for_a_starved_ask_goes_to_the_best_node() {
     for (node, count) in [(0, 3), (1, 1), (2, 2)] {
         hand.ask(application, AskSpec::new(memory(1), count).on_hosts([nodes[node]]).strictly_local());
     }
-    hand.settle();
+    hand.run_until_idle();
     let ask = hand.ask(application, AskSpec::new(memory(1), 1));
     hand.commit();
     let request = propose_for_starved(&hand.engine.shared_state(), ask).expect("there is room");
@@ -173,9 +173,9 @@ fn a_container_for_a_starved_ask_gives_a_reservation_back() {
         hand.node("full", 4);
         let application = hand.application();
         hand.ask(application, AskSpec::new(memory(2), 1));
-        hand.settle();
+        hand.run_until_idle();
         let ask = hand.ask(application, AskSpec::new(memory(3), 2).with_priority(9));
-        hand.settle();
+        hand.run_until_idle();
         assert_eq!(hand.engine.read(|view| view.ask(ask).unwrap().reserved()), 0, "3 of 2 that are left");
         let small = hand.ask(application, AskSpec::new(memory(2), 1));
         let free = hand.node("free", 8);
@@ -204,7 +204,7 @@ fn an_ask_at_a_limit_is_not_starved() {
         hand.node("n", 8);
         let application = hand.application();
         let ask = hand.ask(application, AskSpec::new(memory(1), 5));
-        hand.settle();
+        hand.run_until_idle();
         assert_eq!(hand.engine.read(|view| view.container_count()), 4);
         assert_eq!(propose_for_starved(&hand.engine.shared_state(), ask), None);
         let running = hand.engine.read(|view| view.containers().map(|(id, _)| id).next().unwrap());
@@ -243,7 +243,7 @@ fn no_more_sets_are_out_than_may_be() {
     hand.parts.proposers[0].send(batch).unwrap();
     hand.commit();
     assert_eq!(hand.engine.shared.leases.takeable(), 1);
-    hand.expect_settled(containers);
+    hand.expect_idle(containers);
 }
 
 /// Amounts in flight are a reason for fewer sets out; a full cluster is not.
@@ -269,5 +269,5 @@ fn a_pass_knows_whether_it_lost_race() {
     let vain = hand.parts.proposers[0].propose().expect("no pass has looked for the new shape");
     assert!(vain.requests().is_empty() && !vain.proposals.lost_race);
     drop(vain);
-    hand.expect_settled(1);
+    hand.expect_idle(1);
 }

@@ -85,14 +85,14 @@ fn a_pick_by_another_set_is_news_to_the_nodes_own() {
     let application = hand.application();
     // One container more than the nodes hold: from here on each set has a view.
     hand.ask(application, AskSpec::new(memory(1), 12));
-    hand.settle();
+    hand.run_until_idle();
     hand.ask(application, AskSpec::new(memory(1), 1).on_hosts([host]).strictly_local());
     hand.commit();
     let set = hand.engine.shared.leases.try_take(SetId::new(PartitionId::DEFAULT, 0)).unwrap();
     let batch = propose(&hand.engine.shared, set, &mut Scratch::default());
     assert_eq!(batch.requests().len(), 1, "on the other set's node");
     hand.parts.proposers[0].send(batch).unwrap();
-    hand.settle();
+    hand.run_until_idle();
     assert_eq!(hand.engine.read(|view| view.container_count()), 13);
     let report = hand.engine.audit();
     assert!(report.is_clean(), "{report}");

@@ -24,7 +24,7 @@ impl Crowded {
         for &host in &hosts {
             hand.ask(application, AskSpec::new(memory(1), 1).on_hosts([host]).strictly_local());
         }
-        hand.settle();
+        hand.run_until_idle();
         Self { hand, hosts, application }
     }
 
@@ -51,7 +51,7 @@ impl Crowded {
 
     /// Whether each ask is placed once no work is left.
     fn placed<const N: usize>(&mut self, asks: [AskId; N]) -> [bool; N] {
-        self.hand.settle();
+        self.hand.run_until_idle();
         self.expect_sound();
         asks.map(|ask| self.hand.engine.shared_state().facts.asks.get(ask).is_none())
     }
@@ -68,7 +68,7 @@ fn room_on_a_host_wakes_those_who_named_it_and_nobody_else() {
     let application = crowded.application;
     let asks =
         [crowded.ask(application, &[0]), crowded.ask(application, &[0, 1]), crowded.ask(application, &[1])];
-    crowded.hand.settle();
+    crowded.hand.run_until_idle();
     assert_eq!(asks.map(|ask| crowded.is_waiting(ask)), [true, true, true]);
     crowded.free(&[0]);
     assert_eq!(asks.map(|ask| crowded.is_waiting(ask)), [false, false, true]);
@@ -86,7 +86,7 @@ fn nobody_is_overtaken_within_an_application() {
         crowded.ask(application, &[1]),
         crowded.ask(application, &[1, 2]),
     ];
-    crowded.hand.settle();
+    crowded.hand.run_until_idle();
     crowded.free(&[0, 1, 2]);
     assert_eq!(crowded.placed(asks), [true, true, true]);
 }
@@ -96,7 +96,7 @@ fn nobody_is_overtaken_by_a_later_application() {
     let mut crowded = Crowded::new(config([leaf("a")]));
     let (first, second) = (crowded.application, crowded.hand.application());
     let asks = [crowded.ask(first, &[0, 1]), crowded.ask(first, &[1]), crowded.ask(second, &[1])];
-    crowded.hand.settle();
+    crowded.hand.run_until_idle();
     crowded.free(&[0, 1]);
     assert_eq!(crowded.placed(asks), [true, true, false]);
 }
@@ -110,7 +110,7 @@ fn who_may_go_anywhere_leaves_nobody_asleep() {
     let another = crowded.hand.engine.handle().rack("another");
     let anywhere = AskSpec::new(memory(1), 1).on_hosts([crowded.hosts[0]]).on_racks([another]);
     let strict = crowded.ask(crowded.application, &[1]);
-    crowded.hand.settle();
+    crowded.hand.run_until_idle();
     let anywhere = crowded.hand.ask(crowded.application, anywhere);
     crowded.free(&[0, 1]);
     assert_eq!(crowded.placed([anywhere, strict]), [true, true]);
@@ -124,7 +124,7 @@ fn who_named_the_rack_leaves_nobody_asleep() {
     let on_rack = AskSpec::new(memory(1), 1).on_racks([rack]).strictly_local();
     let on_rack = crowded.hand.ask(crowded.application, on_rack);
     let on_host = crowded.ask(crowded.application, &[1]);
-    crowded.hand.settle();
+    crowded.hand.run_until_idle();
     assert!(crowded.is_waiting(on_rack) && crowded.is_waiting(on_host));
     crowded.free(&[0, 1]);
     assert_eq!(crowded.placed([on_rack, on_host]), [true, true]);
@@ -136,7 +136,7 @@ fn a_group_after_which_a_set_is_worth_a_pass_raises_the_signal() {
     let mut hand = Hand::new(config([leaf("a")]));
     hand.node("n1", 8);
     let application = hand.application();
-    hand.settle();
+    hand.run_until_idle();
     let seen = hand.engine.shared.work.observe();
     hand.ask(application, AskSpec::new(memory(1), 1));
     hand.commit();
