@@ -101,13 +101,19 @@ fn serve(
         match pick {
             Pick::Placed => {
                 list_unit(walk.state, next.pending.ask, &mut proposals.amounts);
-                walk.charge(&next, size);
-                walk.count_unit(next.leaf, next.user);
+                // Before the charge, which may put a lane that waited for its user's share on top.
                 if next.pending.is_single {
                     walk.skip_ask(next.leaf, proposals);
+                } else {
+                    walk.advance(next.leaf);
                 }
+                walk.charge(&next, size);
+                walk.count_unit(next.leaf, next.user);
             }
-            Pick::Reserved => walk.charge(&next, size),
+            Pick::Reserved => {
+                walk.advance(next.leaf);
+                walk.charge(&next, size);
+            }
             Pick::Waits => walk.skip_ask(next.leaf, proposals),
             Pick::InFlight => walk.skip_unavailable(next.leaf, proposals),
             Pick::HoldsBack => walk.leave_application(next.leaf, next.slot),

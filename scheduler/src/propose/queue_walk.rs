@@ -226,9 +226,9 @@ impl<'a> QueueWalk<'a> {
         level
     }
 
-    /// Charges a pick to the queues above and the user, and puts the queues in order again.
+    /// Charges a pick to the queues above and the user, and puts the queues in order again. The caller has moved the
+    /// leaf on, because a lane that waited for its user's share may now be on top.
     pub(super) fn charge(&mut self, next: &NextAsk, size: &Resources) {
-        self.advance(next.leaf);
         if self.user_level(next.user).charge(size) {
             self.scratch.touched_users.push(next.user);
         }
