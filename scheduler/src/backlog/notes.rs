@@ -33,13 +33,20 @@ pub(crate) enum Ending {
     Forgotten,
 }
 
+/// An ended ask that had cancelled units.
+#[derive(Clone, Copy, Debug)]
+struct CancelledAsk {
+    ask: AskId,
+    units: u32,
+    placed: u32,
+}
+
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AskNotes {
     rejected: FxHashMap<AskId, Vec<RejectionNote>>,
     /// Whether rejections are missing: too many asks were rejected, or this is a replay, which sees no rejections.
     misses_rejections: bool,
-    /// Ended asks with their cancelled and their placed units.
-    cancelled: VecDeque<(AskId, u32, u32)>,
+    cancelled: VecDeque<CancelledAsk>,
     /// Whether a cancelled ask was forgotten.
     misses_cancelled: bool,
 }
@@ -75,7 +82,7 @@ impl AskNotes {
             self.cancelled.pop_front();
             self.misses_cancelled = true;
         }
-        self.cancelled.push_back((ask, cancelled, placed));
+        self.cancelled.push_back(CancelledAsk { ask, units: cancelled, placed });
     }
 
     /// The reasons why requests for a pending ask were rejected; `None` if they were not counted.
@@ -86,8 +93,8 @@ impl AskNotes {
 
     /// How an ask that is gone ended.
     pub(crate) fn ending(&self, ask: AskId) -> Ending {
-        match self.cancelled.iter().find(|(known, ..)| *known == ask) {
-            Some(&(_, units, placed)) => Ending::Cancelled { units, placed },
+        match self.cancelled.iter().find(|known| known.ask == ask) {
+            Some(&CancelledAsk { units, placed, .. }) => Ending::Cancelled { units, placed },
             None if self.misses_cancelled => Ending::Forgotten,
             None => Ending::Placed,
         }

@@ -8,7 +8,7 @@ use crate::change::Change;
 use crate::event::Refusal;
 use crate::ids::{AskId, SetId};
 use crate::log::{LogBuffer, Logged};
-use crate::propose::{Amounts, ProposalBatch, propose_for_starved};
+use crate::propose::{Amount, Amounts, ProposalBatch, propose_for_starved};
 use crate::request::{CommitOutcome, CommitSeq, RejectReason, ResourceAllocationCommitRequest};
 use crate::state::State;
 use crate::stats::EngineStats;
@@ -205,17 +205,17 @@ impl State {
 
     /// Takes amounts out of flight. With `is_relief`, not all of them became use, so parked lanes wake.
     fn take_back_amounts(&mut self, amounts: &Amounts, is_relief: bool) {
-        for (queue, partition, resources) in &amounts.queues {
+        for Amount { of: queue, partition, resources } in &amounts.queues {
             self.in_flight.give_back_of_queue(*queue, *partition, resources);
         }
-        for (user, partition, resources) in &amounts.users {
+        for Amount { of: user, partition, resources } in &amounts.users {
             self.in_flight.give_back_of_user(*user, *partition, resources);
             if is_relief {
                 let leaf = self.facts.user(*user).leaf;
                 self.backlog.use_fell(leaf, *user, &[], self.version);
             }
         }
-        for (limit_usage, partition, resources) in &amounts.limit_usages {
+        for Amount { of: limit_usage, partition, resources } in &amounts.limit_usages {
             self.in_flight.give_back_of_limit_usage(*limit_usage, *partition, resources);
             if is_relief {
                 self.backlog.limit_usage_fell(*limit_usage, self.version);

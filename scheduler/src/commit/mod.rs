@@ -49,6 +49,7 @@ mod fetch;
 mod moving;
 mod observe;
 mod resizing;
+mod sums;
 
 pub(crate) use apply::Effects;
 pub(crate) use committer::Committer;

@@ -30,11 +30,19 @@ pub(super) struct Publisher {
     pub(super) recoveries: Vec<(Promise<RecoveryResult>, RecoveryResult)>,
     pub(super) changes: Vec<(Promise<ChangeResult>, ChangeResult)>,
     pub(super) attachments: Vec<(Promise<AttachResult>, AttachResult)>,
-    /// Streams that replace others, each with the number of the group's events that still go to the old stream.
-    attached: Vec<(usize, ApplicationId, Arc<StreamCore>)>,
+    /// Streams that replace others, in the order of the events.
+    attached: Vec<Attached>,
     /// Decided batches whose leases are given back.
     #[allow(clippy::vec_box, reason = "they come in boxes, and a batch is more to move than its box")]
     pub(super) decided: Vec<Box<ProposalBatch>>,
+}
+
+/// A stream that replaces another.
+struct Attached {
+    application: ApplicationId,
+    stream: Arc<StreamCore>,
+    /// The number of the group's events that still go to the old stream.
+    events_before: usize,
 }
 
 impl Publisher {
@@ -91,7 +99,8 @@ impl Publisher {
         answer: Promise<AttachResult>,
     ) {
         if let Ok(attachment) = &result {
-            self.attached.push((self.effects.events.len(), attachment.application, stream));
+            let (application, events_before) = (attachment.application, self.effects.events.len());
+            self.attached.push(Attached { application, stream, events_before });
         }
         self.attachments.push((answer, result));
     }
@@ -143,10 +152,10 @@ impl Publisher {
     fn publish_events(&mut self) {
         let events = std::mem::take(&mut self.effects.events);
         let mut published = 0;
-        for (before, application, stream) in std::mem::take(&mut self.attached) {
-            self.publish_runs(&events[published..before]);
-            self.connect(application, &stream);
-            published = before;
+        for attached in std::mem::take(&mut self.attached) {
+            self.publish_runs(&events[published..attached.events_before]);
+            self.connect(attached.application, &attached.stream);
+            published = attached.events_before;
         }
         self.publish_runs(&events[published..]);
         self.effects.events = events;

@@ -38,6 +38,13 @@ pub(crate) struct LimitUsage {
     pub(crate) parallel: Option<u32>,
 }
 
+/// A queue's limit for a holder.
+struct LimitAtQueue {
+    queue: QueueId,
+    holder: Holder,
+    limit: HolderLimit,
+}
+
 /// All limit usages so far, by number.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LimitUsages {
@@ -102,17 +109,12 @@ impl Facts {
         let limits = self.limits_for(leaf, user, groups);
         limits
             .into_iter()
-            .map(|(queue, holder, limit)| self.limit_usage_with(queue, holder, &limit))
+            .map(|of_user| self.limit_usage_with(of_user.queue, of_user.holder, &of_user.limit))
             .collect()
     }
 
-    /// The limits for a user of the leaf in these groups, with their queues and holders, from the root to the leaf.
-    fn limits_for(
-        &self,
-        leaf: QueueId,
-        user: &Arc<str>,
-        groups: &[String],
-    ) -> Vec<(QueueId, Holder, HolderLimit)> {
+    /// The limits for a user of the leaf in these groups, from the root to the leaf.
+    fn limits_for(&self, leaf: QueueId, user: &Arc<str>, groups: &[String]) -> Vec<LimitAtQueue> {
         let chain = &self.queue(leaf).chain;
         let limited = || chain.iter().filter(|queue| !self.queue(**queue).config.limits.is_empty());
         let Some(_) = limited().next() else { return Vec::new() };
@@ -125,7 +127,11 @@ impl Facts {
                 .as_ref()
                 .and_then(|group| Some((Holder::Group(Arc::clone(group)), config.limit_of_group(group)?)));
             let limits = of_user.into_iter().chain(of_group);
-            all.extend(limits.map(|(holder, limit)| (id, holder, limit.clone())));
+            all.extend(limits.map(|(holder, limit)| LimitAtQueue {
+                queue: id,
+                holder,
+                limit: limit.clone(),
+            }));
         }
         all
     }
@@ -133,9 +139,9 @@ impl Facts {
     /// Whether the user has the limit usages that follow from the configuration, with their limits.
     pub(crate) fn has_its_limit_usages(&self, user: &LeafUser) -> bool {
         let limits = self.limits_for(user.leaf, &user.name, &user.groups);
-        let is_its = |(id, limit): (&LimitUsageId, &(QueueId, Holder, HolderLimit))| {
-            let (limit_usage, (queue, holder, limit)) = (self.limit_usage(*id), limit);
-            (limit_usage.queue, &limit_usage.holder) == (*queue, holder)
+        let is_its = |(id, expected): (&LimitUsageId, &LimitAtQueue)| {
+            let (limit_usage, limit) = (self.limit_usage(*id), &expected.limit);
+            (limit_usage.queue, &limit_usage.holder) == (expected.queue, &expected.holder)
                 && (limit_usage.maximum, limit_usage.parallel) == (limit.amounts(), limit.parallel)
         };
         limits.len() == user.limit_usages.len() && user.limit_usages.iter().zip(&limits).all(is_its)

@@ -5,7 +5,7 @@
 
 use std::cmp::Reverse;
 
-use super::batch::Amounts;
+use super::batch::{Amount, Amounts};
 use super::queue_walk::{NextAsk, QueueWalk};
 use crate::ids::{AskId, QueueId};
 use crate::resource::Resources;
@@ -38,10 +38,11 @@ impl QueueWalk<'_> {
             let scratch = &mut self.scratch.queues[queue.index()];
             if !scratch.level.is_charged() {
                 scratch.place = amounts.queues.len();
-                amounts.queues.push((queue, self.partition, Resources::ZERO));
+                let amount = Amount { of: queue, partition: self.partition, resources: Resources::ZERO };
+                amounts.queues.push(amount);
             }
             self.state.in_flight.of_queue(queue, self.partition).add(size);
-            amounts.queues[scratch.place].2 += *size;
+            amounts.queues[scratch.place].resources += *size;
         }
     }
 }

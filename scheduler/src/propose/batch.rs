@@ -29,13 +29,21 @@ pub(crate) enum Observation {
     ReserveLater { shape: ShapeId, at_ms: u64 },
 }
 
+/// Resources in flight of one queue, user or limit usage.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Amount<Id> {
+    pub(crate) of: Id,
+    pub(crate) partition: PartitionId,
+    pub(crate) resources: Resources,
+}
+
 /// Resources that this batch has put in flight, summed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Amounts {
     /// Every queue that gets resources, leaf or parent.
-    pub(crate) queues: Vec<(QueueId, PartitionId, Resources)>,
-    pub(crate) users: Vec<(LeafUserId, PartitionId, Resources)>,
-    pub(crate) limit_usages: Vec<(LimitUsageId, PartitionId, Resources)>,
+    pub(crate) queues: Vec<Amount<QueueId>>,
+    pub(crate) users: Vec<Amount<LeafUserId>>,
+    pub(crate) limit_usages: Vec<Amount<LimitUsageId>>,
     /// Picks of hosts or racks that asks name, in any set.
     pub(crate) nodes: Vec<(NodeId, Resources)>,
     /// The ask of each unit that is listed as given.
@@ -164,6 +172,10 @@ mod tests {
         }
     }
 
+    fn amount<Id>(of: Id, resources: Resources) -> Amount<Id> {
+        Amount { of, partition: PartitionId::DEFAULT, resources }
+    }
+
     /// Whether a batch goes back to its owner if it is dropped after these changes.
     fn goes_back(change: impl FnOnce(&mut ProposalBatch)) -> bool {
         let owner = Arc::new(Owner::default());
@@ -186,8 +198,8 @@ mod tests {
             batch.set = Some(Box::new(set));
         }));
         let fill: [fn(&mut Amounts, Resources); 4] = [
-            |amounts, size| amounts.queues.push((QueueId(0), PartitionId::DEFAULT, size)),
-            |amounts, size| amounts.users.push((LeafUserId(0), PartitionId::DEFAULT, size)),
+            |amounts, size| amounts.queues.push(amount(QueueId(0), size)),
+            |amounts, size| amounts.users.push(amount(LeafUserId(0), size)),
             |amounts, size| amounts.nodes.push((NodeId::new(0, 0), size)),
             |amounts, _| amounts.units.push(AskId::new(0, 0)),
         ];

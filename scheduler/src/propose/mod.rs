@@ -41,7 +41,7 @@ mod shares;
 mod starved;
 
 pub use batch::ProposalBatch;
-pub(crate) use batch::{Amounts, BatchOwner, Observation};
+pub(crate) use batch::{Amount, Amounts, BatchOwner, Observation};
 pub use pass::PassScope;
 pub(crate) use pass::{PassLimits, run_pass};
 pub(crate) use scratch::Scratch;

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use super::batch::{Observation, Proposals};
+use super::batch::{Amount, Observation, Proposals};
 use super::level::Level;
 use super::pass::PassLimits;
 use super::scratch::Scratch;
@@ -284,19 +284,19 @@ impl<'a> QueueWalk<'a> {
         proposals.amounts.is_of_borrowed = share.is_borrowed;
         let left = if self.is_at_once { &[][..] } else { &scratch.touched_queues };
         for &id in left {
-            let given = scratch.queues[id.index()].level.given();
-            state.in_flight.of_queue(id, partition).add(&given);
-            proposals.amounts.queues.push((id, partition, given));
+            let resources = scratch.queues[id.index()].level.given();
+            state.in_flight.of_queue(id, partition).add(&resources);
+            proposals.amounts.queues.push(Amount { of: id, partition, resources });
         }
         for &id in &scratch.touched_users {
-            let given = scratch.users[id.index()].level.given();
-            state.in_flight.of_user(id, partition).add(&given);
-            proposals.amounts.users.push((id, partition, given));
+            let resources = scratch.users[id.index()].level.given();
+            state.in_flight.of_user(id, partition).add(&resources);
+            proposals.amounts.users.push(Amount { of: id, partition, resources });
         }
         for &id in &scratch.touched_limit_usages {
-            let given = scratch.limit_usages[id.index()].given();
-            state.in_flight.of_limit_usage(id, partition).add(&given);
-            proposals.amounts.limit_usages.push((id, partition, given));
+            let resources = scratch.limit_usages[id.index()].given();
+            state.in_flight.of_limit_usage(id, partition).add(&resources);
+            proposals.amounts.limit_usages.push(Amount { of: id, partition, resources });
         }
     }
 }

@@ -93,10 +93,13 @@ fn picks_that_are_published_at_once_are_summed_and_taken_back() {
     ["root.a", "root.b"].iter().for_each(|queue| _ = bench.ask(bench.application(queue), 1, 4));
     bench.commit();
     let batch = bench.pass(0);
-    let amounts: Vec<_> = batch.proposals.amounts.queues.iter().map(|(_, _, amount)| amount[0]).collect();
+    let amounts: Vec<_> = batch.proposals.amounts.queues.iter().map(|amount| amount.resources[0]).collect();
     assert_eq!(amounts, [8, 4, 4]);
-    for (queue, partition, amount) in &batch.proposals.amounts.queues {
-        assert_eq!(bench.shared.state.read().in_flight.of_queue(*queue, *partition).load(), *amount);
+    for amount in &batch.proposals.amounts.queues {
+        assert_eq!(
+            bench.shared.state.read().in_flight.of_queue(amount.of, amount.partition).load(),
+            amount.resources
+        );
     }
     drop(batch);
     bench.expect_untouched(8);
