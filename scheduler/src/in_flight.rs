@@ -138,12 +138,15 @@ impl InFlight {
         self.nodes[node.index()].add(resources);
     }
 
-    /// Takes back a pick. With `is_gone`, the node's counter was reset already.
-    pub(crate) fn give_back_pick(&mut self, node: NodeId, is_gone: bool, resources: &Resources) {
+    /// Takes back a pick.
+    pub(crate) fn give_back_pick(&mut self, node: NodeId, resources: &Resources) {
         self.picks.give_back();
-        if !is_gone {
-            self.nodes[node.index()].give_back(resources);
-        }
+        self.nodes[node.index()].give_back(resources);
+    }
+
+    /// Takes back a pick of a node that is gone. The node's counter was reset already.
+    pub(crate) fn give_back_pick_of_gone_node(&mut self) {
+        self.picks.give_back();
     }
 
     /// Takes back listed units that were decided or dropped.

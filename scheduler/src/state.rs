@@ -139,31 +139,47 @@ impl State {
         backlog.room_gained(facts, set, id, self.version);
     }
 
-    /// Updates derived state after a tagged container was placed or ended. That matters only if a cap is now reached,
-    /// or no longer reached. The caller handles the container's own node.
-    pub(crate) fn record_tags(&mut self, charged: &Charged, is_placed: bool) {
+    /// Updates derived state after a container was placed. That matters only if its tags now reach a cap. The caller
+    /// handles the container's own node.
+    pub(crate) fn tags_placed(&mut self, charged: &Charged) {
         if charged.is_tagged {
-            self.record_moved_caps(charged, is_placed);
+            self.review_reached_caps(charged);
+        }
+    }
+
+    /// The same after a container ended. That matters only if a cap is no longer reached.
+    pub(crate) fn tags_ended(&mut self, charged: &Charged) {
+        if charged.is_tagged {
+            self.wake_under_caps(charged);
         }
     }
 
     #[cold]
-    fn record_moved_caps(&mut self, charged: &Charged, is_placed: bool) {
-        let moved = self.moved_caps(charged, i64::from(is_placed));
-        let rack = self.facts.nodes.at(charged.node).rack;
-        if moved.iter().any(|(_, scope)| *scope == TagScope::Rack) {
-            for node in self.node_shards.nodes_on(rack).to_vec() {
-                if is_placed {
-                    self.review_reservation(node);
-                } else {
-                    self.node_gained(node);
-                }
-            }
+    fn review_reached_caps(&mut self, charged: &Charged) {
+        let reached = self.moved_caps(charged, 1);
+        for node in self.nodes_of_rack_caps(&reached, charged.node) {
+            self.review_reservation(node);
         }
-        for (shape, _) in moved.into_iter().filter(|_| !is_placed) {
+    }
+
+    #[cold]
+    fn wake_under_caps(&mut self, charged: &Charged) {
+        let left = self.moved_caps(charged, 0);
+        for node in self.nodes_of_rack_caps(&left, charged.node) {
+            self.node_gained(node);
+        }
+        for (shape, _) in left {
             self.backlog.demand_mut(shape).reserve_tried = 0;
             self.seek_reservation(shape);
         }
+    }
+
+    /// The nodes on the rack of `node` if one of the caps is for racks.
+    fn nodes_of_rack_caps(&self, caps: &[(ShapeId, TagScope)], node: NodeId) -> Vec<NodeId> {
+        if caps.iter().all(|(_, scope)| *scope != TagScope::Rack) {
+            return Vec::new();
+        }
+        self.node_shards.nodes_on(self.facts.nodes.at(node).rack).to_vec()
     }
 
     /// Caps whose count is `beyond` above the most at which one more container may be placed.
@@ -205,15 +221,13 @@ impl State {
     pub(crate) fn review_reservation(&mut self, id: NodeId) {
         let node = self.facts.nodes.at(id);
         let Some(reservation) = node.reservation else { return };
-        let is_ready = self.is_ready(reservation);
         let (set, _) = self.node_shards.place_of(id, node.partition);
-        let is_news = if is_ready {
-            self.node_shards.add_ready_reservation(set, reservation)
-        } else {
-            self.node_shards.remove_ready_reservation(set, reservation)
-        };
-        if is_news {
-            self.backlog.count_ready_reservation(set, is_ready);
+        if self.is_ready(reservation) {
+            if self.node_shards.add_ready_reservation(set, reservation) {
+                self.backlog.add_ready_reservation(set);
+            }
+        } else if self.node_shards.remove_ready_reservation(set, reservation) {
+            self.backlog.remove_ready_reservation(set);
         }
     }
 
@@ -302,7 +316,7 @@ impl State {
         for number in 0..sets {
             let set = SetId::new(partition, number);
             for _ in self.node_shards.ready_reservations(set) {
-                self.backlog.count_ready_reservation(set, true);
+                self.backlog.add_ready_reservation(set);
             }
         }
     }

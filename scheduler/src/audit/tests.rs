@@ -214,7 +214,7 @@ fn i12_the_backlog_equals_a_rebuilt_one() {
     });
     expect("I12", |state| {
         let set = crate::ids::SetId::new(PartitionId::DEFAULT, 0);
-        state.backlog.count_ready_reservation(set, true);
+        state.backlog.add_ready_reservation(set);
     });
 }
 

@@ -18,7 +18,7 @@
 
 use smallvec::SmallVec;
 
-use super::{Backlog, WaitKey};
+use super::{Backlog, Count, WaitKey};
 use crate::ids::{LaneId, LeafUserId, ShapeId};
 
 /// The demand for a borrowed variant.
@@ -85,21 +85,25 @@ impl Backlog {
         }
     }
 
-    /// Updates the borrowed lanes after a limit began or ceased to block the user's lane of the own shape.
-    pub(super) fn tell_borrowed_lanes(&mut self, user: LeafUserId, own: ShapeId, is_at_limit: bool) {
-        for variant in self.variants_of(own) {
+    /// Updates the borrowed lanes of a lane after it began or ceased to wait for the key.
+    pub(super) fn count_ahead_of(&mut self, own: LaneId, key: WaitKey, count: Count) {
+        if !key.is_limit() {
+            return;
+        }
+        let (user, shape) = (self.lane(own).user, self.lane(own).shape);
+        for variant in self.variants_of(shape) {
             let lane = self.lane_of.get(&(user, variant));
             if lane.is_some_and(|lane| self.lane(*lane).is_runnable()) {
-                self.count_ahead(variant, is_at_limit);
+                self.count_ahead(variant, count);
             }
         }
     }
 
     /// Counts one more, or one less, runnable lane that is due because of its own lane's limit.
-    pub(super) fn count_ahead(&mut self, variant: ShapeId, more: bool) {
+    pub(super) fn count_ahead(&mut self, variant: ShapeId, count: Count) {
         self.change_demand(variant, |demand| {
             if let Some(borrowed) = &mut demand.borrowed {
-                borrowed.ahead = if more { borrowed.ahead + 1 } else { borrowed.ahead - 1 };
+                count.add_to(&mut borrowed.ahead);
             }
         });
     }

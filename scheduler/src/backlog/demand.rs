@@ -61,6 +61,22 @@ impl Demand {
     }
 }
 
+/// The change of a counter when one counted thing comes or goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Count {
+    OneMore,
+    OneLess,
+}
+
+impl Count {
+    pub(super) fn add_to(self, counter: &mut u32) {
+        match self {
+            Self::OneMore => *counter += 1,
+            Self::OneLess => *counter -= 1,
+        }
+    }
+}
+
 impl Backlog {
     /// Whether passes over the set look for the shape: some node there may have room for it, or may be reserved for it.
     pub(crate) fn is_open(&self, shape: ShapeId, set: SetId) -> bool {
@@ -160,10 +176,14 @@ impl Backlog {
         self.closed[set.index()] = closed;
     }
 
-    /// Counts a reservation whose node now has room for it, or with `false` one that is no longer ready.
-    pub(crate) fn count_ready_reservation(&mut self, set: SetId, is_ready: bool) {
-        let wanted = &mut self.wanted[set.index()];
-        *wanted = if is_ready { *wanted + 1 } else { *wanted - 1 };
+    /// Counts a reservation whose node now has room for it.
+    pub(crate) fn add_ready_reservation(&mut self, set: SetId) {
+        self.wanted[set.index()] += 1;
+    }
+
+    /// Counts off a reservation that is no longer ready.
+    pub(crate) fn remove_ready_reservation(&mut self, set: SetId) {
+        self.wanted[set.index()] -= 1;
     }
 
     /// Opens every shape in every set, after the partition was cut into `sets` sets.
@@ -189,11 +209,12 @@ impl Backlog {
     }
 
     /// Counts one more, or one less, runnable lane with the shape.
-    pub(super) fn count_runnable(&mut self, shape: ShapeId, more: bool) {
-        self.change_demand(shape, |demand| {
-            demand.runnable = if more { demand.runnable + 1 } else { demand.runnable - 1 };
-        });
-        if more && self.is_closed_everywhere(shape) && self.demand(shape).borrowed.is_none() {
+    pub(super) fn count_runnable(&mut self, shape: ShapeId, count: Count) {
+        self.change_demand(shape, |demand| count.add_to(&mut demand.runnable));
+        if count == Count::OneMore
+            && self.is_closed_everywhere(shape)
+            && self.demand(shape).borrowed.is_none()
+        {
             self.to_reserve_for.push(shape);
         }
     }
@@ -203,12 +224,13 @@ impl Backlog {
         let demand = &mut self.demand[shape.index()];
         let was = demand.is_wanting();
         change(demand);
-        let is = demand.is_wanting();
-        if was != is {
-            for set in SetId::from_bits(demand.partition, demand.open) {
-                let wanted = &mut self.wanted[set.index()];
-                *wanted = if is { *wanted + 1 } else { *wanted - 1 };
-            }
+        let count = match (was, demand.is_wanting()) {
+            (false, true) => Count::OneMore,
+            (true, false) => Count::OneLess,
+            _ => return,
+        };
+        for set in SetId::from_bits(demand.partition, demand.open) {
+            count.add_to(&mut self.wanted[set.index()]);
         }
     }
 

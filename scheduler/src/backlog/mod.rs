@@ -72,6 +72,7 @@ use crate::ids::{
     ApplicationId, AskId, LaneId, LeafUserId, PartitionId, QueueId, SETS_MAX, SetId, ShapeId, SlotId,
 };
 use crate::resource::Resources;
+use demand::Count;
 use headroom::BlockedHeadroom;
 use waits::Waits;
 

@@ -16,7 +16,7 @@
 //! `waits.rs` knows which lane is parked at which limit. This file updates the lists and counts that follow: runnable
 //! lanes, the headroom that parked lanes block, and the borrowed lanes that are due.
 
-use super::{Backlog, WaitKey};
+use super::{Backlog, Count, WaitKey};
 use crate::ids::{LaneId, LeafUserId, LimitUsageId, QueueId, ShapeId};
 use crate::resource::Resources;
 
@@ -30,7 +30,7 @@ impl Backlog {
         if let WaitKey::QueueLimit(limited) = key {
             self.begin_blocking(lane, limited, blocks);
         }
-        self.tell_borrowed_of_limit(lane, key, true);
+        self.count_ahead_of(lane, key, Count::OneMore);
         self.update_runnable(lane);
     }
 
@@ -52,7 +52,7 @@ impl Backlog {
         if let WaitKey::QueueLimit(limited) = key {
             self.end_blocking(lane, limited);
         }
-        self.tell_borrowed_of_limit(lane, key, false);
+        self.count_ahead_of(lane, key, Count::OneLess);
         self.update_runnable(lane);
     }
 
@@ -123,13 +123,6 @@ impl Backlog {
         keys.into_iter().for_each(|key| self.unpark_all(key));
     }
 
-    fn tell_borrowed_of_limit(&mut self, lane: LaneId, key: WaitKey, is_at_limit: bool) {
-        if key.is_limit() {
-            let (user, shape) = (self.lane(lane).user, self.lane(lane).shape);
-            self.tell_borrowed_lanes(user, shape, is_at_limit);
-        }
-    }
-
     /// Lists a lane under its first application while it is runnable: it has asks and is not parked. Only this function
     /// changes whether a lane is runnable, and with it every count of runnable lanes.
     pub(super) fn update_runnable(&mut self, lane_id: LaneId) {
@@ -147,25 +140,26 @@ impl Backlog {
         if let Some(place) = now {
             runnable.insert((place, lane_id));
         }
-        if before.is_some() != now.is_some() {
-            self.count_runnable_lane(lane_id, now.is_some());
+        match (before, now) {
+            (None, Some(_)) => self.count_runnable_lane(lane_id, Count::OneMore),
+            (Some(_), None) => self.count_runnable_lane(lane_id, Count::OneLess),
+            _ => {}
         }
     }
 
     /// Counts one more, or one less, runnable lane in the leaf, in the queues above and for the shape.
-    fn count_runnable_lane(&mut self, lane_id: LaneId, more: bool) {
+    fn count_runnable_lane(&mut self, lane_id: LaneId, count: Count) {
         let lane = self.lane(lane_id);
         let (share, user, shape) = (lane.share, lane.user, lane.shape);
         let mut queue = Some(lane.leaf);
         while let Some(id) = queue {
             let backlog = &mut self.queues[id.index()];
-            let count = &mut backlog.runnable_below[share.index()];
-            *count = if more { *count + 1 } else { *count - 1 };
+            count.add_to(&mut backlog.runnable_below[share.index()]);
             queue = backlog.parent;
         }
-        self.count_runnable(shape, more);
+        self.count_runnable(shape, count);
         if share.is_borrowed && self.is_own_at_limit(user, shape) {
-            self.count_ahead(shape, more);
+            self.count_ahead(shape, count);
         }
     }
 }

@@ -113,9 +113,12 @@ impl Committer<'_> {
         requests.retain(|request| self.commit_proposed(request, &known));
         let rejected = proposed - requests.len();
         self.log.append(CommitSeq(self.state.facts.changes), Logged::Requests(requests));
+        self.state.take_back_amounts(&proposals.amounts);
         // The containers of an application that was moved meanwhile are charged to other queues than their amounts in
         // flight.
-        self.state.take_back_amounts(&proposals.amounts, rejected > 0 || have_moved);
+        if rejected > 0 || have_moved {
+            self.state.wake_after(&proposals.amounts);
+        }
         proposals.amounts.clear();
         if let Some(set) = set {
             if rejected == 0 {
@@ -203,33 +206,42 @@ impl State {
         }
     }
 
-    /// Takes amounts out of flight. With `is_relief`, not all of them became use, so parked lanes wake.
-    fn take_back_amounts(&mut self, amounts: &Amounts, is_relief: bool) {
-        for Amount { of: queue, partition, resources } in &amounts.queues {
-            self.in_flight.give_back_of_queue(*queue, *partition, resources);
+    /// Takes amounts out of flight.
+    fn take_back_amounts(&mut self, amounts: &Amounts) {
+        for Amount { of, partition, resources } in &amounts.queues {
+            self.in_flight.give_back_of_queue(*of, *partition, resources);
         }
-        for Amount { of: user, partition, resources } in &amounts.users {
-            self.in_flight.give_back_of_user(*user, *partition, resources);
-            if is_relief {
-                let leaf = self.facts.user(*user).leaf;
-                self.backlog.use_fell(leaf, *user, &[], self.version);
-            }
+        for Amount { of, partition, resources } in &amounts.users {
+            self.in_flight.give_back_of_user(*of, *partition, resources);
         }
-        for Amount { of: limit_usage, partition, resources } in &amounts.limit_usages {
-            self.in_flight.give_back_of_limit_usage(*limit_usage, *partition, resources);
-            if is_relief {
-                self.backlog.limit_usage_fell(*limit_usage, self.version);
-            }
+        for Amount { of, partition, resources } in &amounts.limit_usages {
+            self.in_flight.give_back_of_limit_usage(*of, *partition, resources);
         }
         for (node, resources) in &amounts.nodes {
-            let is_gone = self.facts.nodes.get(*node).is_none();
-            self.in_flight.give_back_pick(*node, is_gone, resources);
-            if is_relief && !is_gone {
-                self.node_gained(*node);
+            if self.facts.nodes.get(*node).is_some() {
+                self.in_flight.give_back_pick(*node, resources);
+            } else {
+                self.in_flight.give_back_pick_of_gone_node();
             }
         }
         if !amounts.units.is_empty() {
             self.in_flight.give_back_given(&amounts.units);
+        }
+    }
+
+    /// Wakes what the amounts blocked while they were in flight. Needed if not all of them became use.
+    fn wake_after(&mut self, amounts: &Amounts) {
+        for Amount { of: user, .. } in &amounts.users {
+            let leaf = self.facts.user(*user).leaf;
+            self.backlog.use_fell(leaf, *user, &[], self.version);
+        }
+        for Amount { of: limit_usage, .. } in &amounts.limit_usages {
+            self.backlog.limit_usage_fell(*limit_usage, self.version);
+        }
+        for (node, _) in &amounts.nodes {
+            if self.facts.nodes.get(*node).is_some() {
+                self.node_gained(*node);
+            }
         }
     }
 
@@ -242,7 +254,8 @@ impl State {
             self.take_back_unit(ask);
             self.return_unit(ask);
         }
-        self.take_back_amounts(&proposals.amounts, true);
+        self.take_back_amounts(&proposals.amounts);
+        self.wake_after(&proposals.amounts);
         self.wake_without_headroom();
     }
 }

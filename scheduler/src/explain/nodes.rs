@@ -136,12 +136,16 @@ impl<'a> NodeFilter<'a> {
         partitions.flat_map(|partition| node_shards.nodes_of(partition)).map(|id| (id, nodes.at(id)))
     }
 
-    /// Whether the node is in the ask's partition or may be borrowed; `whatever_limit` ignores limits on borrowing.
-    fn takes_it(&self, node: &Node, whatever_limit: bool) -> bool {
-        let is_lender = |(lender, is_limited): &(PartitionId, bool)| {
-            *lender == node.partition && (whatever_limit || !is_limited)
-        };
-        node.partition == self.shape.partition || self.lenders.iter().any(is_lender)
+    /// Whether the node is in the ask's partition or in one that lends it nodes.
+    fn is_in_reach(&self, node: &Node) -> bool {
+        node.partition == self.shape.partition
+            || self.lenders.iter().any(|(lender, _)| *lender == node.partition)
+    }
+
+    /// Whether the node is in the ask's partition or may be borrowed within the limits on borrowing.
+    fn is_in_reach_now(&self, node: &Node) -> bool {
+        node.partition == self.shape.partition
+            || self.lenders.iter().any(|(lender, is_limited)| *lender == node.partition && !is_limited)
     }
 
     /// Whether a node of a lending partition has room for the ask.
@@ -160,7 +164,7 @@ impl<'a> NodeFilter<'a> {
     /// Whether the node has room for one container of the ask, now or after the locality delay.
     pub(super) fn has_room(&self, id: NodeId, node: &Node) -> bool {
         self.ask.preference.will_do(id, node.rack)
-            && self.takes_it(node, false)
+            && self.is_in_reach_now(node)
             && node.is_open()
             && fits(&self.shape.need, &node.room)
             && self.state.facts.meets_rule(self.shape, node)
@@ -182,7 +186,7 @@ impl<'a> NodeFilter<'a> {
     /// The stage at which the node drops out.
     pub(super) fn stage_of(&self, id: NodeId, node: &Node) -> Stage {
         let Self { state, ask, shape, .. } = self;
-        if !self.takes_it(node, true) {
+        if !self.is_in_reach(node) {
             Stage::OtherPartition
         } else if node.state == NodeState::Draining {
             Stage::Draining
@@ -194,7 +198,7 @@ impl<'a> NodeFilter<'a> {
             breach.into()
         } else if !self.is_near(id, node) {
             Stage::LaterByLocality
-        } else if !self.takes_it(node, false) {
+        } else if !self.is_in_reach_now(node) {
             Stage::BorrowedLimit
         } else if !fits(&shape.need, &node.empty_room()) {
             Stage::TooSmall

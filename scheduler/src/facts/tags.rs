@@ -6,7 +6,7 @@
 //! view shows the cap as reached.
 //!
 //! Placing a container never makes more nodes fit, so shapes that a pass closed stay closed. When a container ends and
-//! a cap is no longer reached, all nodes of its rack count as having gained room (`State::record_tags`). Reservations
+//! a cap is no longer reached, all nodes of its rack count as having gained room (`State::tags_ended`). Reservations
 //! on these nodes are reviewed then, and when the cap is reached.
 
 use std::sync::Arc;

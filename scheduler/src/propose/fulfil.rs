@@ -65,7 +65,7 @@ impl Picker<'_> {
             return;
         };
         let Reservation { ask, node, .. } = *reservation;
-        if self.state.is_reserved_in_vain(ask, node) && self.may_fulfil(reservation, true) {
+        if self.state.is_reserved_in_vain(ask, node) && self.may_fulfil_on_its_node(reservation) {
             proposals.observations.push(Observation::ReservedAgain { ask, node });
         }
     }
@@ -77,7 +77,7 @@ impl Picker<'_> {
             if proposals.requests.len() >= requests_max {
                 return;
             }
-            if !self.may_fulfil(reservation, true) {
+            if !self.may_fulfil_on_its_node(reservation) {
                 continue;
             }
             let facts = &self.state.facts;
@@ -117,7 +117,7 @@ impl Picker<'_> {
             }
             let reservation = self.state.facts.reservations.at(id);
             let is_asked_for = swapped == self.swapped_when(reservation.ask);
-            if !is_asked_for || ready.contains(&id) || !self.may_fulfil(reservation, false) {
+            if !is_asked_for || ready.contains(&id) || !self.may_fulfil(reservation) {
                 continue;
             }
             if self.is_in_use(id, swapped) {

@@ -236,12 +236,16 @@ impl<'a> Picker<'a> {
             && ask.preference.loosest() == Locality::OffSwitch
     }
 
-    /// Whether the pass may fulfil this reservation.
-    pub(super) fn may_fulfil(&self, reservation: &Reservation, on_its_node: bool) -> bool {
+    /// Whether the pass may serve the ask of this reservation.
+    pub(super) fn may_fulfil(&self, reservation: &Reservation) -> bool {
         let ask = self.state.facts.asks.at(reservation.ask);
         let leaf = self.state.facts.applications.at(ask.application).leaf;
         self.scope.leaf.is_none_or(|only| only == leaf)
-            && self.scope.node.is_none_or(|only| !on_its_node || only == reservation.node)
+    }
+
+    /// The same, on the reserved node.
+    pub(super) fn may_fulfil_on_its_node(&self, reservation: &Reservation) -> bool {
+        self.may_fulfil(reservation) && self.scope.node.is_none_or(|only| only == reservation.node)
     }
 
     /// Whether a node that the pass does not look at has room for the shape.

@@ -101,7 +101,7 @@ impl Applier<'_> {
         node_shards.record_change(node, charged.partition);
         backlog.rekey(facts, charged.application);
         backlog.leaf_changed(charged.leaf, *version);
-        self.state.record_tags(&charged, true);
+        self.state.tags_placed(&charged);
         self.state.review_reservation(node);
         self.tell(charged.application, EventKind::ContainerRecovered { ask, container, node });
         self.effects.vacated_asks.push(ask);

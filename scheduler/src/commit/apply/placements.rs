@@ -56,7 +56,7 @@ impl Applier<'_> {
         let (container, charged) = facts.transition_allocate(proposal.ask, proposal.node);
         backlog.rekey(facts, charged.application);
         backlog.leaf_changed(charged.leaf, *version);
-        self.state.record_tags(&charged, true);
+        self.state.tags_placed(&charged);
         let AllocationProposal { ask, node, .. } = *proposal;
         self.tell(charged.application, EventKind::Allocated { ask, container, node, locality });
     }
@@ -65,7 +65,7 @@ impl Applier<'_> {
         let charged = self.state.facts.transition_end_container(container);
         self.use_fell(&charged);
         self.state.node_freed(charged.node, &charged.resources);
-        self.state.record_tags(&charged, false);
+        self.state.tags_ended(&charged);
         self.tell(charged.application, EventKind::ContainerEnded { container, cause });
         self.finish_if_awaited(charged.application);
     }
@@ -118,7 +118,7 @@ impl Applier<'_> {
         let state = &mut *self.state;
         let (set, _) = state.node_shards.place_of(reservation.node, charged.partition);
         if state.node_shards.remove_ready_reservation(set, id) {
-            state.backlog.count_ready_reservation(set, false);
+            state.backlog.remove_ready_reservation(set);
         }
         state.backlog.remove_reservation(id, charged.shape);
         state.backlog.units_returned(charged.user, charged.shape, state.version);
