@@ -16,6 +16,7 @@
 //!   pass then debited its view too much.
 //! * An ask that waits for hosts has no stamp at its hosts and racks. The recording looks at them again and returns
 //!   the ask to its lane if one has room. Where nodes count, it also looks at the nodes that gained room since v.
+//! * `may_fit_on` asks the nodes in both cases, and `Backlog::room_gained` wakes both. Both go by `Facts::can_take`.
 //!
 //! So after recording, either nothing that could help has happened, or the lane is still runnable. The committer
 //! publishes the wanted sets under the write guard, and then raises the signal (`sync/signal.rs`). A raise wakes as
@@ -24,7 +25,7 @@
 
 use super::committer::Committer;
 use crate::change::Change;
-use crate::facts::{Ask, Locality};
+use crate::facts::{Locality, Shape};
 use crate::ids::{AskId, NodeId, ShapeId};
 use crate::place::PlacementSet;
 use crate::propose::Observation;
@@ -83,11 +84,8 @@ impl Committer<'_> {
     ) {
         for observation in observations {
             match observation {
-                Observation::NoRoom { shape } => {
-                    if !any_rejected && !self.state.may_fit_now(*shape, set, seen) {
-                        self.state.backlog.close(*shape, set.id());
-                    }
-                }
+                Observation::NoRoom { .. } if any_rejected => {}
+                Observation::NoRoom { shape } => self.state.close(*shape, set, seen),
                 Observation::Blocked { lane, reason, blocks } => {
                     self.state.backlog.park(*lane, *reason, blocks, seen);
                 }
@@ -124,41 +122,50 @@ impl Committer<'_> {
 }
 
 impl State {
-    /// Whether a node of the set that changed since the pass looked has room for the shape, or another shape has the
-    /// slot now.
-    fn may_fit_now(&self, shape_id: ShapeId, set: &PlacementSet, seen_version: u64) -> bool {
-        if self.backlog.demand(shape_id).since > seen_version {
-            return true;
+    /// Closes the shape in the set. Refused if another shape has the slot now, or if a node of the set that changed
+    /// since the pass looked has room.
+    fn close(&mut self, id: ShapeId, set: &PlacementSet, seen: u64) {
+        if self.backlog.demand(id).since > seen {
+            return;
         }
-        let shape = self.facts.shapes.at(shape_id);
-        match self.node_shards.changed_nodes(set.id(), set.seen()) {
-            None => true,
-            Some(mut changed) => changed.any(|id| self.facts.can_take(shape, self.facts.nodes.at(id))),
+        let changed = self.node_shards.changed_nodes(set.id(), set.seen());
+        if !self.may_fit_on(self.facts.shapes.at(id), changed) {
+            self.backlog.close(id, set.id());
         }
     }
 
-    /// Lets an ask wait for the hosts or racks that it names. It stays in its lane if it may now look further than in
-    /// the pass, if one of them gained room since, or if a node that would count as offered did. Where opportunities
-    /// count, an ask that missed some also stays. It may look further after at most as many opportunities as there are
+    /// Lets an ask wait for the hosts or racks that it names. Refused if it may now look further than in the pass, if
+    /// one of them has room, or if a node that would count as offered gained room. Where opportunities count, it is
+    /// also refused if the ask missed some. The ask may look further after at most as many opportunities as there are
     /// nodes.
     fn let_wait(&mut self, id: AskId, allowed_then: Locality, offered: &[NodeId], seen: u64) {
         let Some(ask) = self.facts.asks.get(id) else { return };
         let allowed = self.backlog.locality.allowed(&self.facts, id, ask);
         let shape = self.facts.shapes.at(ask.shape);
-        let has_room =
-            |node: &NodeId| self.facts.nodes.get(*node).is_some_and(|node| self.facts.can_take(shape, node));
-        let is_served =
-            self.node_shards.preferred_nodes(&ask.preference, allowed).any(|node| has_room(&node));
         let missed_some = !offered.is_empty() && self.facts.counts_opportunities();
+        let named = || Some(self.node_shards.preferred_nodes(&ask.preference, allowed));
+        let counts_more =
+            self.facts.config.locality_delay.counts_nodes() && allowed < ask.preference.loosest();
+        let not_offered = || {
+            let known = self.backlog.locality.offered(id);
+            let gained = self.node_shards.gained_since(shape.partition, seen)?;
+            Some(gained.filter(|node| known.binary_search(node).is_err()))
+        };
         if allowed > allowed_then
-            || is_served
             || missed_some
-            || self.has_more_to_offer(id, ask, allowed, seen)
+            || self.may_fit_on(shape, named())
+            || (counts_more && self.may_fit_on(shape, not_offered()))
         {
             self.look_again(id);
         } else {
             self.backlog.let_wait(&self.facts, id, ask);
         }
+    }
+
+    /// Asks nodes whether one of them has room for the shape. Without nodes, so much has changed that one may have.
+    fn may_fit_on(&self, shape: &Shape, nodes: Option<impl Iterator<Item = NodeId>>) -> bool {
+        let has_room = |id| self.facts.nodes.get(id).is_some_and(|node| self.facts.can_take(shape, node));
+        nodes.is_none_or(|mut nodes| nodes.any(has_room))
     }
 
     /// Puts an ask that found no node back into its lane.
@@ -168,20 +175,5 @@ impl State {
         // Another batch may have made it wait meanwhile.
         self.backlog.wake_ask(&self.facts, id, self.version);
         self.backlog.units_returned(user, ask.shape, self.version);
-    }
-
-    /// Whether a node that gained room after version `seen` would count as offered to the ask.
-    fn has_more_to_offer(&self, id: AskId, ask: &Ask, allowed: Locality, seen: u64) -> bool {
-        let counts_nodes = self.facts.config.locality_delay.counts_nodes();
-        if !counts_nodes || allowed == ask.preference.loosest() {
-            return false;
-        }
-        let shape = self.facts.shapes.at(ask.shape);
-        let offered = self.backlog.locality.offered(id);
-        let counts = |node: NodeId| {
-            offered.binary_search(&node).is_err()
-                && self.facts.nodes.get(node).is_some_and(|node| self.facts.can_take(shape, node))
-        };
-        self.node_shards.gained_since(shape.partition, seen).is_none_or(|mut gained| gained.any(counts))
     }
 }
