@@ -65,7 +65,6 @@ pub mod view;
 pub use audit::{AuditReport, Violation};
 pub use change::{ApplicationSpec, AskSpec, Change, NodeSpec, RunningContainer};
 pub use clock::{Clock, ManualClock};
-pub use commit::ResourceAllocationCommitter;
 pub use engine::{Engine, EventStream, Handle, Mode};
 pub use facts::{
     ApplicationEnd, AskTags, AttributeCondition, AttributeRule, AttributeTest, Blacklist, BlacklistUpdate,

@@ -45,12 +45,6 @@ impl EngineStats {
         *self.refused.entry(refusal.label()).or_default() += 1;
     }
 
-    /// Refused calls, all reasons together.
-    #[must_use]
-    pub fn refused_total(&self) -> u64 {
-        self.refused.values().sum()
-    }
-
     /// Rejected requests, all reasons together.
     #[must_use]
     pub fn rejected_total(&self) -> u64 {

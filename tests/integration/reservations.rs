@@ -18,7 +18,7 @@ fn reserving(queue: QueueConfig, delay_ms: u64) -> EngineConfig {
 }
 
 fn reservations(cluster: &Cluster) -> usize {
-    cluster.engine.read(|view| view.reservation_count())
+    cluster.engine.read(|view| view.reservations().count())
 }
 
 #[test]

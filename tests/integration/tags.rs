@@ -85,7 +85,7 @@ fn reservations_wait_for_the_cap_of_their_rack() {
         AskSpec::new(Resources::new(&[3]), 2).with_tag("db").with_tag_limit(TagLimit::per_rack("db", 1));
     let ask = cluster.submit_ask(large, spec);
     cluster.run();
-    let reservations = || cluster.engine.read(|view| view.reservation_count());
+    let reservations = || cluster.engine.read(|view| view.reservations().count());
     assert_eq!(reservations(), 2);
     cluster.running(small).into_iter().for_each(|container| cluster.complete(container));
     cluster.run();

@@ -82,7 +82,9 @@ impl Cluster {
         let mut spec = ApplicationSpec::new(&form.name, &form.queue, &form.user).in_groups(&form.groups.0);
         spec.tags.clone_from(&form.tags);
         spec.priority = form.priority;
-        spec.lifetime_ms = form.lifetime_ms;
+        if let Some(lifetime_ms) = form.lifetime_ms {
+            spec = spec.with_lifetime_ms(lifetime_ms);
+        }
         if let Some(master) = &form.master {
             let size = to_resources(self.types(), &master.size)?;
             spec = spec.with_master(size, self.handle.partition(&master.partition)?);
@@ -125,7 +127,9 @@ impl Cluster {
         if form.strict {
             spec = spec.strictly_local();
         }
-        spec.is_master = form.master;
+        if form.master {
+            spec = spec.as_master();
+        }
         if let Some(devices) = &form.devices {
             spec = spec.with_devices(DeviceNeed { count: devices.count, milli: devices.milli });
         }

@@ -14,7 +14,7 @@ use crate::state::State;
 use crate::stats::EngineStats;
 
 /// Decides commit requests one by one. The interface has the same name in YARN-5139.
-pub trait ResourceAllocationCommitter {
+pub(crate) trait ResourceAllocationCommitter {
     /// Applies the whole request or nothing.
     fn commit(&mut self, request: ResourceAllocationCommitRequest) -> CommitOutcome;
 }

@@ -8,11 +8,15 @@
 
 mod encode;
 mod reader;
+#[cfg(any(test, feature = "model"))]
+mod shared;
 mod sink;
 
 pub use reader::{LogError, LogReader};
+#[cfg(any(test, feature = "model"))]
+pub use shared::SharedLog;
 pub(crate) use sink::{LogBuffer, Logged};
-pub use sink::{LogDigest, LogSink, LoggedGroup, SharedLog};
+pub use sink::{LogDigest, LogSink, LoggedGroup};
 
 /// The first bytes of every log: a name and the version of the format.
 pub(crate) const HEADER: [u8; 8] = *b"APPLOG\x00\x08";

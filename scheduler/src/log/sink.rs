@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::io;
-use std::sync::Arc;
 
 use xxhash_rust::xxh3::Xxh3;
 
@@ -10,7 +9,6 @@ use super::FRAME_HEADER_BYTES;
 use super::encode::Encoder;
 use crate::change::Change;
 use crate::request::{CommitSeq, ResourceAllocationCommitRequest};
-use crate::sync::Mutex;
 
 /// Receives the log of an engine, one group at a time, on the committing thread after the guard is dropped.
 pub trait LogSink: Send {
@@ -125,36 +123,6 @@ impl LogBuffer {
             }
         }
         self.frame = encoder.into_frame();
-    }
-}
-
-/// A log kept in memory; clones share it.
-#[derive(Clone, Debug, Default)]
-pub struct SharedLog(Arc<Mutex<Vec<u8>>>);
-
-impl SharedLog {
-    /// An empty log.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// A copy of everything logged so far.
-    #[must_use]
-    pub fn bytes(&self) -> Vec<u8> {
-        self.0.lock().clone()
-    }
-}
-
-impl LogSink for SharedLog {
-    fn start(&mut self, header: &[u8]) -> io::Result<()> {
-        self.0.lock().extend_from_slice(header);
-        Ok(())
-    }
-
-    fn append(&mut self, group: &LoggedGroup<'_>) -> io::Result<()> {
-        self.0.lock().extend_from_slice(group.frame());
-        Ok(())
     }
 }
 

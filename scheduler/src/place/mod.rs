@@ -30,6 +30,6 @@ mod set;
 
 pub(crate) use lease::{Checkout, Leases};
 pub(crate) use node_shards::NodeShards;
-pub use order::{BUCKETS, NodeOrder, ScoredNode};
+pub(crate) use order::{NodeOrder, ScoredNode};
 pub use set::PlacementSet;
 pub(crate) use set::{Found, Nodes};

@@ -12,23 +12,23 @@ use crate::resource::{Resources, SHARE_ONE, used_share};
 
 /// The number of steps of a score. Nodes in one step are equal; the node at the lowest place wins. That is the node
 /// registered first, except that new nodes take places that other nodes left.
-pub const BUCKETS: usize = 128;
+pub(crate) const BUCKETS: usize = 128;
 
 /// A node as an order sees it.
 #[derive(Clone, Copy, Debug)]
-pub struct ScoredNode<'a> {
+pub(crate) struct ScoredNode<'a> {
     /// The node's capacity.
-    pub capacity: &'a Resources,
+    pub(crate) capacity: &'a Resources,
     /// The resources that are not allocated.
-    pub free: &'a Resources,
+    pub(crate) free: &'a Resources,
     /// The node's position in its set, by registration.
-    pub position: usize,
+    pub(crate) position: usize,
     /// The number of positions in the set.
-    pub positions: usize,
+    pub(crate) positions: usize,
 }
 
 /// Decides in which order passes try the nodes of a placement set.
-pub trait NodeOrder: std::fmt::Debug {
+pub(crate) trait NodeOrder: std::fmt::Debug {
     /// The node's step, from 0 (tried first) to [`BUCKETS`]` - 1`. Must depend on `node` alone.
     fn score(&self, node: &ScoredNode<'_>) -> usize;
 }

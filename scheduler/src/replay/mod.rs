@@ -1,10 +1,11 @@
 //! Replay: the state at any position of a log.
 
+#[cfg(any(test, feature = "fuzz"))]
 mod fuzz;
 
 use std::io::Read;
 
-#[doc(hidden)]
+#[cfg(feature = "fuzz")]
 pub use fuzz::fuzz_log;
 
 use crate::audit::AuditReport;

@@ -93,12 +93,6 @@ impl<'a> View<'a> {
         self.state.facts.containers.len()
     }
 
-    /// The number of reserved nodes.
-    #[must_use]
-    pub fn reservation_count(&self) -> usize {
-        self.state.facts.reservations.len()
-    }
-
     /// The queue with this full path.
     #[must_use]
     pub fn queue(&self, path: &str) -> Option<QueueView<'a>> {

@@ -67,7 +67,7 @@ fn compare_nodes(view: &View<'_>, oracle: &Oracle, books: &Books) {
     let ids: Vec<NodeId> = view.nodes().map(|node| node.id()).collect();
     assert!(ids.iter().eq(oracle.nodes.keys()), "nodes {ids:?}");
     assert_eq!(view.node_count(), ids.len());
-    assert_eq!(view.reservation_count(), oracle.reservations.len(), "reservations");
+    assert_eq!(view.reservations().count(), oracle.reservations.len(), "reservations");
     for (id, node) in &oracle.nodes {
         let (seen, book) = (view.node(*id).unwrap(), &books.nodes[id]);
         let free = std::array::from_fn(|i| node.capacity[i] - book.used[i]);

@@ -25,7 +25,7 @@ fn swap(ask: AskId, node: NodeId, reservation: ReservationId) -> ResourceAllocat
 }
 
 fn reserved(cluster: &Cluster) -> usize {
-    cluster.engine.read(|view| view.reservation_count())
+    cluster.engine.read(|view| view.reservations().count())
 }
 
 /// I6. A reservation is fulfilled while its ask is cancelled. The bug: a reservation that outlives its ask and

@@ -74,7 +74,7 @@ pub(super) fn half_full(mut config: EngineConfig) -> (Cluster, Workers, [Contain
 }
 
 fn reserved(cluster: &Cluster) -> usize {
-    cluster.engine.read(|view| view.reservation_count())
+    cluster.engine.read(|view| view.reservations().count())
 }
 
 /// I6 (YARN-8546). Both nodes get room: one proposer fulfils the reservation on its node, another swaps it for its
