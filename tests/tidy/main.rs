@@ -4,10 +4,8 @@ mod defects;
 mod edges;
 mod files;
 mod happy_path;
-mod lessons;
 mod models;
 mod semantics;
-mod services;
 mod source;
 
 use source::Source;
@@ -88,7 +86,7 @@ fn primitives_are_named_only_in_sync() {
         ["parking_lot", "crossbeam", "dashmap", "std::sync::atomic", "std::sync::mpsc", "std::sync::Mutex"];
     let mut wrong = Vec::new();
     for source in Source::of("scheduler/src").into_iter().filter(|source| source.room() != "sync") {
-        wrong.extend(words.iter().flat_map(|word| source.lines_with(word)));
+        wrong.extend(words.iter().flat_map(|word| source.lines_naming(word)));
     }
     assert!(wrong.is_empty(), "primitives outside sync/:\n{}", wrong.join("\n"));
 }

@@ -61,6 +61,34 @@ impl Source {
         found.map(|(number, line)| format!("{}:{number}: {}", self.path, line.trim())).collect()
     }
 
+    /// The same, and the imports that name the word once their groups are written out.
+    pub(crate) fn lines_naming(&self, word: &str) -> Vec<String> {
+        let mut found = self.lines_with(word);
+        let imports = self.imports().into_iter().filter(|(_, path)| path.contains(word));
+        found.extend(imports.map(|(number, path)| format!("{}:{number}: use {path}", self.path)));
+        found
+    }
+
+    /// The paths of all `use` declarations, with their line numbers. Groups are written out: `a::{b, c::d}` is `a::b` and
+    /// `a::c::d`.
+    fn imports(&self) -> Vec<(usize, String)> {
+        let (mut imports, mut lines) = (Vec::new(), self.code());
+        while let Some((number, line)) = lines.next() {
+            let Some((visibility, tree)) = line.trim_start().split_once("use ") else { continue };
+            if !visibility.is_empty() && !visibility.starts_with("pub") {
+                continue;
+            }
+            let mut tree = tree.to_owned();
+            while !tree.contains(';') {
+                let Some((_, more)) = lines.next() else { break };
+                tree.push_str(more.trim());
+            }
+            let tree = tree.split(';').next().unwrap_or_default();
+            imports.extend(written_out(tree).into_iter().map(|path| (number, path)));
+        }
+        imports
+    }
+
     /// The functions that are tests.
     pub(crate) fn tests(&self) -> Vec<String> {
         let behind = self.text.split("#[test]").skip(1);
@@ -96,8 +124,30 @@ impl Source {
                 }
             }
         }
+        // The loop finds imports of one path, but no room of a group.
+        for (number, path) in self.imports() {
+            let room = path.strip_prefix("crate::").and_then(|inside| inside.split("::").next());
+            let is_room = |name: &&str| name.starts_with(|c: char| c.is_ascii_lowercase());
+            let used_here = room.filter(is_room).map(|name| (number, name.to_owned()));
+            used.extend(used_here.filter(|found| !used.contains(found)));
+        }
         used
     }
+}
+
+/// The paths of a tree of imports.
+fn written_out(tree: &str) -> Vec<String> {
+    let Some((before, group)) = tree.split_once('{') else { return vec![tree.trim().to_owned()] };
+    let (mut members, mut depth) = (vec![String::new()], 0);
+    for c in group.trim_end().strip_suffix('}').unwrap_or(group).chars() {
+        depth += i32::from(c == '{') - i32::from(c == '}');
+        match members.last_mut() {
+            Some(member) if c != ',' || depth > 0 => member.push(c),
+            _ => members.push(String::new()),
+        }
+    }
+    let named = members.iter().filter(|member| !member.trim().is_empty());
+    named.flat_map(|member| written_out(member)).map(|rest| format!("{}{rest}", before.trim())).collect()
 }
 
 fn add(folder: &PathBuf, sources: &mut Vec<Source>) {
@@ -109,4 +159,17 @@ fn add(folder: &PathBuf, sources: &mut Vec<Source>) {
             sources.push(Source::read(&path));
         }
     }
+}
+
+/// Rules about names must see through `use std::{sync::Mutex, ...}`.
+#[test]
+fn a_group_of_imports_names_each_of_its_paths() {
+    let text = "use std::{fmt, sync::{Arc, Mutex}};\npub(crate) use crate::{\n    facts::{Ask, Node},\n    ids::AskId, Engine,\n};\n\
+                use crate::place::Leases;\nlet reuse = crate::backlog::Lane;\n";
+    let source = Source { path: "scheduler/src/state.rs".to_owned(), text: text.to_owned() };
+    assert_eq!(source.lines_naming("std::sync::Mutex"), ["scheduler/src/state.rs:1: use std::sync::Mutex"]);
+    let mut rooms = source.rooms_used();
+    rooms.sort();
+    let expected = [(2, "facts"), (2, "ids"), (6, "place"), (7, "backlog")];
+    assert_eq!(rooms, expected.map(|(line, room)| (line, room.to_owned())));
 }
