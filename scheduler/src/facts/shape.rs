@@ -22,6 +22,13 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
+    /// The place among the recent shapes: mostly, shapes that are in use together differ in their first amounts.
+    fn recent_place(&self) -> usize {
+        let Self { need, partition, has_locality, .. } = self;
+        let mixed = (need.resources[0] ^ need.resources[1].rotate_left(32)).wrapping_mul(SPREAD);
+        ((mixed >> 40) as usize ^ partition.index() ^ (usize::from(*has_locality) << 4)) & (RECENT - 1)
+    }
+
     /// The tags of its containers, in order.
     #[inline]
     pub(crate) fn tags(&self) -> &[Arc<str>] {
@@ -34,10 +41,17 @@ impl Shape {
 pub(crate) struct Shapes {
     entries: Vec<Entry>,
     by_content: FxHashMap<Shape, ShapeId>,
+    /// The shapes interned last, to be compared with before `by_content` is asked. An entry may be outdated.
+    recent: [Option<ShapeId>; RECENT],
     vacant: Vec<ShapeId>,
     /// Shapes that have a cap on the tag.
     capped: FxHashMap<Arc<str>, Vec<ShapeId>>,
 }
+
+/// An odd number with irregular bits, so that products differ in their upper bits.
+const SPREAD: i64 = 0x5851_f42d_4c95_7f2d;
+/// A power of two.
+const RECENT: usize = 32;
 
 #[derive(Clone, Debug)]
 struct Entry {
@@ -59,8 +73,18 @@ impl Shapes {
 
     /// Returns the shape's identifier and whether it is new. The caller becomes a user of it.
     pub(crate) fn intern(&mut self, shape: &Shape) -> (ShapeId, bool) {
+        let recent = shape.recent_place();
+        if let Some(id) = self.recent[recent]
+            && let entry = &mut self.entries[id.index()]
+            && entry.users > 0
+            && entry.shape == *shape
+        {
+            entry.users += 1;
+            return (id, false);
+        }
         if let Some(&id) = self.by_content.get(shape) {
             self.entries[id.index()].users += 1;
+            self.recent[recent] = Some(id);
             return (id, false);
         }
         let entry = Entry { shape: shape.clone(), users: 1, variants: SmallVec::new() };
@@ -71,6 +95,7 @@ impl Shapes {
             self.entries[id.index()] = entry;
         }
         self.by_content.insert(shape.clone(), id);
+        self.recent[recent] = Some(id);
         self.list_caps(id);
         (id, true)
     }
@@ -80,19 +105,25 @@ impl Shapes {
     }
 
     /// Ends one use. Returns whether it was the last and the shape is gone.
+    #[inline]
     pub(crate) fn remove_user(&mut self, id: ShapeId) -> bool {
         let entry = &mut self.entries[id.index()];
         entry.users -= 1;
-        if entry.users > 0 {
-            return false;
+        let is_last = entry.users == 0;
+        if is_last {
+            self.vacate(id);
         }
-        self.by_content.remove(&entry.shape);
+        is_last
+    }
+
+    #[inline(never)]
+    fn vacate(&mut self, id: ShapeId) {
+        self.by_content.remove(&self.entries[id.index()].shape);
         self.vacant.push(id);
         self.unlist_caps(id);
         for variant in std::mem::take(&mut self.entries[id.index()].variants) {
             self.remove_user(variant);
         }
-        true
     }
 
     /// The borrowed variants of the shape.
@@ -182,5 +213,7 @@ mod tests {
         assert_eq!(shapes.intern(&capped(3, &[])), (both, true), "the slot is used again");
         assert!(shapes.remove_user(one));
         assert!(shapes.capped.is_empty(), "no tag stays behind: {:?}", shapes.capped);
+        assert_eq!(shapes.intern(&capped(2, &["web"])), (one, true), "it was gone");
+        assert_eq!(shapes.capped_by("web"), [one]);
     }
 }
