@@ -22,12 +22,15 @@ impl PendingAsk {
     }
 }
 
-/// One application's asks in one lane. The first is stored inline: mostly it is the only one, and nothing is allocated.
+/// One application's asks in one lane. The first ones are stored inline: mostly there are no others, and nothing is
+/// allocated.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PendingAsks {
-    first: Option<PendingAsk>,
+    first: [Option<PendingAsk>; FIRST],
     rest: ByPriority,
 }
+
+const FIRST: usize = 2;
 
 /// A list for each priority: a new ask is always the last of its priority, and most often the first ask leaves.
 #[derive(Clone, Debug, Default)]
@@ -35,37 +38,47 @@ struct ByPriority(Vec<VecDeque<PendingAsk>>);
 
 impl PendingAsks {
     pub(crate) fn is_empty(&self) -> bool {
-        self.first.is_none()
+        self.first[0].is_none()
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = PendingAsk> {
-        self.first.iter().chain(self.rest.0.iter().flatten()).copied()
+        self.first.iter().flatten().chain(self.rest.0.iter().flatten()).copied()
     }
 
     pub(super) fn contains(&self, pending: PendingAsk) -> bool {
-        self.first == Some(pending) || self.rest.contains(pending)
+        self.first.contains(&Some(pending)) || self.rest.contains(pending)
     }
 
     /// The `at`-th ask.
     pub(crate) fn get(&self, at: usize) -> Option<PendingAsk> {
-        at.checked_sub(1).map_or(self.first, |behind| self.rest.get(behind))
+        match self.first.get(at) {
+            Some(pending) => *pending,
+            None => self.rest.get(at - FIRST),
+        }
     }
 
-    pub(super) fn add(&mut self, pending: PendingAsk) {
-        match &mut self.first {
-            None => self.first = Some(pending),
-            Some(first) if pending < *first => self.rest.add(std::mem::replace(first, pending)),
-            Some(_) => self.rest.add(pending),
+    pub(super) fn add(&mut self, mut pending: PendingAsk) {
+        for first in &mut self.first {
+            match first {
+                None => {
+                    *first = Some(pending);
+                    return;
+                }
+                Some(first) if pending < *first => std::mem::swap(first, &mut pending),
+                Some(_) => {}
+            }
         }
+        self.rest.add(pending);
     }
 
     /// Removes an ask. Returns false if it was not listed.
     pub(super) fn remove(&mut self, pending: PendingAsk) -> bool {
-        if self.first == Some(pending) {
-            self.first = self.rest.take_first();
-            return true;
-        }
-        self.rest.remove(pending)
+        let Some(place) = self.first.iter().position(|first| *first == Some(pending)) else {
+            return self.rest.remove(pending);
+        };
+        self.first.copy_within(place + 1.., place);
+        self.first[FIRST - 1] = self.rest.take_first();
+        true
     }
 }
 
