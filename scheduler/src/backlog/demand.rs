@@ -155,9 +155,13 @@ impl Backlog {
     /// for this host or its rack. Stamps would not work here: under churn nearly every group stamps every set, and no
     /// shape would stay closed.
     pub(crate) fn room_gained(&mut self, facts: &Facts, set: SetId, id: NodeId, version: u64) {
-        let node = facts.nodes.at(id);
-        self.reopen(set, |shape| facts.can_take(facts.shapes.at(shape), node));
-        self.wake_helped_by(facts, id, version);
+        if !self.closed[set.index()].is_empty() {
+            let node = facts.nodes.at(id);
+            self.reopen(set, |shape| facts.can_take(facts.shapes.at(shape), node));
+        }
+        if !self.locality.is_empty() {
+            self.wake_helped_by(facts, id, version);
+        }
     }
 
     /// Opens the closed shapes of the set that now fit on the node that gained room.

@@ -167,7 +167,7 @@ impl LocalityWaits {
     }
 
     /// Whether no ask waits for anything.
-    fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.by_node.is_empty() && self.by_rack.is_empty() && self.delayed.iter().all(BTreeSet::is_empty)
     }
 
@@ -240,9 +240,6 @@ impl Backlog {
 
     /// Wakes the waiting asks that a node's new room may help.
     pub(super) fn wake_helped_by(&mut self, facts: &Facts, node_id: NodeId, version: u64) {
-        if self.locality.is_empty() {
-            return;
-        }
         let node = facts.nodes.at(node_id);
         let fits = |id: AskId| {
             facts.asks.get(id).is_some_and(|ask| facts.can_take(facts.shapes.at(ask.shape), node))

@@ -252,9 +252,8 @@ impl Backlog {
             self.applications[slot].waiting.insert(id);
             return;
         }
-        self.add_to_lane(facts, application, (id, ask), ask.shape, version);
-        for variant in self.variants_of(ask.shape) {
-            self.add_to_lane(facts, application, (id, ask), variant, version);
+        for shape in std::iter::once(ask.shape).chain(self.variants_of(ask.shape)) {
+            self.add_to_lane(facts, application, (id, ask), shape, version);
         }
     }
 
@@ -331,17 +330,18 @@ impl Backlog {
         }
     }
 
-    /// Lists the application under its present key after its use has changed. Only the order of fair leaves depends on
-    /// use.
-    pub(crate) fn rekey(&mut self, facts: &Facts, application: ApplicationId) {
-        if facts.queue(facts.applications.at(application).leaf).config.ordering.is_fair() {
+    /// Lists the leaf's application under its present key after its use has changed. Only the order of fair leaves
+    /// depends on use.
+    #[inline]
+    pub(crate) fn rekey(&mut self, facts: &Facts, leaf: QueueId, application: ApplicationId) {
+        if facts.queue(leaf).config.ordering.is_fair() {
             self.list_anew(facts, application);
         }
     }
 
     /// The same after its demand has changed, which matters where weights are by size.
-    pub(crate) fn rekey_by_size(&mut self, facts: &Facts, application: ApplicationId) {
-        let leaf = facts.applications.at(application).leaf;
+    #[inline]
+    pub(crate) fn rekey_by_size(&mut self, facts: &Facts, leaf: QueueId, application: ApplicationId) {
         if facts.queue(leaf).config.ordering == ApplicationOrdering::FairBySize {
             self.list_anew(facts, application);
         }
@@ -373,11 +373,8 @@ impl Backlog {
 
     /// Lists the applications of fair leaves under their present keys after the base of shares has changed.
     pub(crate) fn rekey_all(&mut self, facts: &Facts) {
-        let fair = |leaf: QueueId| facts.queue(leaf).config.ordering.is_fair();
         for (id, application) in facts.applications.iter() {
-            if fair(application.leaf) {
-                self.rekey(facts, id);
-            }
+            self.rekey(facts, application.leaf, id);
         }
     }
 

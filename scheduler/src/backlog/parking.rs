@@ -35,12 +35,14 @@ impl Backlog {
     }
 
     /// Wakes the lanes parked at the key after its amount has fallen.
+    #[inline]
     pub(super) fn wake(&mut self, key: WaitKey, version: u64) {
         if self.waits.stamp(key, version) {
             self.unpark_all(key);
         }
     }
 
+    #[inline(never)]
     fn unpark_all(&mut self, key: WaitKey) {
         while let Some(lane) = self.waits.pop(key) {
             self.unparked(lane, key);
@@ -111,6 +113,7 @@ impl Backlog {
 
     /// Wakes lanes after the leaf's use or pending units changed. The shares of its users and the order may have
     /// changed, too.
+    #[inline]
     pub(crate) fn leaf_changed(&mut self, leaf: QueueId, version: u64) {
         self.headroom.record_move();
         self.wake(WaitKey::UserShare(leaf), version);

@@ -237,9 +237,14 @@ impl Waits {
 #[inline]
 fn entry<T: Clone + Default>(all: &mut Vec<T>, index: usize) -> &mut T {
     if all.len() <= index {
-        all.resize(index + 1, T::default());
+        lengthen(all, index);
     }
     &mut all[index]
+}
+
+#[cold]
+fn lengthen<T: Clone + Default>(all: &mut Vec<T>, index: usize) {
+    all.resize(index + 1, T::default());
 }
 
 #[cfg(test)]

@@ -232,6 +232,6 @@ fn is_possible(facts: &Facts, master: &Master) -> bool {
 /// Whether the leaf's pending amount stays below [`PENDING_MAX`] with this ask. The ask's size is that of one
 /// container.
 fn pending_stays_countable(quota: &Quota, spec: &AskSpec) -> bool {
-    const MOST: Resources = Resources::all(PENDING_MAX);
-    spec.size.times(i64::from(spec.count)).within(&(MOST - quota.pending))
+    let count = i64::from(spec.count);
+    spec.size.types().all(|i| spec.size[i].saturating_mul(count) <= PENDING_MAX - quota.pending[i])
 }

@@ -136,19 +136,19 @@ impl AllocationSizes {
         self.allow_empty || !size.is_zero()
     }
 
-    /// The size rounded up, or the first type that exceeds its maximum.
-    pub(crate) fn normalized(&self, size: &Resources) -> Result<Resources, usize> {
-        let mut normalized = *size;
-        for i in 0..RESOURCE_TYPES_MAX {
+    /// Rounds the size up, or returns the first type that exceeds its maximum.
+    pub(crate) fn normalize(&self, size: &mut Resources) -> Result<(), usize> {
+        let types = size.types().end.max(self.minimum.types().end);
+        for i in 0..types {
             if self.maximum[i].is_some_and(|maximum| size[i] > maximum) {
                 return Err(i);
             }
             if let step @ 1.. = self.minimum[i] {
                 // Stays within the maximum, which is a multiple itself.
-                normalized.set(i, (size[i].max(1) + step - 1) / step * step);
+                size.set(i, (size[i].max(1) + step - 1) / step * step);
             }
         }
-        Ok(normalized)
+        Ok(())
     }
 }
 

@@ -127,8 +127,12 @@ mod tests {
         assert_eq!(config.validate().unwrap_err().to_string(), expected);
         config.allocation.maximum[0] = Some(900);
         assert_eq!(config.validate(), Ok(()));
-        assert_eq!(config.allocation.normalized(&Resources::new(&[900])), Ok(Resources::new(&[900])));
-        assert_eq!(config.allocation.normalized(&Resources::new(&[601])), Ok(Resources::new(&[900])));
-        assert_eq!(config.allocation.normalized(&Resources::new(&[901])), Err(0));
+        let normalized = |amount: i64| {
+            let mut size = Resources::new(&[amount]);
+            config.allocation.normalize(&mut size).map(|()| size)
+        };
+        assert_eq!(normalized(900), Ok(Resources::new(&[900])));
+        assert_eq!(normalized(601), Ok(Resources::new(&[900])));
+        assert_eq!(normalized(901), Err(0));
     }
 }

@@ -29,7 +29,7 @@ impl Handle {
         if let Some(master) = &mut spec.master {
             self.shared.config.resources.check(&master.size)?;
             self.check_partition(master.partition)?;
-            master.size = self.normalized(&master.size)?;
+            self.normalize(&mut master.size)?;
         }
         let application = self.shared.ids.applications.lock().take();
         let change = Change::ApplicationSubmitted { application, spec: Box::new(spec) };

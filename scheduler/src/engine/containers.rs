@@ -122,7 +122,7 @@ impl Handle {
         let types = &self.shared.config.resources;
         types.check(&size)?;
         types.device_type().into_iter().for_each(|devices| size.set(devices, 0));
-        let size = self.normalized(&size)?;
+        self.normalize(&mut size)?;
         let (answer, ticket) = Ticket::new();
         let change = Change::ContainerResized { container, size };
         self.shared.send(Message::Answered { change, answer })?;

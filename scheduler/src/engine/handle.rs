@@ -334,16 +334,16 @@ impl Handle {
         let milli = spec.devices_milli();
         types.count_devices(&mut spec.size, milli)?;
         types.check(&spec.size)?;
-        spec.size = self.normalized(&spec.size)?;
+        self.normalize(&mut spec.size)?;
         if !self.shared.config.allocation.admits(&spec.size) {
             return Err(SubmitError::EmptyContainer);
         }
         spec.partition.map_or(Ok(()), |partition| self.check_partition(partition))
     }
 
-    pub(super) fn normalized(&self, size: &Resources) -> Result<Resources, SubmitError> {
+    pub(super) fn normalize(&self, size: &mut Resources) -> Result<(), SubmitError> {
         let EngineConfig { allocation, resources, .. } = &*self.shared.config;
-        allocation.normalized(size).map_err(|i| SubmitError::ContainerTooLarge {
+        allocation.normalize(size).map_err(|i| SubmitError::ContainerTooLarge {
             name: resources.names()[i].clone(),
             amount: size[i],
             maximum: allocation.maximum[i].unwrap_or(i64::MAX),

@@ -80,7 +80,9 @@ impl Facts {
         if let Some(need) = self.shapes.at(container.shape).need.devices {
             node.room.devices.give(container.devices, need.milli);
         }
-        node.overcommitted &= !Resources::ZERO.within(&node.room.free);
+        if node.overcommitted {
+            node.overcommitted = !Resources::ZERO.within(&node.room.free);
+        }
         self.shapes.remove_user(container.shape);
         charged
     }

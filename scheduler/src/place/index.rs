@@ -63,7 +63,7 @@ impl BucketIndex {
             self.occupied |= 1 << step;
             self.steps[position] = step as u8;
         }
-        self.most_free[step] = self.most_free[step].max(free);
+        self.most_free[step].raise_to(free);
     }
 
     /// As [`put`](Self::put), for a position whose free resources only fell: the bound of its present step still holds.
@@ -116,7 +116,7 @@ impl BucketIndex {
                         if fits(position) {
                             return Some(position);
                         }
-                        most = most.max(&free_of(position));
+                        most.raise_to(&free_of(position));
                     }
                 }
             }

@@ -10,6 +10,13 @@ use crate::backlog::{OrderKey, PendingAsk, WaitKey};
 use crate::ids::{QueueId, ShapeId};
 use crate::resource::Resources;
 
+/// An ask with a unit that is not in flight, the `at`-th of its application in a lane.
+struct Available {
+    at: u32,
+    pending: PendingAsk,
+    has_more: bool,
+}
+
 /// Lanes of a leaf that are looked up at a time.
 const UPCOMING: usize = 8;
 
@@ -125,11 +132,14 @@ impl<'a> QueueWalk<'a> {
             "the application behind is served later"
         );
         let place = head.lane as usize;
-        let next = self.next_available(leaf, head.slot, place, head.at as usize + 1);
+        let behind = head.at as usize + 1;
+        let next = if head.has_more { self.next_available(leaf, head.slot, place, behind) } else { None };
         let cursor = &mut self.scratch.queues[leaf.index()].leaf;
         let Some(mut top) = cursor.heads.peek_mut() else { return };
         match next {
-            Some((at, pending)) => (top.0.at, top.0.pending) = (at, pending),
+            Some(found) => {
+                (top.0.at, top.0.pending, top.0.has_more) = (found.at, found.pending, found.has_more);
+            }
             None => {
                 PeekMut::pop(top);
                 cursor.lanes[place].heads -= 1;
@@ -189,9 +199,10 @@ impl<'a> QueueWalk<'a> {
             if self.scratch.left_applications.contains(&slot) {
                 continue;
             }
-            if let Some((at, pending)) = self.next_available(leaf, slot, place, 0) {
+            if let Some(found) = self.next_available(leaf, slot, place, 0) {
+                let Available { at, pending, has_more } = found;
                 let (key, is_last) = (self.key_of(slot, leaf, key), order.has_several());
-                break Some(Head { key, pending, slot, lane: place as u32, at, is_last });
+                break Some(Head { key, pending, slot, lane: place as u32, at, is_last, has_more });
             }
         };
         let cursor = &mut self.scratch.queues[leaf.index()].leaf;
@@ -212,19 +223,14 @@ impl<'a> QueueWalk<'a> {
     }
 
     /// The application's first available ask in the lane, from the `from`-th on.
-    fn next_available(
-        &mut self,
-        leaf: QueueId,
-        slot: u32,
-        place: usize,
-        from: usize,
-    ) -> Option<(u32, PendingAsk)> {
+    fn next_available(&mut self, leaf: QueueId, slot: u32, place: usize, from: usize) -> Option<Available> {
         let lane = self.scratch.queues[leaf.index()].leaf.lanes[place].lane;
         let asks = &self.state.backlog.asks_in(slot, lane)?.asks;
         let mut at = from;
         while let Some(pending) = asks.get(at) {
             if self.is_available(&pending) {
-                return Some((at as u32, pending));
+                let has_more = asks.get(at + 1).is_some();
+                return Some(Available { at: at as u32, pending, has_more });
             }
             self.scratch.queues[leaf.index()].leaf.lanes[place].is_any_in_flight = true;
             at += 1;

@@ -118,11 +118,15 @@ impl<'a> QueueWalk<'a> {
     }
 
     /// Prepares a queue's working memory when the pass first comes to it.
+    #[inline]
     pub(super) fn visit(&mut self, id: QueueId) {
-        let stamp = self.scratch.stamp;
-        if self.scratch.queues[id.index()].level.is_begun(stamp) {
-            return;
+        if !self.scratch.queues[id.index()].level.is_begun(self.scratch.stamp) {
+            self.begin_visit(id);
         }
+    }
+
+    #[inline(never)]
+    fn begin_visit(&mut self, id: QueueId) {
         self.take_stock(id);
         let queue = self.state.facts.queue(id);
         if queue.is_leaf {
@@ -205,15 +209,21 @@ impl<'a> QueueWalk<'a> {
         (!may_grow).then(|| if is_share() { WaitKey::UserShare(leaf) } else { WaitKey::UserLimit(user) })
     }
 
+    #[inline]
     pub(super) fn user_level(&mut self, user: LeafUserId) -> &mut Level {
-        let (stamp, scratch) = (self.scratch.stamp, &mut self.scratch.users[user.index()]);
-        if !scratch.level.is_begun(stamp) {
-            let in_flight = self.state.in_flight.of_user(user, self.partition).load();
-            let used = self.state.facts.user(user).used[self.partition.index()];
-            scratch.level.begin(stamp, used + in_flight);
-            scratch.given_units = 0;
+        if !self.scratch.users[user.index()].level.is_begun(self.scratch.stamp) {
+            self.begin_user(user);
         }
-        &mut scratch.level
+        &mut self.scratch.users[user.index()].level
+    }
+
+    #[inline(never)]
+    fn begin_user(&mut self, user: LeafUserId) {
+        let (stamp, scratch) = (self.scratch.stamp, &mut self.scratch.users[user.index()]);
+        let in_flight = self.state.in_flight.of_user(user, self.partition).load();
+        let used = self.state.facts.user(user).used[self.partition.index()];
+        scratch.level.begin(stamp, used + in_flight);
+        scratch.given_units = 0;
     }
 
     fn limit_usage_level(&mut self, limit_usage: LimitUsageId) -> &mut Level {

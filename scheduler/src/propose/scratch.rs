@@ -155,6 +155,8 @@ pub(super) struct Head {
     pub(super) at: u32,
     /// Whether the pass has not looked at the lane's next application yet.
     pub(super) is_last: bool,
+    /// Whether the application has more asks in the lane behind this one.
+    pub(super) has_more: bool,
 }
 
 /// The finding of the pass about a shape.
@@ -233,11 +235,16 @@ impl LeafCursor {
     }
 
     /// Releases the held heads whose threshold the leaf's use has reached.
+    #[inline]
     pub(super) fn release_held(&mut self, level: &Resources) {
-        let Self { held, lanes, heads, .. } = self;
-        if held.heads.is_empty() || (0..RESOURCE_TYPES_MAX).all(|i| level[i] < held.next[i]) {
-            return;
+        if !self.held.heads.is_empty() && (0..RESOURCE_TYPES_MAX).any(|i| level[i] >= self.held.next[i]) {
+            self.release_due(level);
         }
+    }
+
+    #[inline(never)]
+    fn release_due(&mut self, level: &Resources) {
+        let Self { held, lanes, heads, .. } = self;
         held.next = NEVER;
         held.heads.retain(|(until, head)| {
             let is_due = level[until.resource] >= until.level;

@@ -76,7 +76,7 @@ impl Resources {
     #[must_use]
     pub fn within(&self, bound: &Self) -> bool {
         let is_above = |i: usize| less(bound.0[i], self.0[i]);
-        is_none(0..COMMON_TYPES, is_above)
+        (0..COMMON_TYPES).all(|i| self.0[i] <= bound.0[i])
             && (!(self.has_rare_types() || bound.has_rare_types()) || is_none(RARE_TYPES, is_above))
     }
 
@@ -85,8 +85,10 @@ impl Resources {
     /// Other types may already exceed a bound that was lowered.
     #[must_use]
     pub fn can_grow(&self, more: &Self, bound: &Self) -> bool {
-        let is_above = |i: usize| less(0, more.0[i]) & less(bound.0[i], self.0[i].wrapping_add(more.0[i]));
-        is_none(0..COMMON_TYPES, is_above) && (!more.has_rare_types() || is_none(RARE_TYPES, is_above))
+        let grown = |i: usize| self.0[i].wrapping_add(more.0[i]);
+        let is_above = |i: usize| less(0, more.0[i]) & less(bound.0[i], grown(i));
+        (0..COMMON_TYPES).all(|i| more.0[i] <= 0 || grown(i) <= bound.0[i])
+            && (!more.has_rare_types() || is_none(RARE_TYPES, is_above))
     }
 
     /// The smaller amount of each type.
@@ -101,6 +103,13 @@ impl Resources {
         self.combine_amounts(other, i64::max)
     }
 
+    /// Raises each type to the amount of `other` if that is larger.
+    pub(crate) fn raise_to(&mut self, other: &Self) {
+        for i in other.types() {
+            self.0[i] = self.0[i].max(other.0[i]);
+        }
+    }
+
     /// The difference to `other`; zero where `other` is larger.
     #[must_use]
     pub fn saturating_sub(&self, other: &Self) -> Self {
@@ -110,6 +119,9 @@ impl Resources {
     /// Each type times a whole number; saturates.
     #[must_use]
     pub(crate) fn times(&self, factor: i64) -> Self {
+        if factor == 1 {
+            return *self;
+        }
         Self(self.0.map(|amount| amount.saturating_mul(factor)))
     }
 
@@ -137,6 +149,11 @@ impl Resources {
             combined.0[i] = each(self.0[i], other.0[i]);
         }
         combined
+    }
+
+    /// A range of types outside of which all amounts are zero.
+    pub(crate) fn types(&self) -> Range<usize> {
+        if self.has_rare_types() { 0..RESOURCE_TYPES_MAX } else { 0..COMMON_TYPES }
     }
 
     /// Whether any type behind the common ones has an amount.

@@ -133,7 +133,8 @@ impl Applier<'_> {
 
     pub(super) fn submit_ask(&mut self, id: AskId, application: ApplicationId, spec: &AskSpec) {
         let facts = &self.state.facts;
-        let partition = partition_for(facts.queue(facts.applications.at(application).leaf), spec);
+        let leaf = facts.applications.at(application).leaf;
+        let partition = partition_for(facts.queue(leaf), spec);
         let has_locality = !spec.preference.is_empty();
         let shape = Shape {
             need: Need { resources: spec.size, devices: spec.devices },
@@ -161,9 +162,9 @@ impl Applier<'_> {
             re_reservations: 0,
         };
         state.facts.transition_submit_ask(id, ask);
-        state.backlog.leaf_changed(state.facts.applications.at(application).leaf, state.version);
+        state.backlog.leaf_changed(leaf, state.version);
         state.in_flight.reset_ask(id);
-        state.backlog.rekey_by_size(&state.facts, application);
+        state.backlog.rekey_by_size(&state.facts, leaf, application);
         state.backlog.add_ask(&state.facts, id, state.facts.asks.at(id), state.version);
         self.set_timers(id, shape_id, shape.has_locality);
     }
@@ -219,8 +220,9 @@ impl Applier<'_> {
         let (application, units) = (ask.application, units.min(ask.outstanding()));
         let State { facts, backlog, version, .. } = &mut *self.state;
         facts.transition_cancel(id, units);
-        backlog.rekey_by_size(facts, application);
-        backlog.leaf_changed(facts.applications.at(application).leaf, *version);
+        let leaf = facts.applications.at(application).leaf;
+        backlog.rekey_by_size(facts, leaf, application);
+        backlog.leaf_changed(leaf, *version);
         self.tell(application, EventKind::AskCancelled { ask: id, units });
         self.drop_surplus(id);
     }

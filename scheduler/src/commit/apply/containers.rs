@@ -77,7 +77,7 @@ impl Applier<'_> {
         if old.within(&charged.resources) {
             let State { facts, node_shards, backlog, version, .. } = &mut *self.state;
             node_shards.record_change(charged.node, charged.partition);
-            backlog.rekey(facts, charged.application);
+            backlog.rekey(facts, charged.leaf, charged.application);
             backlog.leaf_changed(charged.leaf, *version);
         } else {
             self.use_fell(charged);
@@ -99,7 +99,7 @@ impl Applier<'_> {
         let (container, charged) =
             facts.transition_recover(ask, running.application, node, shape, running.priority);
         node_shards.record_change(node, charged.partition);
-        backlog.rekey(facts, charged.application);
+        backlog.rekey(facts, charged.leaf, charged.application);
         backlog.leaf_changed(charged.leaf, *version);
         self.state.tags_placed(&charged);
         self.state.review_reservation(node);

@@ -157,6 +157,6 @@ impl Applier<'_> {
     fn use_fell(&mut self, charged: &Charged) {
         let State { facts, backlog, version, .. } = &mut *self.state;
         backlog.use_fell(charged.leaf, charged.user, &facts.user(charged.user).limit_usages, *version);
-        backlog.rekey(facts, charged.application);
+        backlog.rekey(facts, charged.leaf, charged.application);
     }
 }

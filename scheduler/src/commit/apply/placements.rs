@@ -54,7 +54,7 @@ impl Applier<'_> {
             facts.take_opportunity(proposal.ask, locality, proposal.from_reservation.is_some());
         }
         let (container, charged) = facts.transition_allocate(proposal.ask, proposal.node);
-        backlog.rekey(facts, charged.application);
+        backlog.rekey(facts, charged.leaf, charged.application);
         backlog.leaf_changed(charged.leaf, *version);
         self.state.tags_placed(&charged);
         let AllocationProposal { ask, node, .. } = *proposal;
@@ -75,7 +75,7 @@ impl Applier<'_> {
         let (reservation, charged) = state.facts.transition_reserve(ask, node);
         state.node_shards.record_change(node, charged.partition);
         state.backlog.add_reservation(&state.facts, reservation, state.facts.asks.at(ask));
-        state.backlog.rekey(&state.facts, charged.application);
+        state.backlog.rekey(&state.facts, charged.leaf, charged.application);
         state.backlog.leaf_changed(charged.leaf, state.version);
         let age_limit_ms = state.facts.config.reservations.age_limit_ms;
         state.timers.add(state.facts.now_ms.saturating_add(age_limit_ms), Timer::ReservationAge(reservation));
