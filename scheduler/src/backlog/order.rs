@@ -26,7 +26,7 @@ pub(crate) struct OrderKey(u64, u64, u64);
 
 impl OrderKey {
     #[cfg(test)]
-    pub(super) fn for_test(number: u64) -> Self {
+    pub(crate) fn for_test(number: u64) -> Self {
         Self(number, 0, 0)
     }
 

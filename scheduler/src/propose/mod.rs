@@ -39,6 +39,8 @@ mod reserve;
 mod scratch;
 mod shares;
 mod starved;
+#[cfg(test)]
+mod tests;
 
 pub use batch::ProposalBatch;
 pub(crate) use batch::{Amount, Amounts, BatchOwner, Observation};

@@ -104,3 +104,17 @@ fn picks_that_are_published_at_once_are_summed_and_taken_back() {
     drop(batch);
     bench.expect_untouched(8);
 }
+
+/// If use alone orders the queues, later picks correct earlier ones, and passes need not see each other's.
+#[test]
+fn picks_are_published_at_once_only_where_queues_are_ordered_by_more_than_their_use() {
+    for (ordering, is_at_once) in [
+        (QueueOrdering::Utilization, false),
+        (QueueOrdering::PriorityUtilization, true),
+        (QueueOrdering::DemandPriority, true),
+    ] {
+        let root = QueueConfig::root([leaf("a")]).with_child_ordering(ordering);
+        let bench = Bench::serial(EngineConfig { root, ..config([leaf("a")]) });
+        assert_eq!(bench.shared.state.read().facts.orders_by_priority, is_at_once, "{ordering:?}");
+    }
+}

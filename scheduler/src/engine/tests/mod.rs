@@ -31,7 +31,7 @@ use super::shared::Shared;
 use super::{Driver, Engine, Mode};
 use crate::change::{ApplicationSpec, AskSpec, NodeSpec};
 use crate::clock::ManualClock;
-use crate::config::{Capacity, EngineConfig, Maximum, Percent, QueueConfig, QueueOrdering};
+use crate::config::{Capacity, EngineConfig, LocalityDelay, Maximum, Percent, QueueConfig, QueueOrdering};
 use crate::engine::EventStream;
 use crate::ids::{ApplicationId, AskId, NodeId, PartitionId, SetId};
 use crate::propose::{ProposalBatch, Scratch};
@@ -240,6 +240,25 @@ fn a_pass_ends_after_v_nodes_visited() {
     bench.ask(application, 1, 5);
     bench.commit();
     assert_eq!(bench.pass(0).proposals.requests.len(), 1);
+}
+
+/// The named host is visited first, then all four nodes that may be offered.
+#[test]
+fn nodes_that_are_offered_count_as_visited() {
+    for (visits, proposed) in [(5, 0), (6, 1)] {
+        let mut config = config([leaf("a")]);
+        config.locality_delay = LocalityDelay::nodes(9, 9);
+        config.limits.pass_visits = visits;
+        let bench = Bench::serial(config);
+        let nodes = ["n0", "n1", "n2", "n3"].map(|name| bench.node(name, 8));
+        bench.engine.handle().drain_node(nodes[0]).unwrap();
+        let application = bench.application("root.a");
+        let with_host = AskSpec::new(memory(1), 1).on_hosts([nodes[0]]);
+        bench.engine.handle().submit_ask(application, with_host).unwrap();
+        bench.ask(application, 2, 1);
+        bench.commit();
+        assert_eq!(bench.pass(0).requests().len(), proposed, "at most {visits} visits");
+    }
 }
 
 #[test]

@@ -125,6 +125,17 @@ fn a_user_whose_last_reservation_is_fulfilled_is_active_no_more() {
     expect_held(&batch);
 }
 
+/// Two users fill the node in turn within one pass. Each would be held to a third if the one that is served counted on.
+#[test]
+fn a_user_who_got_its_last_container_leaves_its_weight_to_the_others() {
+    let leaf = Shared::new(&[("n1", 9)]);
+    for (user, count) in [("first", 6), ("served", 1), ("last", 6)] {
+        leaf.bench.ask(leaf.user(user), 1, count);
+    }
+    let batch = leaf.pass();
+    assert_eq!(batch.requests().iter().filter(|request| !request.allocate.is_empty()).count(), 9);
+}
+
 /// One request for two containers counts as two requests: a user within its share gets one container beyond it.
 fn verdict_on_two_at_once(semantics: Semantics) -> CommitOutcome {
     let leaf = Shared::under(semantics, &[("n1", 30)]);

@@ -192,3 +192,24 @@ fn single_steps_are_for_serial_mode() {
     assert_eq!(bench.engine.pass_once(PassScope::default()), Err(PassError::NotSerial(NotSerial)));
     assert_eq!(bench.engine.commit_waiting(), Err(NotSerial));
 }
+
+/// The reservation uses up the queue's limit, so the other unit waits and the pass may swap the reservation. The set is
+/// known to have no room for it.
+#[test]
+fn a_reservation_at_a_limit_is_not_swapped_where_there_is_known_to_be_no_room() {
+    let mut config = config([leaf("a").with_maximum(Maximum::absolute(&[9]))]);
+    (config.reservations.delay_ms, config.reservations.nodes) = (Some(0), Percent::ALL);
+    let bench = Bench::serial(config);
+    bench.node("n1", 8);
+    let idle = bench.node("idle", 100);
+    bench.engine.handle().drain_node(idle).unwrap();
+    let application = bench.application("root.a");
+    bench.ask(application, 6, 1);
+    bench.engine.run_until_quiet();
+    let large = bench.ask(application, 3, 2);
+    bench.engine.run_until_quiet();
+    assert_eq!(bench.reservations(large), 1);
+    let batch = bench.pass(0);
+    let observations = &batch.proposals.observations;
+    assert!(observations.is_empty(), "{observations:?}");
+}
