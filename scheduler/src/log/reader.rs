@@ -152,3 +152,43 @@ fn read_up_to(source: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     }
     Ok(filled)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gives one byte at a time, and is interrupted before each. Fails when it has no more bytes.
+    struct Halting {
+        bytes: &'static [u8],
+        is_interrupted: bool,
+    }
+
+    impl Read for Halting {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            self.is_interrupted = !self.is_interrupted;
+            if self.is_interrupted {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+            let (first, rest) = self.bytes.split_first().ok_or(io::ErrorKind::BrokenPipe)?;
+            (buffer[0], self.bytes) = (*first, rest);
+            Ok(1)
+        }
+    }
+
+    #[test]
+    fn a_source_that_is_interrupted_is_read_on_and_no_further_than_needed() {
+        let (mut source, mut buffer) = (Halting { bytes: b"abcd", is_interrupted: false }, [0; 4]);
+        assert_eq!(read_up_to(&mut source, &mut buffer).unwrap(), 4);
+        assert_eq!(&buffer, b"abcd");
+    }
+
+    #[test]
+    fn the_failure_of_a_source_is_told() {
+        let mut reader = LogReader::new(Halting { bytes: &HEADER, is_interrupted: false }).unwrap();
+        let failure = reader.next_change().unwrap_err();
+        assert!(
+            matches!(&failure, LogError::Io(error) if error.kind() == io::ErrorKind::BrokenPipe),
+            "{failure}"
+        );
+    }
+}

@@ -27,6 +27,8 @@ mod node_shards;
 mod order;
 mod ring;
 mod set;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use lease::{Checkout, Leases};
 pub(crate) use node_shards::NodeShards;
