@@ -247,7 +247,10 @@ fn hosts_that_are_full_and_for_how_long_they_are_waited_for() {
         why(&cluster, strict, &["1 not among the hosts or racks it requires", "named: 2 memory_mib"]);
     assert_eq!(funnel(&strict_why), [(Stage::NotNamed, 1), (Stage::NoRoom, 1)]);
     assert_eq!((strict_why.reason, strict_why.locality), (PendingReason::NoRoom, None));
-    cluster.advance(1_000);
+    cluster.advance(500);
+    cluster.run();
+    why(&cluster, relaxed, &["waits for the hosts or racks it names, and accepts others at 1.000 s"]);
+    cluster.advance(500);
     cluster.run();
     assert_eq!(cluster.engine.explain(relaxed).standing, Standing::Placed);
 }

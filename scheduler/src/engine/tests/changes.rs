@@ -7,7 +7,7 @@ use crate::event::Refusal;
 use crate::facts::{ApplicationEnd, ExecutionType, NodeAttributes};
 use crate::ids::{ApplicationId, ContainerId, NodeId, PartitionId, SlotId};
 use crate::request::RejectReason;
-use crate::resource::{DeviceNeed, ResourceTypes, Resources};
+use crate::resource::{AMOUNT_MAX, DeviceNeed, ResourceTypes, Resources};
 
 const OTHER: PartitionId = PartitionId(1);
 
@@ -192,6 +192,18 @@ fn what_runs_on_a_node_is_known_before_anything_is_placed_there() {
     assert_eq!((known.len(), bench.used(PartitionId::DEFAULT)), (2, 10));
     bench.engine.handle().complete_container(known[1]).unwrap();
     assert_eq!(bench.running().len(), 2, "the ask gets what is free");
+}
+
+#[test]
+fn containers_that_sum_up_to_an_impossible_size_are_refused() {
+    let bench = Bench::serial(config([leaf("a")]));
+    let application = bench.application("root.a");
+    let running =
+        [1, AMOUNT_MAX, 1].map(|amount| RunningContainer::new(application, memory(amount))).to_vec();
+    let recovery = bench.engine.handle().recover_node(NodeSpec::new("n1", memory(8)), running).unwrap();
+    let known = bench.running();
+    let answers = recovery.containers.try_take().unwrap();
+    assert_eq!(answers, [Ok(known[0]), Err(Refusal::OutOfRange), Ok(known[1])]);
 }
 
 #[test]

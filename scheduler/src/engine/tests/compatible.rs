@@ -92,6 +92,25 @@ fn whoever_waits_at_a_reserved_node_may_reserve_another() {
     bench.expect_sound();
 }
 
+/// Of a container of seven eighths of the maximum, each pass in vain counts an eighth.
+#[test]
+fn a_large_container_waits_for_eight_passes_in_vain() {
+    let mut config = compatible();
+    config.allocation.maximum[0] = Some(8);
+    let bench = Bench::serial(config);
+    let [first, second, ..] = ["n1", "n2", "n3", "n4"].map(|name| bench.node(name, 8));
+    let nodes = [first, second];
+    let application = bench.application("root.a");
+    bench.ask(application, 2, 2);
+    nodes.iter().for_each(|node| assert_eq!(bench.pass_on(*node), 1));
+    bench.ask(application, 7, 1);
+    assert_eq!(bench.pass_on(nodes[0]), 1);
+    let proposed = [(); 8].map(|()| nodes.map(|node| bench.pass_on(node)));
+    assert_eq!((&proposed[..7], proposed[7]), (&[[0, 0]; 7][..], [0, 1]));
+    assert_eq!(bench.reserved_nodes(), nodes);
+    bench.expect_sound();
+}
+
 #[test]
 fn of_several_nodes_the_last_in_order_is_reserved() {
     let bench = Bench::serial(compatible());
@@ -188,6 +207,27 @@ fn what_is_gone_was_no_opportunity() {
     bench.engine.handle().remove_node(nodes[1]).unwrap();
     bench.decide(batch);
     assert_eq!(bench.missed(has_locality), 1, "n1 is there, beside what {full} is on");
+}
+
+/// Of the pass's two asks, one was offered a node that is gone, and the other is gone itself. Neither changes anything.
+#[test]
+fn what_was_offered_in_vain_to_nobody_or_is_gone_is_not_logged() {
+    let mut config = compatible();
+    config.locality_delay = LocalityDelay::nodes(40, 40);
+    let bench = Bench::serial(config);
+    let nodes = ["n1", "n2"].map(|name| bench.node(name, 4));
+    bench.has_locality(4, 1, &nodes[1..]);
+    bench.expect_running(1);
+    let [kept, cancelled] = [1, 2].map(|size| bench.has_locality(size, 1, &nodes[1..]));
+    let batch = bench.pass(0);
+    bench.engine.handle().cancel_ask(cancelled, 1).unwrap();
+    bench.engine.handle().remove_node(nodes[0]).unwrap();
+    bench.commit();
+    let changes = || bench.engine.read(|view| view.seq());
+    let before = changes();
+    bench.decide(batch);
+    assert_eq!((changes(), bench.missed(kept)), (before, 0));
+    bench.expect_sound();
 }
 
 /// The opportunity counted when the node was reserved.

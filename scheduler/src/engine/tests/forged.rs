@@ -72,7 +72,8 @@ fn an_application_with_an_impossible_master_is_refused() {
     let (bench, known) = (with_ask(), |bench: &Bench| bench.shared.state.read().facts.applications.len());
     let stranger = bench.engine.handle().event_stream(100);
     let before = known(&bench);
-    for (size, partition) in [(super::memory(-1), PartitionId::DEFAULT), (super::memory(1), PartitionId(9))] {
+    let unknown = [1, 9].map(|number| (super::memory(1), PartitionId(number)));
+    for (size, partition) in [(super::memory(-1), PartitionId::DEFAULT)].into_iter().chain(unknown) {
         let spec = ApplicationSpec::new("stranger", "root.a", "stranger").with_master(size, partition);
         let (application, spec) = (ApplicationId::new(1, 0), Box::new(spec));
         let change = Change::ApplicationSubmitted { application, spec };

@@ -162,6 +162,25 @@ fn a_container_for_a_starved_ask_goes_to_the_best_node() {
     assert_eq!(request.allocate[0].node, nodes[1], "the emptiest one, since the order is to spread");
 }
 
+/// Another node has room, but the ask may not go there, or not yet.
+#[test]
+fn a_starved_ask_waits_for_the_host_that_it_names() {
+    let mut hand = Hand::new(config([leaf("a")]));
+    let full = hand.node("full", 4);
+    let application = hand.application();
+    hand.ask(application, AskSpec::new(memory(4), 1));
+    hand.run_until_idle();
+    hand.node("free", 4);
+    for spec in [
+        AskSpec::new(memory(1), 1).on_hosts([full]).strictly_local(),
+        AskSpec::new(memory(1), 1).on_hosts([full]),
+    ] {
+        let ask = hand.ask(application, spec);
+        hand.commit();
+        assert_eq!(propose_for_starved(&hand.engine.shared_state(), ask), None);
+    }
+}
+
 /// The queue's only headroom is held by the ask's own reservation. This also holds in the mode in which
 /// reservations outlive their need.
 #[test]
