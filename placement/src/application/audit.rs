@@ -178,3 +178,136 @@ fn agrees(census: &Census, owned: &BTreeSet<ContainerRef>) -> bool {
         && census.total() as usize == owned.len()
         && census.iter().all(|(container, _)| owned.contains(&container))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::application::{AllocationOutcome, ServiceEvent, ServiceSettings};
+    use crate::client::{Launch, NodeReport, RequestId, RunningContainer};
+    use crate::component::{ComponentSpec, FaultDomain, PlacementPolicy};
+    use crate::history::{InstanceState, request_priority};
+
+    const ANTI_AFFINE: ComponentId = ComponentId(1);
+    const NORMAL: ComponentId = ComponentId(2);
+    const ACTIVE: ComponentId = ComponentId(3);
+    const STANDBY: ComponentId = ComponentId(4);
+
+    fn host(number: u64) -> Arc<str> {
+        format!("host{number}").into()
+    }
+
+    /// Audits a service after `change`. Before, containers 1 and 2 of the anti-affine component run on hosts 1
+    /// and 2, container 3 of the normal component on host 1, and those of active and standby on hosts 3 and 4.
+    fn audit_after(change: impl FnOnce(&mut ApplicationState)) -> Vec<Inconsistency> {
+        let spec = |id: ComponentId, desired| {
+            ComponentSpec::new(format!("component{}", id.0), id.0, desired, apportion::Resources::new(&[1]))
+        };
+        let apart = |id| spec(id, 1).apart_from("processor", FaultDomain::Rack);
+        let anti_affine = spec(ANTI_AFFINE, 2).with_policy(PlacementPolicy::AntiAffinity);
+        let specs = vec![anti_affine, spec(NORMAL, 1), apart(ACTIVE), apart(STANDBY)];
+        let mut state = ApplicationState::new(specs, ServiceSettings::default(), 0);
+        let places =
+            [(1, ANTI_AFFINE, 1), (2, ANTI_AFFINE, 2), (3, NORMAL, 1), (4, ACTIVE, 3), (5, STANDBY, 4)];
+        let running = places.map(|(container, component, number)| RunningContainer {
+            container: ContainerRef(container),
+            priority: request_priority(component, false),
+            host: host(number),
+            launch: Some(Launch::default()),
+            is_stopping: false,
+        });
+        state.adopt(&running, 1);
+        state.handle(ServiceEvent::TimePassed, 1);
+        assert_eq!(state.audit(), []);
+        change(&mut state);
+        state.audit()
+    }
+
+    /// Adds a live container that the component wants.
+    fn add(state: &mut ApplicationState, container: u64, component: ComponentId, on: u64) {
+        state.fleet.component_mut(component).unwrap().spec.desired += 1;
+        let (container, outcome) = (ContainerRef(container), AllocationOutcome::Open);
+        state.fleet.add(container, InstanceState::Live, component, host(on), outcome, 1);
+    }
+
+    #[test]
+    fn two_instances_that_should_be_apart_are_found_on_their_host() {
+        let found = audit_after(|state| add(state, 6, ANTI_AFFINE, 1));
+        let host = "host1".to_owned();
+        assert_eq!(found, [Inconsistency::TogetherThoughApart { component: ANTI_AFFINE, host, held: 2 }]);
+        assert_eq!(audit_after(|state| add(state, 6, ANTI_AFFINE, 3)), []);
+        assert_eq!(audit_after(|state| add(state, 6, NORMAL, 1)), [], "it need not be apart");
+    }
+
+    /// Reports hosts 5 and 6 on one rack.
+    fn learn_rack(state: &mut ApplicationState) {
+        let size = apportion::Resources::new(&[1]);
+        let report = |number| NodeReport {
+            host: host(number),
+            rack: "rack".into(),
+            label: "".into(),
+            capacity: size,
+            free: size,
+            is_usable: true,
+        };
+        state.fleet.history.update_nodes(&[5, 6].map(report));
+    }
+
+    fn near(component: ComponentId, host: &str) -> Inconsistency {
+        Inconsistency::TooNearToPeers { component, host: host.to_owned() }
+    }
+
+    #[test]
+    fn instances_of_one_group_are_found_on_one_host() {
+        let found = audit_after(|state| add(state, 6, ACTIVE, 4));
+        assert_eq!(found, [near(ACTIVE, "host4"), near(STANDBY, "host4")]);
+        assert_eq!(audit_after(|state| add(state, 6, ACTIVE, 3)), [], "of one component");
+    }
+
+    #[test]
+    fn instances_of_one_group_are_found_on_a_rack_that_was_known_when_they_came() {
+        let place = |state: &mut ApplicationState| {
+            add(state, 6, ACTIVE, 5);
+            add(state, 7, STANDBY, 6);
+        };
+        let known = audit_after(|state| (learn_rack(state), place(state)).1);
+        assert_eq!(known, [near(ACTIVE, "host5"), near(STANDBY, "host6")]);
+        assert_eq!(
+            audit_after(|state| (place(state), learn_rack(state)).1),
+            [],
+            "the service could not know"
+        );
+    }
+
+    #[test]
+    fn a_request_that_only_its_host_knows_is_found() {
+        let found = audit_after(|state| state.fleet.history.request_made(&host(1), NORMAL, RequestId(7)));
+        assert_eq!(found, [Inconsistency::Requested { component: NORMAL, host: "host1".to_owned() }]);
+    }
+
+    #[test]
+    fn a_container_that_only_its_host_knows_is_found() {
+        let stranger = ContainerRef(9);
+        let found = audit_after(|state| {
+            state.fleet.history.transition_instance(&host(1), NORMAL, stranger, InstanceState::Live);
+        });
+        assert_eq!(found, [Inconsistency::States(stranger)]);
+    }
+
+    #[test]
+    fn a_container_that_only_its_component_counts_is_found() {
+        let stranger = ContainerRef(9);
+        let more = audit_after(|state| {
+            let known = state.fleet.component_mut(NORMAL).unwrap();
+            known.census.put(stranger, InstanceState::Releasing);
+        });
+        assert_eq!(more, [Inconsistency::Census(NORMAL)]);
+        let another = audit_after(|state| {
+            let known = state.fleet.component_mut(NORMAL).unwrap();
+            known.census.remove(ContainerRef(3));
+            known.census.put(stranger, InstanceState::Live);
+        });
+        assert_eq!(another, [Inconsistency::States(ContainerRef(3)), Inconsistency::Census(NORMAL)]);
+    }
+}

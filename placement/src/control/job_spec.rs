@@ -189,3 +189,19 @@ pub(super) fn component_of(place: usize, standby: Option<u32>) -> ComponentId {
     let above = standby.map_or(0, |number| (number as usize + 1) * PROCESSORS_MAX);
     ComponentId(u32::try_from(place + above).unwrap_or(crate::COMPONENT_ID_MAX))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The number is checked before the names, which are all the same here.
+    #[test]
+    fn a_job_has_no_more_processors_than_their_numbers_allow() {
+        let processor = ProcessorSpec::new("0".parse().unwrap(), apportion::Resources::new(&[1]));
+        let job = |processors| JobSpec::new("job", vec![processor.clone(); processors]);
+        assert!(matches!(job(PROCESSORS_MAX).check(), Err(JobSpecError::Twice(_))));
+        let count = PROCESSORS_MAX + 1;
+        let expected = JobSpecError::TooMany { count, what: "processors", most: PROCESSORS_MAX };
+        assert_eq!(job(count).check(), Err(expected));
+    }
+}

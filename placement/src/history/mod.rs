@@ -8,6 +8,8 @@ mod census;
 mod image;
 mod node_map;
 mod priority;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -343,6 +343,8 @@ fn a_container_that_is_recovered_after_its_replacement_came_is_stopped() -> Outc
     let late = site.recover(application, "beta")?;
     site.settle(&mut service, 40_000)?;
     assert_eq!((&site.killed[..], live(&service)), (&[late][..], 2));
+    let surplus = service.state().component(WORKER).map(|status| status.counters.surplus);
+    assert_eq!(surplus, Some(1));
     site.end(&mut service, late)?;
     site.settle(&mut service, 40_001)?;
     assert_eq!((site.containers_in_engine(), live(&service)), (2, 2));

@@ -221,7 +221,7 @@ fn a_standby_that_stops_has_its_time() {
     let mut bed = JobBed::start(with_standbys(job_of(1), 1), cluster::<FakeCluster>(2, 1));
     bed.manager().inject(Fault::LoseCallback);
     let request = bed.ask(JobAction::StopStandby { standby: processor("0-0") });
-    bed.at(EXPIRES_AFTER_MS);
+    bed.at(EXPIRES_AFTER_MS + 1);
     assert_eq!(
         (bed.outcome(request), bed.message(request)),
         (None, "it waits until the standby has stopped")
@@ -229,6 +229,17 @@ fn a_standby_that_stops_has_its_time() {
     bed.at(EXPIRES_AFTER_MS + 2);
     assert_eq!(bed.outcome(request), Some(Failed));
     assert_eq!(bed.message(request), "the standby did not stop in time");
+}
+
+/// No placement action is under way that could answer it.
+#[test]
+fn a_request_that_waits_for_the_end_of_a_standby_ends_with_the_job() {
+    let mut bed = JobBed::start(with_standbys(job_of(1), 1), cluster::<FakeCluster>(2, 1));
+    bed.manager().inject(Fault::LoseCallback);
+    let request = bed.ask(JobAction::StopStandby { standby: processor("0-0") });
+    bed.job.stop(bed.now_ms);
+    bed.tick();
+    assert_eq!((bed.outcome(request), bed.message(request)), (Some(Failed), "the job ends"));
 }
 
 fn grant_all(bed: &mut JobBed<FakeCluster>) {

@@ -1,0 +1,55 @@
+use std::sync::Arc;
+
+use apportion::Resources;
+
+use super::{InstanceState, NodeInstance, RoleHistory};
+use crate::client::{ContainerRef, NodeReport};
+use crate::component::{ComponentId, ComponentSpec};
+
+#[test]
+fn hosts_that_nobody_used_for_long_are_forgotten_unless_something_is_known_of_them() {
+    const COMPONENT: ComponentId = ComponentId(1);
+    let mut history = RoleHistory::default();
+    history.declare(&ComponentSpec::new("component", COMPONENT.0, 1, Resources::new(&[1])));
+    for (host, used_ms) in [("busy", 9), ("excluded", 9), ("gone", 9), ("online", 9), ("recent", 10)] {
+        let host: Arc<str> = host.into();
+        history.used(&host, COMPONENT, used_ms);
+        if *host != *"online" {
+            history.host_unknown(&host);
+        }
+    }
+    history.transition_instance(&"busy".into(), COMPONENT, ContainerRef(1), InstanceState::Live);
+    history.transition_excluded(&"excluded".into(), true);
+    let before = history.version();
+    history.forget_before(10);
+    let known = |host: &str, node: &NodeInstance| (host.to_owned(), node.entries.len());
+    let kept: Vec<_> = history.nodes().map(|(host, node)| known(host, node)).collect();
+    let expected = [("busy", 1), ("excluded", 0), ("online", 0), ("recent", 1)];
+    assert_eq!(kept, expected.map(|(host, entries)| (host.to_owned(), entries)));
+    assert!(history.version() > before, "there is something to save");
+    let before = history.version();
+    history.forget_before(10);
+    assert_eq!(history.version(), before, "nothing is left to forget");
+}
+
+#[test]
+fn a_report_changes_a_host_if_rack_label_or_usability_differ() {
+    let first = NodeReport {
+        host: "host".into(),
+        rack: "rack".into(),
+        label: "label".into(),
+        capacity: Resources::new(&[8]),
+        free: Resources::new(&[8]),
+        is_usable: true,
+    };
+    let changes = |report: &NodeReport| {
+        let mut node = NodeInstance::default();
+        assert!(node.report(&first), "the first one");
+        node.report(report)
+    };
+    assert!(!changes(&first));
+    assert!(!changes(&NodeReport { capacity: Resources::new(&[4]), ..first.clone() }));
+    assert!(changes(&NodeReport { rack: "another".into(), ..first.clone() }));
+    assert!(changes(&NodeReport { label: "another".into(), ..first.clone() }));
+    assert!(changes(&NodeReport { is_usable: false, ..first.clone() }));
+}
