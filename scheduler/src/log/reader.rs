@@ -182,6 +182,15 @@ mod tests {
         assert_eq!(&buffer, b"abcd");
     }
 
+    /// Two empty groups are in front of the incomplete frame.
+    #[test]
+    fn an_incomplete_frame_is_told_with_its_position() {
+        let empty = [0; FRAME_HEADER_BYTES];
+        let log = [&HEADER[..], &empty, &empty, &[1]].concat();
+        let torn = LogReader::new(&log[..]).unwrap().next_change().unwrap_err();
+        assert!(matches!(torn, LogError::Torn { at: 24, last: 0 }), "{torn}");
+    }
+
     #[test]
     fn the_failure_of_a_source_is_told() {
         let mut reader = LogReader::new(Halting { bytes: &HEADER, is_interrupted: false }).unwrap();

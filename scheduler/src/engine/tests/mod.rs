@@ -308,6 +308,10 @@ fn a_partition_that_grows_is_cut_into_more_sets_and_into_one_when_it_shrinks() {
     bench.ask(application, 1, 100);
     bench.engine.run_until_quiet();
     assert_eq!(sets(), 8);
+    let (nodes, removed) = nodes.split_at(12);
+    removed.iter().for_each(|node| drop(bench.engine.handle().remove_node(*node).unwrap()));
+    bench.engine.run_until_quiet();
+    assert_eq!(sets(), 8, "twice as many nodes would still be cut into eight");
     nodes[2..].iter().for_each(|node| drop(bench.engine.handle().remove_node(*node).unwrap()));
     bench.engine.run_until_quiet();
     assert_eq!(sets(), 1);

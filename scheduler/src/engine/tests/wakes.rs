@@ -164,3 +164,21 @@ fn an_ask_that_found_nothing_beside_what_was_rejected_looks_again() {
     bench.decide(batch);
     bench.expect_running(3);
 }
+
+#[test]
+fn a_node_that_gains_too_little_room_wakes_no_proposer() {
+    let bench = Bench::serial(config([leaf("a")]));
+    bench.node("n1", 8);
+    let idle = bench.node("idle", 100);
+    bench.engine.handle().drain_node(idle).unwrap();
+    let application = bench.application("root.a");
+    bench.ask(application, 4, 2);
+    bench.engine.run_until_quiet();
+    bench.ask(application, 6, 1);
+    bench.engine.run_until_quiet();
+    for wanted in [0, 1] {
+        bench.complete_one();
+        assert_eq!(bench.shared.leases.count_wanted(), wanted);
+    }
+    bench.expect_running(1);
+}
