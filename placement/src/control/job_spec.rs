@@ -204,4 +204,18 @@ mod tests {
         let expected = JobSpecError::TooMany { count, what: "processors", most: PROCESSORS_MAX };
         assert_eq!(job(count).check(), Err(expected));
     }
+
+    /// Numbers begin with 0.
+    #[test]
+    fn a_processor_has_no_standby_beyond_the_last_number() {
+        let job = |standby| {
+            let mut processor = ProcessorSpec::new("0".parse().unwrap(), apportion::Resources::new(&[1]));
+            processor.standbys.insert(standby);
+            JobSpec::new("job", vec![processor])
+        };
+        assert_eq!(job(STANDBYS_MAX - 1).check(), Ok(()));
+        let most = STANDBYS_MAX as usize;
+        let expected = JobSpecError::TooMany { count: most + 1, what: "standbys", most };
+        assert_eq!(job(STANDBYS_MAX).check(), Err(expected));
+    }
 }

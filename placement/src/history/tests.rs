@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use apportion::Resources;
 
+use super::node_map::NodeFailures;
 use super::{InstanceState, NodeInstance, RoleHistory};
 use crate::client::{ContainerRef, NodeReport};
 use crate::component::{ComponentId, ComponentSpec};
@@ -52,4 +53,16 @@ fn a_report_changes_a_host_if_rack_label_or_usability_differ() {
     assert!(changes(&NodeReport { rack: "another".into(), ..first.clone() }));
     assert!(changes(&NodeReport { label: "another".into(), ..first.clone() }));
     assert!(changes(&NodeReport { is_usable: false, ..first.clone() }));
+}
+
+#[test]
+fn failures_are_counted_where_they_happened() {
+    const COMPONENT: ComponentId = ComponentId(1);
+    let (mut history, host): (_, Arc<str>) = (RoleHistory::default(), "host".into());
+    history.failed(&host, COMPONENT, true);
+    history.failed(&host, COMPONENT, false);
+    history.preempted(&host, COMPONENT);
+    let failures = NodeFailures { failed: 2, failed_recently: 2, start_failed: 1, preempted: 1 };
+    assert_eq!(history.entry("host", COMPONENT).map(|entry| entry.failures), Some(failures));
+    assert_eq!(history.entry("another", COMPONENT), None);
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use apportion::Resources;
 use apportion_placement::{ComponentSpec, FakeCluster, HistoryEntry, HistoryFile, PlacementPolicy};
 
 use crate::support::{Cluster, Manager, cancels, component, host, named, on_both, requests};
@@ -146,4 +147,13 @@ fn an_instance_that_is_being_released_occupies_its_host_for_those_that_keep_apar
             "{id}"
         );
     }
+}
+
+on_both!(a_change_of_the_size_leaves_the_manager_to_keep_instances_apart);
+/// If the running instances counted as too old to be kept apart by it, the others would be requested one by one.
+fn a_change_of_the_size_leaves_the_manager_to_keep_instances_apart<M: Manager>() {
+    let mut bed = Cluster::<M>::of(4, 4).start(vec![apart(0, 2)], None);
+    bed.settle();
+    let calls = bed.change(|specs| (specs[0].size, specs[0].desired) = (Resources::new(&[2]), 4));
+    assert_eq!(requests(&calls).len(), 2, "{calls:?}");
 }

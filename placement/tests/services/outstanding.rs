@@ -2,8 +2,8 @@
 
 use apportion::Resources;
 use apportion_placement::{
-    ComponentSpec, FakeCluster, Fault, OutstandingCause, OutstandingStatus, PlacementPolicy, Service,
-    ServiceEvent, ServiceSettings,
+    ComponentSpec, FakeCluster, Fault, HistoryEntry, HistoryFile, OutstandingCause, OutstandingStatus,
+    PlacementPolicy, Service, ServiceEvent, ServiceSettings,
 };
 
 use crate::support::{Bed, Cluster, Manager, component, host, on_both};
@@ -110,6 +110,25 @@ fn a_request_that_was_refused_is_not_said_to_lack_a_label() {
     assert_ne!(status.outstanding[0].cause, OutstandingCause::NoSuchLabel, "{:?}", status.outstanding[0]);
 }
 
+/// The host is known from the history. Only before its first report is it said not to have registered.
+#[test]
+fn a_refused_request_for_a_host_is_explained_by_its_refusal_once_the_host_is_reported() {
+    let entry = HistoryEntry { host: "a".into(), role: 0, is_active: true, last_used_ms: 1 };
+    let history = HistoryFile { saved_ms: 1_000, roles: 1, mapping: [].into(), entries: vec![entry] };
+    for (is_reported, expected) in [(false, "has not registered"), (true, "injected fault")] {
+        let mut manager = FakeCluster::new();
+        if is_reported {
+            manager.add_node("a", Resources::new(&[4]));
+            manager.inject(Fault::RefuseRequest);
+        }
+        let (specs, settings) = (vec![component(0, 1)], ServiceSettings::default());
+        let mut service = Service::start(specs, settings, manager, Some(&history), 1);
+        service.tick(1);
+        let outstanding = service.status(1).outstanding;
+        assert!(outstanding[0].explanation.contains(expected), "{}", outstanding[0].explanation);
+    }
+}
+
 #[test]
 fn one_by_one_what_is_not_asked_for_is_explained() {
     let apart = component(0, 3).with_policy(PlacementPolicy::AntiAffinity);
@@ -129,7 +148,8 @@ fn a_host_that_the_service_shuns_is_named<M: Manager>() {
         container_failure_threshold: None,
         ..component(0, 1)
     };
-    let mut bed = Cluster::<M>::of(1, 8).start(vec![fragile], None);
+    // The component may not go to the other node, so all of its hosts are avoided.
+    let mut bed = Cluster::<M>::of(1, 8).with_node("labelled", "", "gpu", 8).start(vec![fragile], None);
     bed.settle();
     let container = bed.only(0).container;
     bed.at(100_000);

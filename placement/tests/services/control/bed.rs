@@ -63,7 +63,8 @@ impl<M: Manager> JobBed<M> {
     }
 
     pub(super) fn tick(&mut self) {
-        self.job.tick(self.now_ms);
+        let next_ms = self.job.tick(self.now_ms);
+        assert!(next_ms.is_none_or(|next_ms| next_ms > self.now_ms), "{next_ms:?} at {}", self.now_ms);
         self.collect_answers();
     }
 

@@ -304,6 +304,19 @@ fn an_orphan_gets_its_last_word_from_the_next_deployment<M: Manager + Debug + Se
     assert!(used.to_string().contains("needs a new id"), "{used}");
 }
 
+on_both!(requests_of_a_deployment_that_was_replaced_are_open_no_more);
+/// The same control plane deploys the job anew.
+fn requests_of_a_deployment_that_was_replaced_are_open_no_more<M: Manager + Debug + Send + 'static>() {
+    let mut bed = PlaneBed::<M>::start(job_of(2), cluster::<M>(2, 1));
+    let full = bed.host_of("1");
+    let waiting = bed.ask("0", &full);
+    bed.turn();
+    assert_eq!(bed.plane.open_count(), 1);
+    let deployed = bed.plane.deploy("run-2", std::sync::Arc::clone(&bed.job), bed.now_ms);
+    assert!(deployed.is_ok(), "{deployed:?}");
+    assert_eq!((bed.status(waiting), bed.plane.open_count()), (Some(Failed), 0));
+}
+
 on_both!(nothing_is_kept_for_ever);
 /// Bounded growth: outcomes expire, and a request that is repeated after that is too old.
 fn nothing_is_kept_for_ever<M: Manager + Debug + Send + 'static>() {

@@ -1,8 +1,8 @@
 //! Rolling restarts beside other requests.
 
 use apportion::Resources;
-use apportion_placement::ComponentChange;
 use apportion_placement::control::{Destination, JobAction, RollingRestart};
+use apportion_placement::{ComponentChange, FakeCluster};
 
 use super::bed::{EXPIRES_AFTER_MS, JobBed, job_of, pace, processor, with_standbys};
 use super::one::cluster;
@@ -55,6 +55,26 @@ fn standbys_that_go_meanwhile_are_not_missed<M: Manager>() {
     assert_eq!(bed.outcome(stopped), Some(Succeeded));
     wait(&mut bed);
     assert_eq!(bed.outcome(request), Some(Succeeded), "{}", bed.message(request));
+}
+
+#[test]
+fn a_processor_and_its_standby_begin_with_the_version_in_the_job() {
+    let mut spec = with_standbys(job_of(1), 1);
+    spec.processors[0].version = "v1".to_owned();
+    let bed = JobBed::start(spec, cluster::<FakeCluster>(2, 1));
+    assert_eq!(["0", "0-0"].map(|name| bed.status(name).version), ["v1"; 2]);
+}
+
+/// The job keeps the records of its processors only if they differ from its configuration.
+#[test]
+fn a_restart_without_a_change_leaves_no_record() {
+    for (change, records) in [(ComponentChange::default(), 0), (version("v2"), 2)] {
+        let mut bed = JobBed::start(job_of(2), cluster::<FakeCluster>(4, 4));
+        let request = bed.ask(JobAction::RollingRestart(rolling(2, change)));
+        wait(&mut bed);
+        assert_eq!(bed.outcome(request), Some(Succeeded), "{}", bed.message(request));
+        assert_eq!(bed.job.take_records().len(), records);
+    }
 }
 
 on_both!(what_runs_still_as_before_is_known_to_the_next_coordinator);

@@ -80,6 +80,7 @@ fn a_thread_carries_out_what_is_written_and_the_next_one_knows_it() -> Outcome {
         job.unwrap_or_else(|error| panic!("{error}"))
     })?;
     drop(thread);
+    assert_eq!(Arc::strong_count(&job), 1, "the thread has ended");
     let status = job.lock().status();
     assert_eq!((status.configured, status.below_configured), (3, 0), "{status:?}");
     Ok(())
