@@ -140,6 +140,32 @@ fn first_request(operations: &[Operation]) -> ContainerRequest {
         .unwrap_or_else(|| panic!("a request: {operations:?}"))
 }
 
+/// No report has named the host of the history, but the manager does not refuse the wider request because of it.
+#[test]
+fn a_wider_request_that_is_refused_does_not_wait_for_the_host_to_register() {
+    let history = HistoryFile {
+        saved_ms: 1_000,
+        roles: 1,
+        mapping: [].into(),
+        entries: vec![HistoryEntry { host: "a".into(), role: 0, is_active: true, last_used_ms: 1 }],
+    };
+    let refuse = |mut state: ApplicationState, request: ContainerRequest, error, now_ms| {
+        state.handle(ServiceEvent::NotTaken { request: request.id, error }, now_ms);
+        state.status(now_ms, &|_| None).outstanding.remove(0).explanation
+    };
+    let mut state = ApplicationState::new(vec![component(0, 1)], ServiceSettings::default(), 1);
+    state.thaw(&history);
+    let narrow = first_request(&state.handle(ServiceEvent::TimePassed, 1));
+    let unknown = ClientError::UnknownHost { host: "a".to_owned() };
+    let said = refuse(state.clone(), narrow, unknown, 1);
+    assert!(said.contains("a has not registered"), "{said}");
+    let late_ms = ComponentSpec::ESCALATE_AFTER_MS + 2;
+    let wide = first_request(&state.handle(ServiceEvent::TimePassed, late_ms));
+    assert!(wide.relax_locality, "{wide:?}");
+    let said = refuse(state, wide, ClientError::Refused("the queue is full".to_owned()), late_ms);
+    assert!(said.contains("the queue is full"), "{said}");
+}
+
 #[test]
 fn a_container_of_the_size_before_a_flex_is_not_taken() {
     let mut state = ApplicationState::new(vec![component(0, 1)], ServiceSettings::default(), 0);
