@@ -5,6 +5,9 @@
 //! new numbers, for the commit that changes them. An engine in serial mode does the same work each time. Two runs of
 //! different length share the setting up, and their difference has none of it. The audit at the end is not counted.
 //!
+//! `-- --misses` prints the misses of simulated caches instead, for `churn` in a large cluster. They depend on addresses, so
+//! no number is saved and nothing fails.
+//!
 //! The steps are the calls of the functions in [`Steps::of`]. The budgets are aims and fail nothing.
 
 mod callgrind;
@@ -26,11 +29,14 @@ const LENGTHS: [usize; 2] = [2_000, 6_000];
 /// Containers that complete together.
 const STEP: usize = 500;
 const SHAPE: ClusterShape = ClusterShape { nodes: 500, leaves: 20, applications: 100 };
+/// A cluster whose nodes are in no cache.
+const LARGE: ClusterShape = ClusterShape { nodes: 10_000, leaves: 20, applications: 1_000 };
 
 /// The work that is counted.
 fn subject(workload: &str, containers: usize) -> anyhow::Result<()> {
     let profile = if workload == "constrained" { Profile::CONSTRAINED } else { Profile::CHURN };
-    let setup = Setup { profile, ..Setup::new(SHAPE, Mode::Serial) };
+    let shape = if workload == "large" { LARGE } else { SHAPE };
+    let setup = Setup { profile, ..Setup::new(shape, Mode::Serial) };
     if workload == "fill" {
         fill(&setup, containers)?;
         return Ok(());
@@ -39,10 +45,17 @@ fn subject(workload: &str, containers: usize) -> anyhow::Result<()> {
     (0..containers / STEP).try_for_each(|_| churn.step(STEP))
 }
 
-fn per_container(workload: &str) -> anyhow::Result<Steps> {
-    let [short, long] = LENGTHS;
-    let [before, after] = [short, long].map(|containers| callgrind::count(workload, containers));
-    Steps::of(&before?, &after?, (long - short) as u64)
+/// The profiles of both runs, as callgrind wrote them.
+fn profiles(workload: &str, simulates_caches: bool) -> anyhow::Result<[String; 2]> {
+    let count = |containers: usize| {
+        callgrind::count(&["--subject", workload, &containers.to_string()], simulates_caches)
+    };
+    Ok([count(LENGTHS[0])?, count(LENGTHS[1])?])
+}
+
+fn per_container(profiles: &[String; 2], events: &[&str]) -> anyhow::Result<Steps> {
+    let [before, after] = profiles.each_ref().map(|text| callgrind::Profile::read(text, events));
+    Steps::of(&before?, &after?, (LENGTHS[1] - LENGTHS[0]) as u64)
 }
 
 fn saved_file() -> PathBuf {
@@ -64,7 +77,7 @@ fn compare(is_saving: bool) -> anyhow::Result<bool> {
     let (mut now, mut is_fine) = (BTreeMap::new(), true);
     table::print_head();
     for workload in WORKLOADS {
-        let steps = per_container(workload)?;
+        let steps = per_container(&profiles(workload, false)?, callgrind::INSTRUCTIONS)?;
         is_fine &= print(workload, &steps, saved.get(workload));
         now.insert(workload, steps.into_map());
     }
@@ -72,6 +85,15 @@ fn compare(is_saving: bool) -> anyhow::Result<bool> {
         fs::write(&file, serde_json::to_string_pretty(&now)? + "\n")?;
     }
     Ok(is_fine)
+}
+
+/// Prints the misses by step.
+fn print_misses() -> anyhow::Result<()> {
+    let profiles = profiles("large", true)?;
+    let events = [callgrind::INSTRUCTIONS, callgrind::FIRST_LEVEL_MISSES, callgrind::SECOND_LEVEL_MISSES];
+    let [instructions, first, second] = events.map(|events| per_container(&profiles, events));
+    table::print_misses(&instructions?, &first?, &second?);
+    Ok(())
 }
 
 fn run() -> anyhow::Result<bool> {
@@ -85,12 +107,15 @@ fn run() -> anyhow::Result<bool> {
             callgrind::check_reader()?;
             WORKLOADS.iter().try_for_each(|workload| subject(workload, LENGTHS[0])).map(|()| true)
         }
-        [] | ["--save"] if Command::new("valgrind").arg("--version").output().is_err() => {
+        [] | ["--save" | "--misses"] if Command::new("valgrind").arg("--version").output().is_err() => {
             bail!("valgrind, which counts the instructions, is not installed")
         }
         [] => compare(false),
         ["--save"] => compare(true),
-        _ => bail!("unexpected arguments {arguments:?}; give none, or --save to keep the new numbers"),
+        ["--misses"] => print_misses().map(|()| true),
+        _ => bail!(
+            "unexpected arguments {arguments:?}; give none, --save to keep the new numbers, or --misses for the misses of caches"
+        ),
     }
 }
 

@@ -74,6 +74,16 @@ pub(crate) fn print(workload: &str, now: &Steps, saved: Option<&Steps>) -> bool 
     is_fine
 }
 
+/// Prints instructions and misses a container, by step.
+pub(crate) fn print_misses(instructions: &Steps, first: &Steps, second: &Steps) {
+    println!("{:28} {:>12} {:>12} {:>12}", "churn, 10,000 nodes", "instructions", "L1 misses", "L2 misses");
+    for step in [TOTAL].into_iter().chain(BUDGETS.map(|(step, _)| step)) {
+        let [instructions, first, second] =
+            [instructions, first, second].map(|steps| steps.get(step).unwrap_or(0));
+        println!("{step:28} {instructions:12} {first:12} {second:12}");
+    }
+}
+
 struct Row {
     step: &'static str,
     /// `bench/compare` looks for the label of the whole.
