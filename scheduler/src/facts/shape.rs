@@ -42,7 +42,7 @@ pub(crate) struct Shapes {
     entries: Vec<Entry>,
     by_content: FxHashMap<Shape, ShapeId>,
     /// The shapes interned last, to be compared with before `by_content` is asked. An entry may be outdated.
-    recent: [Option<ShapeId>; RECENT],
+    recent: Box<[Option<ShapeId>; RECENT]>,
     vacant: Vec<ShapeId>,
     /// Shapes that have a cap on the tag.
     capped: FxHashMap<Arc<str>, Vec<ShapeId>>,
