@@ -10,6 +10,10 @@ use crate::resource::ResourceTypes;
 
 /// Replays `data` as a log. Then replays it as the changes after a valid configuration, with correct checksums, to
 /// reach the decoder and the checks of changes too.
+#[cfg_attr(
+    not(feature = "fuzz"),
+    expect(unreachable_pub, reason = "without the feature, only tests call it")
+)]
 pub fn fuzz_log(data: &[u8]) {
     replay(data);
     let config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::single_leaf());
