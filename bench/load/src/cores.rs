@@ -1,7 +1,7 @@
 //! A discrete model of the engine's threads on a machine with any number of cores.
 //!
 //! It knows the guard, the sets, the batches and the times of each step, and nothing else: no cache lines that travel, no
-//! wake-ups, no limits. So it gives an upper bound, and says which step bounds the rate. `examples/cores.rs` prints it.
+//! wake-ups, no limits. So it says which step bounds the rate, and flatters machines on which threads share much. `examples/cores.rs` prints it.
 
 use std::collections::VecDeque;
 
@@ -109,14 +109,22 @@ enum Message {
     Changes(usize),
 }
 
-/// Changes in a message, as in the engine.
-const CHUNK: usize = 32;
+/// Containers in a message: the engine sends 32 changes at a time, and each container is an ask and an end.
+const CHUNK: usize = 16;
 /// Requests and changes in a group, as in the engine.
 const GROUP: usize = 1024;
 
 /// Runs the model for `placements` containers.
+///
+/// # Panics
+/// If a number of the machine is 0.
 #[must_use]
 pub fn simulate(times: StepTimes, machine: ModelMachine, placements: usize) -> ModelOutcome {
+    let ModelMachine { cores, proposers, batch, sets, asks } = machine;
+    assert!(
+        [cores, proposers, batch, sets, asks].iter().all(|number| *number > 0),
+        "{machine:?} has nothing to run"
+    );
     let mut model = Model {
         times,
         machine,
@@ -182,7 +190,7 @@ impl Model {
     /// Fills a group from the inbox. Returns the time that it takes under the guard.
     fn gather(&mut self) -> f64 {
         let mut group = Group::default();
-        while group.placements + group.changes < GROUP {
+        while group.placements + 2 * group.changes < GROUP {
             match self.inbox.pop_front() {
                 None => break,
                 Some(Message::Changes(count)) => group.changes += count,
@@ -288,7 +296,7 @@ mod tests {
             assert!(many.per_second < 1e9 / 1_200.0, "{cores} cores: {many:?}");
             assert!(many.written <= 1.0 && many.written + many.excluded <= 1.0 + 1e-9, "{many:?}");
         }
-        assert!(outcome(TIMES, 64, 64).per_second > outcome(TIMES, 2, 2).per_second * 1.2);
+        assert!(outcome(TIMES, 64, 64).per_second > outcome(TIMES, 2, 1).per_second * 1.15);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Accept: decides whether a request may be applied to the present state.
 //!
-//! Every fact is looked up again: the proposer's view does not count. A request for one container is checked without
-//! sums; `sums` checks all others.
+//! Every fact is looked up again: the proposer's view does not count. A request for one container of an ask
+//! without reservations is checked without sums; `sums` checks all others.
 
 use super::sums::accept_sums;
 use crate::facts::{Application, Ask, Breach, Facts, Node, PartitionShare, Shape, TagCounts};

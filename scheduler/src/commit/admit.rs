@@ -229,9 +229,11 @@ fn is_possible(facts: &Facts, master: &Master) -> bool {
     master.partition.index() < facts.partitions.len() && facts.config.resources.check(&master.size).is_ok()
 }
 
-/// Whether the leaf's pending amount stays below [`PENDING_MAX`] with this ask. The ask's size is that of one
+/// Whether the leaf's pending amounts of the types that this ask wants stay below [`PENDING_MAX`] with it. The ask's size is that of one
 /// container.
 fn pending_stays_countable(quota: &Quota, spec: &AskSpec) -> bool {
     let count = i64::from(spec.count);
-    spec.size.types().all(|i| spec.size[i].saturating_mul(count) <= PENDING_MAX - quota.pending[i])
+    spec.size
+        .types()
+        .all(|i| spec.size[i] == 0 || spec.size[i].saturating_mul(count) <= PENDING_MAX - quota.pending[i])
 }

@@ -101,7 +101,8 @@ fn serve(
         match pick {
             Pick::Placed => {
                 list_unit(walk.state, next.pending.ask, &mut proposals.amounts);
-                // Before the charge, which may put a lane that waited for its user's share on top.
+                // First, because the charge and the count of the unit may put a lane that waited for its user's share
+                // on top.
                 if next.pending.is_single {
                     walk.skip_ask(next.leaf, proposals);
                 } else {

@@ -103,7 +103,7 @@ impl Resources {
         self.combine_amounts(other, i64::max)
     }
 
-    /// Raises each type to the amount of `other` if that is larger.
+    /// Raises each type to the amount of `other` if that is larger. No amount is negative.
     pub(crate) fn raise_to(&mut self, other: &Self) {
         for i in other.types() {
             self.0[i] = self.0[i].max(other.0[i]);
