@@ -63,17 +63,31 @@ fn part(text: &str, config: &EngineConfig) -> Result<Part, Failure> {
             "vcores" => ("vcore_milli", 1000),
             own => (own, 1),
         };
+        if config.resources.index(own).is_err() {
+            return Err(wrong(format!(
+                "unknown resource type `{own}`; expected {}",
+                names(&config.resources)
+            )));
+        }
+        if amounts.iter().any(|(known, _)| *known == own) {
+            return Err(wrong(format!("`{own}` has two amounts")));
+        }
         let amount = whole(amount.trim(), own == "memory_mib");
-        let amount = amount.and_then(|amount| amount.checked_mul(factor));
-        amounts.push((
-            own,
-            amount.ok_or_else(|| {
-                wrong(format!("`{pair}` has no whole amount; of memory it may end in Mi, Gi or Ti"))
-            })?,
-        ));
+        let amount = amount.and_then(|amount| amount.checked_mul(factor)).ok_or_else(|| {
+            wrong(format!("`{pair}` has no whole amount; of memory it may end in Mi, Gi or Ti"))
+        })?;
+        amounts.push((own, amount));
     }
     let capacity = config.resources.resources(&amounts).map_err(|error| wrong(error.to_string()))?;
     Ok((partition.to_owned(), nodes(capacity, &config.resources)))
+}
+
+/// The names that a cluster may give amounts for, with the short ones first.
+fn names(types: &ResourceTypes) -> String {
+    let short = [("memory", "memory_mib"), ("vcores", "vcore_milli")];
+    let known = short.iter().filter(|(_, own)| types.index(own).is_ok()).map(|(name, _)| *name);
+    let all: Vec<&str> = known.chain(types.names().iter().map(String::as_str)).collect();
+    all.join(", ")
 }
 
 /// Parses a whole number; memory may have a binary unit, rounded down to MiB.

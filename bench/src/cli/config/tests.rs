@@ -232,7 +232,15 @@ fn clusters_are_checked() {
             "`vcores=9999999999999999999` has no whole amount; of memory it may end in Mi, Gi or Ti",
         ),
         ("memory=8388608Ti", "memory_mib = 8796093022208 is out of range (0 to 4398046511104)"),
-        ("disk=1", "unknown resource type `disk`"),
+        (
+            "vcore=16",
+            "unknown resource type `vcore`; expected memory, vcores, vcore_milli, memory_mib, gpu_milli",
+        ),
+        (
+            "mem=64Gi",
+            "unknown resource type `mem`; expected memory, vcores, vcore_milli, memory_mib, gpu_milli",
+        ),
+        ("memory=1Gi,memory_mib=2", "`memory_mib` has two amounts"),
         ("gqu:memory=1", "the configuration has no partition `gqu`"),
     ] {
         assert_eq!(parts(text).unwrap_err(), format!("--cluster {text}: {problem}"));
