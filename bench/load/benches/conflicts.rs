@@ -22,7 +22,7 @@ fn storm(proposers: usize, room: Room) -> Churn {
     let profile = Profile::conflict_storm(room);
     let setup = Setup { profile, ..Setup::new(SHAPE, Mode::Parallel { proposers }) };
     let mut storm = Churn::new(&setup).expect("all containers that have room are placed");
-    // The limit on leased sets has to settle first.
+    // The limit on leased sets has to become steady first.
     weather(&mut storm);
     storm
 }

@@ -126,7 +126,7 @@ impl Churn {
             self.take_events()?;
             progress(part);
         }
-        self.settle()?;
+        self.run_until_idle()?;
         self.cluster.memory.record_fill(self.running.len());
         self.window = window(self.running.len());
         Ok(())
@@ -147,7 +147,7 @@ impl Churn {
             self.turn_over()?;
         }
         let record = self.record(meter);
-        self.settle()?;
+        self.run_until_idle()?;
         Ok(record)
     }
 
@@ -169,7 +169,7 @@ impl Churn {
             thread::sleep(PACE);
         }
         let record = self.record(meter);
-        self.settle()?;
+        self.run_until_idle()?;
         Ok(Record { latency_ns: Some(self.latency.ns().clone()), ..record })
     }
 
@@ -180,7 +180,7 @@ impl Churn {
     /// As for [`run`](Self::run).
     pub fn step(&mut self, count: usize) -> anyhow::Result<()> {
         self.replace(count)?;
-        self.settle()
+        self.run_until_idle()
     }
 
     /// Number of running containers.
@@ -258,7 +258,7 @@ impl Churn {
     }
 
     /// Waits until every ask is answered.
-    fn settle(&mut self) -> anyhow::Result<()> {
+    fn run_until_idle(&mut self) -> anyhow::Result<()> {
         self.cluster.engine.run_until_quiet();
         self.take_events()?;
         match self.profile.load {

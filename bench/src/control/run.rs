@@ -178,7 +178,7 @@ impl Run<'_> {
     /// Lets time pass until `is_done`, or until `go_on` ends it.
     fn pass_until(&mut self, most_ms: u64, mut is_done: impl FnMut(&mut Self) -> bool) -> anyhow::Result<()> {
         let until_ms = self.now_ms + most_ms;
-        self.settle()?;
+        self.run_until_idle()?;
         while !is_done(self) {
             if (self.go_on)().is_break() {
                 self.is_stopped = true;
@@ -208,7 +208,7 @@ impl Run<'_> {
                 self.cluster.node_down(node)?;
                 self.nodes_lost += 1;
             }
-            self.settle()?;
+            self.run_until_idle()?;
         }
         Ok(())
     }
@@ -224,7 +224,7 @@ impl Run<'_> {
     }
 
     /// Lets cluster, jobs and hosts work until nothing more happens at this time.
-    fn settle(&mut self) -> anyhow::Result<()> {
+    fn run_until_idle(&mut self) -> anyhow::Result<()> {
         loop {
             self.jobs.poll(self.now_ms)?;
             self.job.client_mut().pass(self.now_ms);

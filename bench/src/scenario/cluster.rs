@@ -41,20 +41,19 @@ impl Cluster {
 
     /// In serial mode, commits the messages that were sent, without proposing, so that every step begins with the
     /// effects of the previous one. In parallel mode the threads continue by themselves.
-    pub(super) fn settle(&mut self) -> Done {
+    pub(super) fn commit_sent(&mut self) -> Done {
         if self.is_serial {
             self.engine.commit_waiting()?;
         }
         self.listen()
     }
 
-    /// Settles as [`settle`](Self::settle) does, and in parallel mode waits until the engine is quiet: for steps that
-    /// need the engine's answer.
-    pub(super) fn settle_fully(&mut self) -> Done {
+    /// The same, but in parallel mode it waits until the engine is quiet: for steps that need the engine's answer.
+    pub(super) fn await_answers(&mut self) -> Done {
         if !self.is_serial {
             self.engine.run_until_quiet();
         }
-        self.settle()
+        self.commit_sent()
     }
 
     pub(super) fn run_until_quiet(&mut self) -> Done {

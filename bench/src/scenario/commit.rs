@@ -27,7 +27,7 @@ impl Cluster {
         let mut got = Vec::new();
         for _ in &form.expect.0 {
             let ticket = self.handle.commit(request.clone())?;
-            self.settle()?;
+            self.commit_sent()?;
             let outcome = ticket.try_take();
             got.push(outcome.ok_or_else(|| StepError::failed("the engine gave no answer"))?);
         }

@@ -105,13 +105,13 @@ fn attempt<T>(
     name: &str,
     act: impl FnOnce(&mut Cluster, &T) -> Done,
 ) -> Result<(), Stop> {
-    let done = act(cluster, &what.value).and_then(|()| cluster.settle());
+    let done = act(cluster, &what.value).and_then(|()| cluster.commit_sent());
     let done = done.and_then(|()| cluster.expect_nothing_refused());
     done.map_err(|error| (what.referenced.line(), name.to_owned(), error))
 }
 
 fn audit(cluster: &mut Cluster) -> Done {
-    cluster.settle_fully()?;
+    cluster.await_answers()?;
     let report = cluster.engine.audit();
     if report.is_clean() { Ok(()) } else { Err(StepError::failed(report.to_string())) }
 }

@@ -147,7 +147,7 @@ impl Cluster {
                 (Err(error), Some(reason)) => return expect_reason(reason, &error.to_string()),
                 (Err(error), None) => return Err(error.into()),
             };
-            self.settle_fully()?;
+            self.await_answers()?;
             expect_answer(ticket.try_take(), form.refused.as_deref())?;
         }
         Ok(())
@@ -160,7 +160,7 @@ impl Cluster {
     ) -> Done {
         for running in self.containers(&form.of)? {
             let ticket = change(&self.handle, running.container)?;
-            self.settle_fully()?;
+            self.await_answers()?;
             expect_answer(ticket.try_take(), form.refused.as_deref())?;
         }
         Ok(())
@@ -209,7 +209,7 @@ impl Cluster {
             master_share: form.maximum_master_share.as_ref().map(|_| master_share),
         };
         let ticket = self.handle.update_queue(queue, update)?;
-        self.settle_fully()?;
+        self.await_answers()?;
         expect_answer(ticket.try_take(), form.refused.as_deref())
     }
 
@@ -220,7 +220,7 @@ impl Cluster {
             (Err(error), Some(reason)) => return expect_reason(reason, &error.to_string()),
             (Err(error), None) => return Err(error.into()),
         };
-        self.settle_fully()?;
+        self.await_answers()?;
         expect_answer(ticket.try_take(), form.refused.as_deref())
     }
 
@@ -236,7 +236,7 @@ impl Cluster {
             return expect_answer(Some(self.handle.check_reconfiguration(&configuration)), refused);
         }
         let ticket = self.handle.reconfigure(configuration)?;
-        self.settle_fully()?;
+        self.await_answers()?;
         expect_answer(ticket.try_take(), refused)
     }
 }

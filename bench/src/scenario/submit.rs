@@ -59,7 +59,7 @@ impl Cluster {
         for (form, id) in containers.iter().zip(recovery.asks) {
             self.names.asks.insert(form.name.clone(), NamedAsk { id, has_locality: false });
         }
-        self.settle_fully()?;
+        self.await_answers()?;
         let answers = recovery.containers.try_take().unwrap_or_default();
         for (form, answer) in containers.iter().zip(answers) {
             expect_answer(Some(answer), form.refused.as_deref())?;
@@ -142,7 +142,7 @@ impl Cluster {
 
     /// The refusal of a submission that the handle had accepted, if there was one.
     fn take_refusal(&mut self, what: Refused) -> Done<Option<Refusal>> {
-        self.settle_fully()?;
+        self.await_answers()?;
         let at = self.told.refused.iter().position(|(refused, _)| *refused == what);
         Ok(at.map(|at| self.told.refused.remove(at).1))
     }

@@ -37,9 +37,9 @@ pub fn run_year(
         restart: None,
         crashed: Vec::new(),
     };
-    year.settle()?;
+    year.run_until_idle()?;
     year.application.start(0)?;
-    year.settle()?;
+    year.run_until_idle()?;
     year.pass(&Plan::draw(shape, seed), progress)?;
     Ok(year.into_record())
 }
@@ -75,7 +75,7 @@ impl Year {
                 self.happen(*happening)?;
             }
             self.jobs.end_until(self.now_ms)?;
-            self.settle()?;
+            self.run_until_idle()?;
             if progress(self.now_ms).is_break() {
                 self.record.interrupted = Some(Interruption::Virtual(self.now_ms));
                 return Ok(());
@@ -94,7 +94,7 @@ impl Year {
             Happening::Crash(which) => self.crash(which)?,
             Happening::Flex(region_servers) => self.application.flex(region_servers, self.now_ms),
         }
-        self.settle()?;
+        self.run_until_idle()?;
         self.cluster.sample();
         Ok(())
     }
@@ -104,7 +104,7 @@ impl Year {
         self.crashed.clear();
         self.before = self.application.hosts();
         self.application.stop(self.now_ms);
-        self.settle()?;
+        self.run_until_idle()?;
         self.application.finish()?;
         self.record.live.push((self.now_ms, 0));
         Ok(())
@@ -141,7 +141,7 @@ impl Year {
     }
 
     /// Lets cluster, jobs and application work until nothing more happens at this time.
-    fn settle(&mut self) -> anyhow::Result<()> {
+    fn run_until_idle(&mut self) -> anyhow::Result<()> {
         loop {
             self.jobs.poll(self.now_ms)?;
             if self.application.tick(self.now_ms)? {

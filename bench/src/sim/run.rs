@@ -202,7 +202,7 @@ impl<'a> Simulation<'a> {
             self.metrics.advance(now_ms);
             let before = self.tally.placed;
             let acted = self.handle_due_entries(now_ms)?;
-            self.settle(now_ms, &mut events)?;
+            self.run_until_idle(now_ms, &mut events)?;
             if self.metrics.lacks_guarantees() {
                 let guaranteed = self.guaranteed_shares();
                 self.metrics.set_guarantees(&guaranteed);
@@ -220,7 +220,7 @@ impl<'a> Simulation<'a> {
     }
 
     /// Lets the engine work until it is quiet and its events lead to no further step at the same time.
-    fn settle(&mut self, now_ms: u64, events: &mut Vec<Event>) -> Result<(), SimError> {
+    fn run_until_idle(&mut self, now_ms: u64, events: &mut Vec<Event>) -> Result<(), SimError> {
         self.has_sent = true;
         while std::mem::take(&mut self.has_sent) {
             self.engine.run_until_quiet();

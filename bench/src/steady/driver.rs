@@ -88,7 +88,7 @@ impl Steady {
         };
         let tasks: Vec<Task> = (0..containers).map(draw).collect();
         steady.ask(&tasks, watch)?;
-        steady.settle(watch)?;
+        steady.run_until_idle(watch)?;
         Ok(steady)
     }
 
@@ -105,7 +105,7 @@ impl Steady {
             self.clock.set(self.now_ms);
             self.replace_ended(watch)?;
             self.cluster.handle.tick()?;
-            self.settle(watch)?;
+            self.run_until_idle(watch)?;
             if progress(self.now_ms).is_break() {
                 return Ok(ControlFlow::Break(()));
             }
@@ -144,7 +144,7 @@ impl Steady {
         Ok(())
     }
 
-    fn settle(&mut self, watch: &mut dyn Watch) -> anyhow::Result<()> {
+    fn run_until_idle(&mut self, watch: &mut dyn Watch) -> anyhow::Result<()> {
         self.cluster.engine.run_until_quiet();
         self.cluster.events.drain_into(&mut self.events).context("an event was lost")?;
         // No caller reads the times of group commits.

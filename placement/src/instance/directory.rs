@@ -213,7 +213,7 @@ impl InstanceDirectory {
     /// # Errors
     /// If it cannot be written. The definition is then the old one or the new one.
     pub fn replace(&self, definition: &Definition) -> Result<(), StorageError> {
-        storage::run(&self.settle_steps())?;
+        storage::run(&self.remaining_steps())?;
         let part = storage::temporary_folder(&self.path)?;
         let replaced = storage::run(&self.replace_steps(&part, definition));
         if replaced.is_err() {
@@ -238,7 +238,7 @@ impl InstanceDirectory {
     }
 
     /// Returns the remaining steps of an unfinished replacement.
-    fn settle_steps(&self) -> Vec<Step> {
+    fn remaining_steps(&self) -> Vec<Step> {
         let is_pending = |file: &ConfFile| self.path.join(PENDING).join(file.file_name()).is_file();
         let pending = ConfFile::ALL.into_iter().filter(is_pending);
         let mut steps: Vec<Step> = pending.map(|file| self.move_from_pending(file)).collect();
@@ -256,7 +256,7 @@ impl InstanceDirectory {
     /// # Errors
     /// If it cannot be written. The old file then remains.
     pub fn save_resources(&self, definition: &Definition) -> Result<(), StorageError> {
-        storage::run(&self.settle_steps())?;
+        storage::run(&self.remaining_steps())?;
         let name = ConfFile::Resources.file_name();
         let text = |tree: &ConfTree| tree.to_json().into_bytes();
         storage::replace(&self.path.join(name), &text(&definition.resources))?;

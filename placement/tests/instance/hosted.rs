@@ -216,12 +216,12 @@ fn the_containers_of_an_application_that_ends_wait_for_no_timeout() -> Outcome {
     let mut factory = EngineFactory::new(Arc::clone(&engine), "root.default");
     let mut client = factory.connect("ann", "web")?;
     client.request(ContainerRequest::new(RequestId(1), Resources::new(&[1, 1]), 1))?;
-    factory.settle();
+    factory.run_until_idle();
     let application = client.application();
     let counts = || engine.read(|view| (view.application(application).is_some(), view.container_count()));
     assert_eq!(counts(), (true, 1));
     factory.disconnect(client, ApplicationEnd::Finished);
-    factory.settle();
+    factory.run_until_idle();
     assert_eq!(counts(), (false, 0));
     Ok(())
 }

@@ -36,9 +36,9 @@ fn last_word<M: Manager>(bed: &mut Bed<M>) -> Option<ActionStatus> {
 /// A job with processors 1 and 2 on hosts 0 and 1, and spare hosts.
 fn job<M: Manager>() -> Bed<M> {
     let mut bed = Cluster::<M>::of(2, 1).start(vec![processor(1), processor(2)], None);
-    bed.settle();
+    bed.run_until_idle();
     bed.manager().add_node(&host(2), "", "", 2);
-    bed.settle();
+    bed.run_until_idle();
     bed
 }
 
@@ -46,7 +46,7 @@ on_both!(it_is_said_why_no_host_will_do);
 fn it_is_said_why_no_host_will_do<M: Manager>() {
     let mut bed = job::<M>();
     bed.manager().add_node(&host(3), "", "gpu", 2);
-    bed.settle();
+    bed.run_until_idle();
     let at = bed.only(1).host;
     let others: Vec<String> = (0..4).map(host).filter(|other| *other != at).collect();
     let free = others.iter().filter(|other| **other != host(3)).map(|host| host.as_str().into()).collect();
@@ -67,30 +67,30 @@ fn a_host_that_comes_is_one_to_move_to<M: Manager>() {
     for others in [1, 2] {
         let specs = (1..=others + 1).map(processor).collect();
         let mut bed = Cluster::<M>::of(others as usize + 1, 1).start(specs, None);
-        bed.settle();
+        bed.run_until_idle();
         act(&mut bed, 1, 1, ActionKind::MoveElsewhere);
-        bed.settle();
+        bed.run_until_idle();
         bed.at(EXPIRES_AFTER_MS - 1);
         assert_eq!(last_word(&mut bed), Some(ActionStatus::InProgress));
         let full = bed.only(2).host;
         bed.manager().add_node("new", "", "", 1);
         bed.manager().lose_node(&full);
-        bed.settle();
+        bed.run_until_idle();
         assert_eq!((last_word(&mut bed), &*bed.only(1).host), (Some(ActionStatus::Succeeded), "new"));
     }
     for (now_ms, word) in
         [(EXPIRES_AFTER_MS + 3, ActionStatus::Failed), (EXPIRES_AFTER_MS, ActionStatus::Succeeded)]
     {
         let mut bed = Cluster::<M>::of(2, 1).start(vec![processor(1), processor(2)], None);
-        bed.settle();
+        bed.run_until_idle();
         act(&mut bed, 1, 1, ActionKind::MoveElsewhere);
-        bed.settle();
+        bed.run_until_idle();
         bed.at(EXPIRES_AFTER_MS - 1);
         bed.manager().add_node("small", "", "", 0);
-        bed.settle();
+        bed.run_until_idle();
         bed.at(now_ms);
         bed.flex(2, 0);
-        bed.settle();
+        bed.run_until_idle();
         assert_eq!(last_word(&mut bed), Some(word), "the host of its first request is still suitable");
     }
 }
@@ -98,20 +98,20 @@ fn a_host_that_comes_is_one_to_move_to<M: Manager>() {
 on_both!(what_comes_for_others_changes_nothing);
 fn what_comes_for_others_changes_nothing<M: Manager>() {
     let mut bed = Cluster::<M>::of(2, 1).start(vec![processor(1), processor(2)], None);
-    bed.settle();
+    bed.run_until_idle();
     act(&mut bed, 1, 1, ActionKind::MoveElsewhere);
-    bed.settle();
+    bed.run_until_idle();
     bed.manager().add_node("other", "", "gpu", 1);
-    assert_eq!(requests(&bed.settle()).len(), 0);
+    assert_eq!(requests(&bed.run_until_idle()).len(), 0);
 }
 
 on_both!(a_container_that_is_given_back_ends_its_move);
 /// At once, with its request: the container itself may take long to end.
 fn a_container_that_is_given_back_ends_its_move<M: Manager>() {
     let mut bed = Cluster::<M>::of(2, 1).start(vec![processor(1), processor(2)], None);
-    bed.settle();
+    bed.run_until_idle();
     act(&mut bed, 1, 1, ActionKind::MoveElsewhere);
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(last_word(&mut bed), Some(ActionStatus::InProgress), "no host has room");
     let calls = bed.flex(1, 0);
     assert_eq!((cancels(&calls), releases(&calls).len()), (1, 1), "{calls:?}");
@@ -125,9 +125,9 @@ on_both!(a_host_is_asked_for_once);
 fn a_host_is_asked_for_once<M: Manager>() {
     for kind in [ActionKind::MoveTo(host(3).into()), ActionKind::MoveElsewhere] {
         let mut bed = Cluster::<M>::of(3, 1).start(vec![component(1, 2), component(2, 1)], None);
-        bed.settle();
+        bed.run_until_idle();
         bed.manager().add_node(&host(3), "", "", 0);
-        bed.settle();
+        bed.run_until_idle();
         let [one, other] = [0, 1].map(|number| bed.containers(1)[number].clone());
         let full = bed.only(2).host;
         let elsewhere = ContainerAction {
@@ -136,11 +136,11 @@ fn a_host_is_asked_for_once<M: Manager>() {
             ..ContainerAction::new(ActionId(1), ComponentId(1), kind.clone())
         };
         bed.service.submit(elsewhere.clone(), bed.now_ms);
-        bed.settle();
+        bed.run_until_idle();
         if kind == ActionKind::MoveElsewhere {
             let closed = [&full, &other.host].map(|host| host.as_str().into());
             bed.service.handle(ServiceEvent::Exclude(closed.into()), bed.now_ms);
-            bed.settle();
+            bed.run_until_idle();
         }
         let again = ContainerAction {
             id: ActionId(2),
@@ -161,12 +161,12 @@ fn a_container_moves_to_a_host<M: Manager>() {
     let (first, other) = (bed.only(1), bed.only(2));
     act(&mut bed, 1, 1, ActionKind::MoveTo(host(2).into()));
     assert_eq!(bed.state_of(first.container), Some(InstanceState::Live), "nothing is stopped yet");
-    bed.manager().settle();
+    bed.manager().run_until_idle();
     let mut calls = bed.tick();
     let status = bed.status(1);
     let counts = (status.actual, status.releasing, status.reserved, status.starting, status.requested);
     assert_eq!(counts, (1, 1, 1, 0, 0), "one is being stopped, one is reserved, and none is missing");
-    calls.extend(bed.settle());
+    calls.extend(bed.run_until_idle());
     assert_eq!((bed.only(1).host, bed.only(2)), (host(2), other));
     assert_eq!(bed.state_of(first.container), None);
     assert_eq!(requests(&calls).len(), 1, "the request for its new place");
@@ -183,12 +183,12 @@ fn a_place_that_is_not_found_in_time_does_no_harm<M: Manager>() {
     let before = (bed.only(1), bed.only(2));
     let full = bed.only(2).host;
     act(&mut bed, 1, 1, ActionKind::MoveTo(full.into()));
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.service.state().action_count(), 1);
     bed.at(1 + EXPIRES_AFTER_MS);
     assert_eq!(bed.service.state().action_count(), 1);
     bed.at(2 + EXPIRES_AFTER_MS);
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(last_word(&mut bed), Some(ActionStatus::Failed));
     assert_eq!((bed.only(1), bed.only(2)), before);
     assert_eq!((bed.status(1).requested, bed.status(1).reserved), (0, 0));
@@ -198,17 +198,17 @@ on_both!(what_cannot_be_started_there_goes_back_to_where_it_was);
 /// P4.
 fn what_cannot_be_started_there_goes_back_to_where_it_was<M: Manager>() {
     let mut bed = Cluster::<M>::of(1, 1).starting_by_hand().start(vec![processor(1)], None);
-    bed.settle();
+    bed.run_until_idle();
     let first = bed.only(1);
     assert_eq!(bed.manager().report_started(first.container), Ok(()));
     bed.manager().add_node(&host(1), "", "", 1);
-    bed.settle();
+    bed.run_until_idle();
     act(&mut bed, 1, 1, ActionKind::MoveElsewhere);
-    bed.settle();
+    bed.run_until_idle();
     let moved = bed.only(1);
     assert_eq!((moved.host, moved.state), (host(1), InstanceState::Starting));
     assert_eq!(bed.manager().report_start_failed(moved.container), Ok(()));
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(last_word(&mut bed), Some(ActionStatus::Failed));
     let back = bed.only(1);
     assert_eq!((back.host, back.state), (first.host, InstanceState::Starting));
@@ -218,14 +218,14 @@ on_both!(elsewhere_is_never_where_it_is);
 /// Z4.
 fn elsewhere_is_never_where_it_is<M: Manager>() {
     let mut bed = Cluster::<M>::of(1, 9).start(vec![processor(1)], None);
-    bed.settle();
+    bed.run_until_idle();
     act(&mut bed, 1, 1, ActionKind::MoveElsewhere);
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(last_word(&mut bed), Some(ActionStatus::Failed), "there is no other host");
     bed.manager().add_node(&host(5), "", "", 1);
-    bed.settle();
+    bed.run_until_idle();
     act(&mut bed, 2, 1, ActionKind::MoveElsewhere);
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!((last_word(&mut bed), bed.only(1).host), (Some(ActionStatus::Succeeded), host(5)));
 }
 
@@ -234,19 +234,19 @@ on_both!(a_container_starts_anew_where_it_is);
 fn a_container_starts_anew_where_it_is<M: Manager>() {
     for (slots, kind) in [(2, ActionKind::Restart), (1, ActionKind::StopAndRestart)] {
         let mut bed = Cluster::<M>::of(1, slots).start(vec![processor(1)], None);
-        bed.settle();
+        bed.run_until_idle();
         let first = bed.only(1);
         act(&mut bed, 1, 1, kind);
-        bed.settle();
+        bed.run_until_idle();
         let again = bed.only(1);
         assert_eq!((last_word(&mut bed), again.host), (Some(ActionStatus::Succeeded), first.host));
         assert_ne!(again.container, first.container);
     }
     let mut bed = Cluster::<M>::of(1, 1).start(vec![processor(1)], None);
-    bed.settle();
+    bed.run_until_idle();
     let first = bed.only(1);
     act(&mut bed, 1, 1, ActionKind::Restart);
-    bed.settle();
+    bed.run_until_idle();
     bed.at(20_000);
     assert_eq!((last_word(&mut bed), bed.only(1)), (Some(ActionStatus::Failed), first), "no room for two");
 }
@@ -255,9 +255,9 @@ on_both!(instances_that_keep_apart_are_stopped_before_they_start_anew);
 fn instances_that_keep_apart_are_stopped_before_they_start_anew<M: Manager>() {
     let apart = processor(1).with_policy(PlacementPolicy::AntiAffinity);
     let mut bed = Cluster::<M>::of(1, 2).start(vec![apart], None);
-    bed.settle();
+    bed.run_until_idle();
     act(&mut bed, 1, 1, ActionKind::Restart);
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!((last_word(&mut bed), bed.status(1).live), (Some(ActionStatus::Succeeded), 1));
 }
 
@@ -268,10 +268,10 @@ fn a_container_that_dies_while_its_move_waits_is_started_again<M: Manager>() {
     let first = bed.only(1);
     let full = bed.only(2).host;
     act(&mut bed, 1, 1, ActionKind::MoveTo(full.into()));
-    bed.settle();
+    bed.run_until_idle();
     bed.at(5_000);
     bed.end(first.container, 1);
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(last_word(&mut bed), Some(ActionStatus::Failed));
     assert_eq!((bed.status(1).live, bed.status(2).live), (1, 1));
 }
@@ -282,9 +282,9 @@ fn a_move_that_waits_keeps_nobody_waiting<M: Manager>() {
     let mut bed = job::<M>();
     let other = bed.only(2);
     act(&mut bed, 1, 1, ActionKind::MoveTo(other.host.into()));
-    bed.settle();
+    bed.run_until_idle();
     act(&mut bed, 2, 2, ActionKind::MoveTo(host(2).into()));
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.only(2).host, host(2));
     assert_eq!(bed.only(1).host, host(1), "so the first container has room on its host");
     let answers = answers(&mut bed);
@@ -298,7 +298,7 @@ fn actions_on_one_container_take_turns<M: Manager>() {
     act(&mut bed, 1, 1, ActionKind::MoveTo(host(2).into()));
     act(&mut bed, 2, 1, ActionKind::MoveTo(host(0).into()));
     assert_eq!(answers(&mut bed).last(), Some(&(2, ActionStatus::Accepted)));
-    bed.settle();
+    bed.run_until_idle();
     let said = answers(&mut bed);
     let ends: Vec<_> = said.into_iter().filter(|(_, status)| status.is_terminal()).collect();
     assert_eq!(ends, [(1, ActionStatus::Succeeded), (2, ActionStatus::Succeeded)]);
@@ -310,7 +310,7 @@ on_both!(what_makes_no_sense_is_answered_at_once);
 fn what_makes_no_sense_is_answered_at_once<M: Manager>() {
     let mut bed = job::<M>();
     bed.change(|components| components.push(component(3, 2)));
-    bed.settle();
+    bed.run_until_idle();
     let before = (bed.only(1), bed.only(2), bed.containers(3));
     act(&mut bed, 1, 77, ActionKind::Restart);
     act(&mut bed, 2, 3, ActionKind::Restart);
@@ -325,7 +325,7 @@ fn what_makes_no_sense_is_answered_at_once<M: Manager>() {
     let ends: Vec<_> = answers(&mut bed).into_iter().filter(|(_, status)| status.is_terminal()).collect();
     use ActionStatus::BadRequest;
     assert_eq!(ends, [(1, BadRequest), (2, BadRequest), (3, BadRequest), (4, BadRequest)]);
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!((bed.only(1), bed.only(2), bed.containers(3)), before);
 }
 
@@ -336,11 +336,11 @@ fn a_move_is_taken_back_while_it_waits<M: Manager>() {
     let full = bed.only(2).host;
     act(&mut bed, 1, 1, ActionKind::MoveTo(full.into()));
     act(&mut bed, 2, 1, ActionKind::Restart);
-    bed.settle();
+    bed.run_until_idle();
     for action in [2, 1] {
         bed.service.handle(apportion_placement::ServiceEvent::CancelAction(ActionId(action)), bed.now_ms);
     }
-    bed.settle();
+    bed.run_until_idle();
     let ends: Vec<_> = answers(&mut bed).into_iter().filter(|(_, status)| status.is_terminal()).collect();
     assert_eq!(ends, [(2, ActionStatus::Cancelled), (1, ActionStatus::Cancelled)]);
     assert_eq!(bed.only(1), before);
@@ -352,9 +352,9 @@ fn a_service_that_stops_ends_its_actions<M: Manager>() {
     let full = bed.only(2).host;
     act(&mut bed, 1, 1, ActionKind::MoveTo(full.into()));
     act(&mut bed, 2, 1, ActionKind::Restart);
-    bed.settle();
+    bed.run_until_idle();
     bed.service.stop(bed.now_ms);
-    bed.settle();
+    bed.run_until_idle();
     let ends: Vec<_> = answers(&mut bed).into_iter().filter(|(_, status)| status.is_terminal()).collect();
     assert_eq!(ends, [(2, ActionStatus::Failed), (1, ActionStatus::Failed)]);
     assert_eq!(bed.service.state().container_count(), 0);
@@ -367,25 +367,25 @@ on_both!(a_master_that_restarts_in_the_middle_runs_nothing_twice);
 fn a_master_that_restarts_in_the_middle_runs_nothing_twice<M: Manager>() {
     let mut bed = job::<M>();
     act(&mut bed, 1, 1, ActionKind::MoveTo(host(2).into()));
-    bed.manager().settle();
+    bed.manager().run_until_idle();
     let mut bed = bed.restart_master();
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!((bed.status(1).live, bed.status(2).live, bed.status(1).reserved), (1, 1, 0));
 }
 
 /// A container on a full host restarts, elsewhere if need be. The other host has room for so many.
 fn restarting_without_room_beside<M: Manager>(room_elsewhere: i64) -> Bed<M> {
     let mut bed = Cluster::<M>::of(1, 1).start(vec![processor(1)], None);
-    bed.settle();
+    bed.run_until_idle();
     bed.manager().add_node(&host(1), "", "", room_elsewhere);
-    bed.settle();
+    bed.run_until_idle();
     let action = ContainerAction {
         expires_after_ms: EXPIRES_AFTER_MS,
         or_elsewhere: true,
         ..ContainerAction::new(ActionId(1), ComponentId(1), ActionKind::Restart)
     };
     bed.service.submit(action, bed.now_ms);
-    bed.settle();
+    bed.run_until_idle();
     bed
 }
 
@@ -394,7 +394,7 @@ fn a_container_that_has_no_room_beside_itself_goes_elsewhere_if_it_may<M: Manage
     let mut bed = restarting_without_room_beside::<M>(1);
     assert_eq!((last_word(&mut bed), bed.only(1).host), (Some(ActionStatus::InProgress), host(0)));
     bed.at(2 + EXPIRES_AFTER_MS / 2);
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!((last_word(&mut bed), bed.only(1).host), (Some(ActionStatus::Succeeded), host(1)));
 }
 
@@ -403,10 +403,10 @@ fn a_search_elsewhere_has_the_other_half_of_the_time<M: Manager>() {
     let mut bed = restarting_without_room_beside::<M>(0);
     for now_ms in [2 + EXPIRES_AFTER_MS / 2, EXPIRES_AFTER_MS] {
         bed.at(now_ms);
-        bed.settle();
+        bed.run_until_idle();
         assert_eq!(last_word(&mut bed), Some(ActionStatus::InProgress).filter(|_| now_ms < EXPIRES_AFTER_MS));
     }
     bed.at(4 + EXPIRES_AFTER_MS);
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!((last_word(&mut bed), bed.only(1).host), (Some(ActionStatus::Failed), host(0)));
 }

@@ -61,7 +61,7 @@ impl Site {
     }
 
     /// Runs service and engine until nothing happens, and starts processes. No machine may have two of one component.
-    fn settle(&mut self, service: &mut Service<EngineClient>, now_ms: u64) -> Outcome {
+    fn run_until_idle(&mut self, service: &mut Service<EngineClient>, now_ms: u64) -> Outcome {
         self.clock.set(now_ms);
         for _ in 0..4 {
             self.engine.run_until_quiet();
@@ -126,16 +126,16 @@ fn the_example_runs_and_leaves_no_process() -> Outcome {
 fn a_replacement_starts_when_the_process_has_ended() -> Outcome {
     let mut site = Site::new()?.with_nodes(&["alpha"])?;
     let mut service = started(site.submit()?, 1);
-    site.settle(&mut service, 1)?;
+    site.run_until_idle(&mut service, 1)?;
     let [first] = site.machines.keys().copied().collect::<Vec<_>>()[..] else {
         return Err("one runs".into());
     };
     service.kill_container(first, 2)?;
-    site.settle(&mut service, 2)?;
+    site.run_until_idle(&mut service, 2)?;
     assert_eq!((&site.killed[..], site.machines.len(), live(&service)), (&[first][..], 1, 0));
     assert_eq!(site.containers_in_engine(), 1, "it keeps its host");
     site.end(&mut service, first)?;
-    site.settle(&mut service, 3)?;
+    site.run_until_idle(&mut service, 3)?;
     assert_eq!((site.machines.len(), live(&service)), (1, 1));
     assert!(!site.machines.contains_key(&first));
     Ok(())
@@ -165,16 +165,16 @@ fn a_container_that_is_stopped_before_its_start_fails_has_ended() -> Outcome {
 fn a_stop_that_is_not_confirmed_ends_after_the_timeout() -> Outcome {
     let mut site = Site::new()?.with_nodes(&["alpha"])?;
     let mut service = started(site.submit()?, 1);
-    site.settle(&mut service, 1)?;
+    site.run_until_idle(&mut service, 1)?;
     let first = *site.machines.keys().next().ok_or("one runs")?;
     let timeout_ms = site.engine.handle().config().stop_timeout_ms;
     service.kill_container(first, 2)?;
-    site.settle(&mut service, 2)?;
-    site.settle(&mut service, 2 + timeout_ms - 1)?;
+    site.run_until_idle(&mut service, 2)?;
+    site.run_until_idle(&mut service, 2 + timeout_ms - 1)?;
     assert_eq!(site.containers_in_engine(), 1);
     // The process may still run, but nothing can stop it from here.
     site.machines.clear();
-    site.settle(&mut service, 2 + timeout_ms)?;
+    site.run_until_idle(&mut service, 2 + timeout_ms)?;
     assert_eq!((site.machines.len(), live(&service)), (1, 1));
     assert_eq!(site.killed, [first, first], "the process may run on, so its agent is told once more");
     assert!(service.client_mut().report_exit(first, ContainerExit::of(EXIT_OF_SIGTERM)).is_err());
@@ -186,11 +186,11 @@ fn a_master_that_is_started_again_has_the_containers_of_the_one_before() -> Outc
     let mut site = Site::new()?.with_nodes(&["alpha", "beta", "gamma"])?;
     // The fourth worker has no host.
     let mut service = started(site.submit()?, 4);
-    site.settle(&mut service, 1)?;
+    site.run_until_idle(&mut service, 1)?;
     let before = site.machines.clone();
     let leaving = *before.keys().next().ok_or("three run")?;
     service.kill_container(leaving, 2)?;
-    site.settle(&mut service, 2)?;
+    site.run_until_idle(&mut service, 2)?;
     let asks = |site: &Site| site.engine.read(|view| view.asks().count());
     assert!(asks(&site) > 0);
     let application = service.client().application();
@@ -198,11 +198,11 @@ fn a_master_that_is_started_again_has_the_containers_of_the_one_before() -> Outc
 
     let client = site.attach(application)?;
     let mut service = restarted(client, 4);
-    site.settle(&mut service, 3)?;
+    site.run_until_idle(&mut service, 3)?;
     assert_eq!((live(&service), &site.machines), (2, &before), "one is still being stopped");
     assert_eq!(asks(&site), 0, "no host is left to ask for, and the earlier master's ask is taken back");
     site.end(&mut service, leaving)?;
-    site.settle(&mut service, 4)?;
+    site.run_until_idle(&mut service, 4)?;
     assert_eq!((live(&service), site.machines.len()), (3, 3));
     assert_eq!(service.state().audit(), []);
     Ok(())
@@ -212,7 +212,7 @@ fn a_master_that_is_started_again_has_the_containers_of_the_one_before() -> Outc
 fn a_service_goes_on_after_its_engine_was_started_again() -> Outcome {
     let mut site = Site::new()?.with_nodes(&["alpha", "beta"])?;
     let mut service = started(site.submit()?, 2);
-    site.settle(&mut service, 1)?;
+    site.run_until_idle(&mut service, 1)?;
     drop(service);
     let running: Vec<_> = std::mem::take(&mut site.machines).into_values().collect();
     assert_eq!(running.len(), 2);
@@ -237,14 +237,14 @@ fn a_service_goes_on_after_its_engine_was_started_again() -> Outcome {
     }
     let before = again.machines.clone();
     let mut service = restarted(again.attach(application)?, 2);
-    again.settle(&mut service, 3)?;
+    again.run_until_idle(&mut service, 3)?;
     assert_eq!((live(&service), &again.machines, &again.killed[..]), (2, &before, &[][..]));
 
     // Two workers that keep apart do so after the restart, and a third gets a host of its own.
     handle.add_node(node("gamma"))?;
-    again.settle(&mut service, 3)?;
+    again.run_until_idle(&mut service, 3)?;
     service.flex(workers(3), 4);
-    again.settle(&mut service, 4)?;
+    again.run_until_idle(&mut service, 4)?;
     assert_eq!((live(&service), again.machines.len()), (3, 3));
     Ok(())
 }
@@ -253,7 +253,7 @@ fn a_service_goes_on_after_its_engine_was_started_again() -> Outcome {
 fn started_again(hosts: &[&str]) -> Outcome<(Site, ApplicationId, HistoryFile)> {
     let mut site = Site::new()?.with_nodes(hosts)?;
     let mut service = started(site.submit()?, u32::try_from(hosts.len())?);
-    site.settle(&mut service, 1)?;
+    site.run_until_idle(&mut service, 1)?;
     assert_eq!(site.machines.len(), hosts.len());
     let history = service.take_history(1).ok_or("a service that runs has one")?;
     let again = Site::new()?;
@@ -287,7 +287,7 @@ fn a_container_of_a_node_that_is_recovered_late_is_kept() -> Outcome {
         site.recover(application, "alpha")?;
         let client = site.attach(application)?;
         let mut service = Service::restart(workers, ServiceSettings::default(), client, Some(&history), 2);
-        site.settle(&mut service, 3)?;
+        site.run_until_idle(&mut service, 3)?;
         let missing = service.status(3).outstanding.len();
         assert_eq!((live(&service), missing), (1, 1), "{policy:?}: beta is waited for");
 
@@ -295,7 +295,7 @@ fn a_container_of_a_node_that_is_recovered_late_is_kept() -> Outcome {
         let (_, launch) = site.machines[&late].clone();
         service.client_mut().report_running(late, launch);
         let before = site.machines.clone();
-        site.settle(&mut service, 10_000)?;
+        site.run_until_idle(&mut service, 10_000)?;
         assert_eq!((live(&service), &site.machines, &site.killed[..]), (2, &before, &[][..]), "{policy:?}");
         assert!(
             service.status(10_000).outstanding.is_empty(),
@@ -304,7 +304,7 @@ fn a_container_of_a_node_that_is_recovered_late_is_kept() -> Outcome {
         let versions: Vec<_> = service.state().containers().map(|kept| kept.version).collect();
         assert_eq!(versions, ["v7", "v7"], "{policy:?}");
         // Long after the wait for its host, still no other container has been started.
-        site.settle(&mut service, 60_000)?;
+        site.run_until_idle(&mut service, 60_000)?;
         assert_eq!((live(&service), &site.machines), (2, &before), "{policy:?}");
         assert_eq!(site.engine.read(|view| (view.asks().count(), view.container_count())), (0, 2));
         assert_eq!(service.state().audit(), []);
@@ -319,11 +319,11 @@ fn a_container_that_is_recovered_late_answers_a_request_that_waits_in_the_engine
     let large = vec![ComponentSpec::new("worker", WORKER.0, 2, Resources::new(&[10]))];
     let client = site.attach(application)?;
     let mut service = Service::restart(large, ServiceSettings::default(), client, None, 2);
-    site.settle(&mut service, 3)?;
+    site.run_until_idle(&mut service, 3)?;
     assert_eq!(site.engine.read(|view| view.asks().count()), 1, "alpha has no room for a second one");
     site.recover(application, "beta")?;
     let before = site.machines.clone();
-    site.settle(&mut service, 4)?;
+    site.run_until_idle(&mut service, 4)?;
     assert_eq!((live(&service), &site.machines, &site.killed[..]), (2, &before, &[][..]));
     assert_eq!(site.engine.read(|view| (view.asks().count(), view.container_count())), (0, 2));
     assert_eq!(service.state().audit(), []);
@@ -337,16 +337,16 @@ fn a_container_that_is_recovered_after_its_replacement_came_is_stopped() -> Outc
     let client = site.attach(application)?;
     let mut service = Service::restart(workers(2), ServiceSettings::default(), client, Some(&history), 2);
     site.engine.handle().add_node(node("gamma"))?;
-    site.settle(&mut service, 3)?;
-    site.settle(&mut service, 30_003)?;
+    site.run_until_idle(&mut service, 3)?;
+    site.run_until_idle(&mut service, 30_003)?;
     assert_eq!((live(&service), site.machines.len()), (2, 2), "beta was waited for in vain");
     let late = site.recover(application, "beta")?;
-    site.settle(&mut service, 40_000)?;
+    site.run_until_idle(&mut service, 40_000)?;
     assert_eq!((&site.killed[..], live(&service)), (&[late][..], 2));
     let surplus = service.state().component(WORKER).map(|status| status.counters.surplus);
     assert_eq!(surplus, Some(1));
     site.end(&mut service, late)?;
-    site.settle(&mut service, 40_001)?;
+    site.run_until_idle(&mut service, 40_001)?;
     assert_eq!((site.containers_in_engine(), live(&service)), (2, 2));
     Ok(())
 }
@@ -361,9 +361,9 @@ fn the_containers_of_an_application_that_expires_are_killed_and_awaited() -> Out
     spec.lifetime_ms = Some(1_000);
     let client = EngineClient::submit(site.engine.handle(), spec, 1_000)?.with_node_agents();
     let mut service = started(client, 2);
-    site.settle(&mut service, 1)?;
+    site.run_until_idle(&mut service, 1)?;
     assert_eq!(live(&service), 2);
-    site.settle(&mut service, 2_000)?;
+    site.run_until_idle(&mut service, 2_000)?;
     let running: Vec<_> = site.machines.keys().copied().collect();
     site.killed.dedup();
     assert!(running.iter().all(|container| site.killed.contains(container)), "{:?}", site.killed);
@@ -376,11 +376,11 @@ fn the_containers_of_an_application_that_expires_are_killed_and_awaited() -> Out
     assert_eq!(again.dismissal(), Some(&Dismissal::Expired));
     drop(service);
     let mut service = restarted(again, 2);
-    site.settle(&mut service, 2_001)?;
+    site.run_until_idle(&mut service, 2_001)?;
     for container in running {
         site.end(&mut service, container)?;
     }
-    site.settle(&mut service, 2_002)?;
+    site.run_until_idle(&mut service, 2_002)?;
     assert_eq!((site.containers_in_engine(), service.state().container_count()), (0, 0));
     assert!(site.engine.read(|view| view.application(application).is_none()));
     Ok(())
@@ -411,18 +411,18 @@ fn an_application_without_node_agents_ends_at_once() -> Outcome {
 fn what_a_node_reports_after_the_take_over_is_stopped() -> Outcome {
     let mut site = Site::new()?.with_nodes(&["alpha"])?;
     let mut service = started(site.submit()?, 1);
-    site.settle(&mut service, 1)?;
+    site.run_until_idle(&mut service, 1)?;
     let application = service.client().application();
     let found = RunningContainer::new(application, Resources::new(&[1])).with_priority(WORKER.0);
     let recovery = site.engine.handle().recover_node(node("beta"), vec![found])?;
-    site.settle(&mut service, 2)?;
+    site.run_until_idle(&mut service, 2)?;
     let [Ok(late)] = recovery.containers.try_take().ok_or("it is answered")?[..] else {
         return Err("known".into());
     };
     let late = EngineClient::reference(late);
     assert_eq!((&site.killed[..], site.containers_in_engine(), live(&service)), (&[late][..], 2, 1));
     service.client_mut().report_exit(late, ContainerExit::of(EXIT_OF_SIGTERM))?;
-    site.settle(&mut service, 3)?;
+    site.run_until_idle(&mut service, 3)?;
     assert_eq!((site.containers_in_engine(), live(&service)), (1, 1));
     Ok(())
 }

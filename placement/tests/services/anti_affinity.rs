@@ -19,14 +19,14 @@ fn one_at_a_time_on_the_hosts_that_have_none<M: Manager>() {
     let [request] = *requests(&calls) else { panic!("one request: {calls:?}") };
     assert_eq!((named(request).len(), request.relax_locality, request.racks.len()), (3, false, 0));
     assert_eq!(bed.status(2).pending_anti_affine, 1);
-    bed.manager().settle();
+    bed.manager().run_until_idle();
     let calls = bed.tick();
     let [request] = *requests(&calls) else { panic!("one request: {calls:?}") };
     let first = bed.hosts(2);
     assert_eq!(named(request).len(), 2);
     assert!(!named(request).contains(&&*first[0]));
     assert_eq!(bed.status(2).pending_anti_affine, 0);
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.hosts(2).into_iter().collect::<BTreeSet<_>>().len(), 2);
     assert_eq!(bed.tick(), []);
 }
@@ -37,16 +37,16 @@ fn flexing_down_takes_the_turns_first_and_then_the_request<M: Manager>() {
     let mut bed = Cluster::<M>::of(3, 8).one_by_one().start(vec![apart(2, 2)], None);
     assert_eq!(bed.flex(2, 1), []);
     assert_eq!((bed.status(2).requested, bed.status(2).pending_anti_affine), (1, 0));
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.status(2).live, 1);
 
     let mut bed = Cluster::<M>::of(3, 8).one_by_one().start(vec![apart(2, 3)], None);
     let calls = bed.flex(2, 0);
     assert_eq!((cancels(&calls), calls.len()), (1, 1));
     assert_eq!((bed.status(2).requested, bed.status(2).pending_anti_affine), (0, 0));
-    bed.settle();
+    bed.run_until_idle();
     bed.flex(2, 3);
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.status(2).live, 3, "it still has a request");
 }
 
@@ -54,14 +54,14 @@ on_both!(a_host_that_becomes_free_is_asked_for_too);
 /// D18.
 fn a_host_that_becomes_free_is_asked_for_too<M: Manager>() {
     let mut bed = Cluster::<M>::of(2, 8).one_by_one().start(vec![apart(2, 3)], None);
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!((bed.status(2).live, bed.status(2).requested, bed.status(2).pending_anti_affine), (2, 0, 1));
     bed.manager().add_node(&host(7), "", "", 8);
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.status(2).live, 3);
     let container = bed.containers(2)[0].container;
     bed.end(container, 1);
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!((bed.status(2).live, bed.hosts(2).into_iter().collect::<BTreeSet<_>>().len()), (3, 3));
 }
 
@@ -71,11 +71,11 @@ fn all_at_once_and_never_two_on_a_host<M: Manager>() {
     let mut bed = Cluster::<M>::of(4, 8).start(vec![], None);
     let calls = bed.change(|components| components.push(apart(2, 5)));
     assert_eq!(requests(&calls).len(), 5);
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!((bed.status(2).live, bed.status(2).requested), (4, 1));
     assert_eq!(bed.hosts(2).into_iter().collect::<BTreeSet<_>>().len(), 4);
     bed.manager().add_node(&host(9), "", "", 1);
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.status(2).live, 5);
 }
 
@@ -86,7 +86,7 @@ fn labels_hold_for_those_that_keep_apart<M: Manager>() {
         let cluster = Cluster::<M>::of(4, 8).with_node("g1", "", "gpu", 8).with_node("g2", "", "gpu", 8);
         let cluster = if one_by_one { cluster.one_by_one() } else { cluster };
         let mut bed = cluster.start(vec![apart(2, 3).with_label("gpu")], None);
-        bed.settle();
+        bed.run_until_idle();
         assert_eq!(bed.hosts(2), ["g1", "g2"]);
     }
 }
@@ -97,19 +97,19 @@ fn labels_hold_for_those_that_keep_apart<M: Manager>() {
 fn a_manager_that_can_do_less_will_do() {
     let mut bed =
         Cluster::on(FakeCluster::new().like_yarn(), 6, 3).start(vec![component(1, 3), apart(2, 4)], None);
-    let calls = bed.settle();
+    let calls = bed.run_until_idle();
     assert_eq!((bed.status(1).live, bed.status(2).live), (3, 4));
     assert_eq!(bed.hosts(2).into_iter().collect::<BTreeSet<_>>().len(), 4);
     assert!(cancels(&calls) >= 6, "each answered request is cancelled: {calls:?}");
     let was = bed.hosts(1);
     let mut bed = bed.restart();
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!((bed.hosts(1), bed.status(2).live), (was, 4));
     let mut bed = bed.restart_master();
-    bed.settle();
+    bed.run_until_idle();
     bed.flex(2, 6);
     bed.flex(1, 1);
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!((bed.status(1).live, bed.status(2).live, bed.status(2).requested), (1, 6, 0));
 }
 
@@ -134,7 +134,7 @@ fn an_instance_that_is_being_released_occupies_its_host_for_those_that_keep_apar
     let file = HistoryFile { saved_ms: 100, roles: 1, mapping: [].into(), entries: vec![entry] };
     let apart = component(0, 2).with_policy(PlacementPolicy::AntiAffinity);
     let mut bed = Cluster::<M>::of(3, 4).one_by_one().start(vec![apart, component(1, 1)], Some(&file));
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!((bed.hosts(0), bed.hosts(1)), (vec![host(0), host(1)], vec![host(2)]));
     for (id, asked) in [(0, host(2)), (1, host(2))] {
         let container = bed.containers(id)[0].container;
@@ -153,7 +153,7 @@ on_both!(a_change_of_the_size_leaves_the_manager_to_keep_instances_apart);
 /// If the running instances counted as too old to be kept apart by it, the others would be requested one by one.
 fn a_change_of_the_size_leaves_the_manager_to_keep_instances_apart<M: Manager>() {
     let mut bed = Cluster::<M>::of(4, 4).start(vec![apart(0, 2)], None);
-    bed.settle();
+    bed.run_until_idle();
     let calls = bed.change(|specs| (specs[0].size, specs[0].desired) = (Resources::new(&[2]), 4));
     assert_eq!(requests(&calls).len(), 2, "{calls:?}");
 }

@@ -13,11 +13,11 @@ on_both!(an_instance_that_ends_at_once_comes_back_later_and_later);
 fn an_instance_that_ends_at_once_comes_back_later_and_later<M: Manager>() {
     for exit in [0, 1, ContainerExit::KILLED_EXCEEDED_PMEM] {
         let mut bed = Cluster::<M>::of(2, 2).start(vec![patient(1)], None);
-        bed.settle();
+        bed.run_until_idle();
         for pause_ms in [0, 1, 2, 4, 8, 16, 32, 64, 64].map(|seconds| seconds * 1_000) {
             let container = bed.only(0).container;
             bed.end(container, exit);
-            bed.settle();
+            bed.run_until_idle();
             if pause_ms > 0 {
                 let ended_ms = bed.now_ms;
                 assert_eq!(bed.status(0).actual, 0, "exit {exit}, {pause_ms} ms");
@@ -26,10 +26,10 @@ fn an_instance_that_ends_at_once_comes_back_later_and_later<M: Manager>() {
                 assert_eq!(status.outstanding[0].cause, OutstandingCause::BackOff);
                 assert_eq!(bed.service.state().next_deadline_ms(), Some(ended_ms + pause_ms));
                 bed.at(ended_ms + pause_ms - 1);
-                bed.settle();
+                bed.run_until_idle();
                 assert_eq!(bed.status(0).actual, 0, "exit {exit}, {pause_ms} ms");
                 bed.at(ended_ms + pause_ms);
-                bed.settle();
+                bed.run_until_idle();
             }
             assert_eq!(bed.status(0).live, 1, "exit {exit}, {pause_ms} ms");
         }
@@ -39,12 +39,12 @@ fn an_instance_that_ends_at_once_comes_back_later_and_later<M: Manager>() {
 on_both!(an_instance_that_ran_for_a_while_comes_back_at_once);
 fn an_instance_that_ran_for_a_while_comes_back_at_once<M: Manager>() {
     let mut bed = Cluster::<M>::of(2, 2).start(vec![patient(1)], None);
-    bed.settle();
+    bed.run_until_idle();
     for exit in [1, 0, 1, 0] {
         bed.at(bed.now_ms + 60_000);
         let container = bed.only(0).container;
         bed.end(container, exit);
-        bed.settle();
+        bed.run_until_idle();
         assert_eq!(bed.status(0).live, 1);
     }
 }
@@ -52,16 +52,16 @@ fn an_instance_that_ran_for_a_while_comes_back_at_once<M: Manager>() {
 on_both!(a_long_life_makes_up_for_short_ones);
 fn a_long_life_makes_up_for_short_ones<M: Manager>() {
     let mut bed = Cluster::<M>::of(2, 2).start(vec![patient(1)], None);
-    bed.settle();
+    bed.run_until_idle();
     for lived_ms in [0, 60_000] {
         bed.at(bed.now_ms + lived_ms);
         let container = bed.only(0).container;
         bed.end(container, 0);
-        bed.settle();
+        bed.run_until_idle();
     }
     let container = bed.only(0).container;
     bed.end(container, 0);
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.status(0).live, 1, "its first short life since the long one");
 }
 
@@ -69,16 +69,16 @@ on_both!(what_others_do_to_an_instance_does_not_delay_it);
 /// Preempted, lost with its node, stopped, or killed by hand.
 fn what_others_do_to_an_instance_does_not_delay_it<M: Manager>() {
     let mut bed = Cluster::<M>::of(2, 2).start(vec![patient(1)], None);
-    bed.settle();
+    bed.run_until_idle();
     let ends = [ContainerExit::ABORTED, ContainerExit::PREEMPTED, ContainerExit::KILLED_BY_RESOURCEMANAGER];
     for exit in ends.repeat(3) {
         let container = bed.only(0).container;
         bed.end(container, exit);
-        bed.settle();
+        bed.run_until_idle();
         assert_eq!(bed.status(0).live, 1, "exit {exit}");
         let container = bed.only(0).container;
         assert_eq!(bed.service.kill_container(container, bed.now_ms), Ok(()));
-        bed.settle();
+        bed.run_until_idle();
         assert_eq!(bed.status(0).live, 1, "killed after exit {exit}");
     }
 }
@@ -87,23 +87,23 @@ on_both!(instances_that_end_together_wait_together);
 /// A hundred instances of a broken version: the pause doubles per generation, not per instance.
 fn instances_that_end_together_wait_together<M: Manager>() {
     let mut bed = Cluster::<M>::of(10, 20).start(vec![patient(100)], None);
-    bed.settle();
+    bed.run_until_idle();
     for pause_ms in [0, 1_000, 2_000] {
         for container in bed.containers(0) {
             bed.manager().end(container.container, ContainerExit::of(1)).unwrap_or_else(|e| panic!("{e}"));
         }
-        bed.settle();
+        bed.run_until_idle();
         let live = if pause_ms == 0 { 100 } else { 0 };
         assert_eq!(bed.status(0).live, live, "{pause_ms} ms");
         bed.at(bed.now_ms + pause_ms);
-        bed.settle();
+        bed.run_until_idle();
         assert_eq!(bed.status(0).live, 100, "{pause_ms} ms");
     }
     bed.flex(0, 40);
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.status(0).live, 40);
     bed.flex(0, 100);
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.status(0).live, 100, "after the pause a flex starts instances at once");
 }
 
@@ -112,22 +112,22 @@ on_both!(a_pause_lasts_although_the_instance_is_not_wanted_for_a_while);
 fn a_pause_lasts_although_the_instance_is_not_wanted_for_a_while<M: Manager>() {
     for left in [0, 1] {
         let mut bed = Cluster::<M>::of(2, 2).start(vec![patient(left + 1)], None);
-        bed.settle();
+        bed.run_until_idle();
         // A pause follows the second short life of the youngest. With `left` = 1 another instance runs on.
         for _ in 0..2 {
             let youngest = bed.containers(0).into_iter().map(|running| running.container).max();
             bed.end(youngest.unwrap_or_else(|| panic!("{left}: none runs")), 1);
-            bed.settle();
+            bed.run_until_idle();
         }
         assert_eq!((bed.status(0).live, bed.status(0).requested), (left, 0), "it pauses");
         let ends_ms = bed.now_ms + 1_000;
         for desired in [left, left + 1] {
             bed.service.handle(ServiceEvent::Change(patient(desired)), bed.now_ms);
-            bed.settle();
+            bed.run_until_idle();
             assert_eq!((bed.status(0).live, bed.status(0).requested), (left, 0), "{left}: the pause lasts");
         }
         bed.at(ends_ms);
-        bed.settle();
+        bed.run_until_idle();
         assert_eq!(bed.status(0).live, left + 1, "{left}: the pause is over");
     }
 }

@@ -15,19 +15,19 @@ on_both!(a_new_master_forgives_hosts_for_the_manager_too);
 fn a_new_master_forgives_hosts_for_the_manager_too<M: Manager>() {
     let spec = ComponentSpec { container_failure_threshold: None, ..component(0, 1) };
     let mut bed = Cluster::<M>::of(1, 2).start(vec![spec], None);
-    bed.settle();
+    bed.run_until_idle();
     for _ in 0..4 {
         bed.at(bed.now_ms + 100_000);
         let container = bed.only(0).container;
         bed.end(container, 1);
-        bed.settle();
+        bed.run_until_idle();
     }
     assert_eq!(bed.status(0).live, 0, "the host is blacklisted");
     let mut bed = bed.restart_master();
-    bed.settle();
+    bed.run_until_idle();
     for hours in 1..100 {
         bed.at(hours * 3_600_000);
-        bed.settle();
+        bed.run_until_idle();
     }
     assert_eq!(bed.status(0).live, 1, "it runs again");
 }
@@ -36,20 +36,20 @@ on_both!(a_host_that_went_and_came_between_two_looks_is_a_host_again);
 fn a_host_that_went_and_came_between_two_looks_is_a_host_again<M: Manager>() {
     let spec = component(0, 1);
     let mut bed = Cluster::<M>::of(2, 2).start(vec![spec], None);
-    bed.settle();
+    bed.run_until_idle();
     let was = bed.only(0).host;
     bed.flex(0, 0);
-    bed.settle();
+    bed.run_until_idle();
     bed.manager().lose_node(&was);
     bed.flex(0, 1);
     bed.manager().add_node(&was, "", "", 2);
-    bed.settle();
+    bed.run_until_idle();
     bed.flex(0, 0);
-    bed.settle();
+    bed.run_until_idle();
     // Containers elsewhere have ended, and the former host no longer counts as down.
     let apart = ComponentSpec { ..component(1, 2).with_policy(PlacementPolicy::AntiAffinity) };
     bed.change(|components| components.push(apart));
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.status(1).live, 2);
 }
 
@@ -58,14 +58,14 @@ fn one_by_one_a_host_that_went_and_came_between_two_looks_is_a_host_again() {
     use crate::support::EngineCluster;
     let apart = component(0, 1).with_policy(PlacementPolicy::AntiAffinity);
     let mut bed = Cluster::<EngineCluster>::of(2, 2).one_by_one().start(vec![apart], None);
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.hosts(0), [host(0)]);
     bed.manager().lose_node(&host(1));
     bed.flex(0, 2);
     bed.manager().add_node(&host(1), "", "", 2);
     for hours in 1..50 {
         bed.at(hours * 3_600_000);
-        bed.settle();
+        bed.run_until_idle();
     }
     assert_eq!(bed.status(0).live, 2, "{:?}", bed.service.status(bed.now_ms).outstanding);
 }
@@ -217,9 +217,9 @@ fn a_host_that_loses_the_label_is_asked_for_no_more() {
         .with_node("a", "", "gpu", 2)
         .with_node("b", "", "gpu", 2)
         .start(vec![labelled], None);
-    bed.settle();
+    bed.run_until_idle();
     bed.manager().set_label("b", "");
-    bed.settle();
+    bed.run_until_idle();
     let named: Vec<String> =
         bed.manager().waiting().flat_map(|r| r.hosts.clone()).map(|h| h.to_string()).collect();
     assert_eq!(named, ["a"]);
@@ -229,14 +229,14 @@ on_both!(hosts_used_too_long_ago_are_forgotten_while_it_runs);
 fn hosts_used_too_long_ago_are_forgotten_while_it_runs<M: Manager>() {
     const DAY_MS: u64 = 86_400_000;
     let mut bed = Cluster::<M>::of(1, 2).start(vec![component(0, 1)], None);
-    bed.settle();
+    bed.run_until_idle();
     for number in 1..40_u64 {
         bed.at(number * DAY_MS);
         let now = format!("ephemeral-{number}");
         bed.manager().add_node(&now, "", "", 2);
         let was = bed.only(0).host;
         bed.manager().lose_node(&was);
-        bed.settle();
+        bed.run_until_idle();
         assert_eq!(bed.only(0).host, now);
     }
     let known = bed.service.state().image(bed.now_ms).entries.len();
@@ -259,14 +259,14 @@ fn a_move_elsewhere_does_not_ask_for_hosts_that_nobody_reported<M: Manager>() {
         entries: vec![entry("gone", 1), entry(&host(0), 900)],
     };
     let mut bed = Cluster::<M>::of(2, 2).start(vec![component(0, 1)], Some(&history));
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.only(0).host, host(0));
     let action = ContainerAction {
         expires_after_ms: 60_000,
         ..ContainerAction::new(ActionId(1), ComponentId(0), ActionKind::MoveElsewhere)
     };
     bed.service.submit(action, bed.now_ms);
-    bed.settle();
+    bed.run_until_idle();
     let answers = bed.service.take_answers();
     assert_eq!(answers.last().map(|answer| answer.status), Some(ActionStatus::Succeeded), "{answers:?}");
 }

@@ -14,7 +14,7 @@ fn cluster<M: Manager>() -> M {
     let mut manager = M::new();
     manager.add_node("alpha", "rack-1", "", 100);
     manager.add_node("beta", "rack-2", "", 100);
-    manager.settle();
+    manager.run_until_idle();
     manager.poll();
     manager
 }
@@ -34,7 +34,7 @@ fn a_request_is_answered_once_and_where_it_should_be<M: Manager>() {
     let mut manager: M = cluster();
     assert_eq!(manager.nodes().len(), 2);
     assert_eq!(manager.request(request(1, 60).only_on(["beta"])), Ok(()));
-    manager.settle();
+    manager.run_until_idle();
     let callbacks = manager.poll();
     let came = only_allocation(&callbacks);
     assert_eq!((came.request, came.priority, &*came.host), (Some(RequestId(1)), 3, "beta"));
@@ -45,10 +45,10 @@ fn a_request_is_answered_once_and_where_it_should_be<M: Manager>() {
 
     // A request that does not fit on its host waits for it, although another host has room, and can be cancelled.
     assert_eq!(manager.request(request(2, 60).only_on(["beta"])), Ok(()));
-    manager.settle();
+    manager.run_until_idle();
     assert_eq!(manager.poll(), []);
     assert_eq!(manager.cancel(RequestId(2)), Ok(()));
-    manager.settle();
+    manager.run_until_idle();
     assert_eq!(manager.poll(), [Callback::Withdrawn(RequestId(2))]);
     assert_eq!(manager.cancel(RequestId(2)), Err(ClientError::UnknownRequest(RequestId(2))));
 
@@ -56,13 +56,13 @@ fn a_request_is_answered_once_and_where_it_should_be<M: Manager>() {
     assert_eq!(manager.start(container, &Launch::of("web")), Ok(()));
     assert_eq!(manager.poll(), [Callback::Started(container)]);
     assert_eq!(manager.release(container), Ok(()));
-    manager.settle();
+    manager.run_until_idle();
     let released = ContainerExit::of(ContainerExit::KILLED_BY_APPMASTER);
     assert_eq!(manager.poll(), [Callback::Completed(vec![(container, released)])]);
     assert_eq!(manager.release(container), Err(ClientError::UnknownContainer(container)));
     assert_eq!(manager.start(container, &Launch::of("web")), Err(ClientError::UnknownContainer(container)));
     assert_eq!(manager.request(request(3, 100).only_on(["beta"])), Ok(()));
-    manager.settle();
+    manager.run_until_idle();
     assert_eq!(only_allocation(&manager.poll()).request, Some(RequestId(3)));
 }
 
@@ -73,7 +73,7 @@ fn wrong_requests_are_refused_and_leave_nothing<M: Manager>() {
     assert_eq!(unknown, Err(ClientError::UnknownHost { host: "gamma".into() }));
     assert_eq!(manager.request(request(2, 500)), Ok(()));
     assert_eq!(manager.request(request(2, 1)), Err(ClientError::RequestRepeated(RequestId(2))));
-    manager.settle();
+    manager.run_until_idle();
     assert_eq!(manager.poll(), []);
 }
 
@@ -81,11 +81,11 @@ on_both!(a_container_tells_how_it_ended);
 fn a_container_tells_how_it_ended<M: Manager>() {
     let mut manager: M = cluster();
     assert_eq!(manager.request(request(1, 1)), Ok(()));
-    manager.settle();
+    manager.run_until_idle();
     let container = only_allocation(&manager.poll()).container;
     let exit = ContainerExit { status: 137, diagnostics: "killed".into() };
     assert_eq!(manager.end(container, exit.clone()), Ok(()));
-    manager.settle();
+    manager.run_until_idle();
     assert_eq!(manager.poll(), [Callback::Completed(vec![(container, exit)])]);
     assert!(manager.end(container, ContainerExit::of(0)).is_err());
 }
@@ -97,10 +97,10 @@ fn hosts_of_a_rack_will_do_if_the_rack_is_named<M: Manager>() {
     manager.poll();
     assert_eq!(manager.request(request(1, 100).only_on(["beta"])), Ok(()));
     let near = ContainerRequest { racks: vec!["rack-2".into()], ..request(2, 100).only_on(["beta"]) };
-    manager.settle();
+    manager.run_until_idle();
     manager.poll();
     assert_eq!(manager.request(near), Ok(()));
-    manager.settle();
+    manager.run_until_idle();
     assert_eq!(&*only_allocation(&manager.poll()).host, "gamma");
 }
 
@@ -110,10 +110,10 @@ fn nothing_comes_to_hosts_on_the_blacklist<M: Manager>() {
     let hosts: Vec<Arc<str>> = vec!["alpha".into(), "beta".into()];
     assert_eq!(manager.update_blacklist(&hosts, &[]), Ok(()));
     assert_eq!(manager.request(request(1, 1)), Ok(()));
-    manager.settle();
+    manager.run_until_idle();
     assert_eq!(manager.poll(), []);
     assert_eq!(manager.update_blacklist(&[], &hosts[1..]), Ok(()));
-    manager.settle();
+    manager.run_until_idle();
     assert_eq!(&*only_allocation(&manager.poll()).host, "beta");
 }
 
@@ -122,7 +122,7 @@ fn nodes_that_change_are_told_and_others_are_not<M: Manager>() {
     let mut manager: M = cluster();
     assert_eq!(manager.poll(), []);
     manager.lose_node("alpha");
-    manager.settle();
+    manager.run_until_idle();
     let callbacks = manager.poll();
     let [Callback::NodesUpdated(reports)] = &*callbacks else { panic!("one report: {callbacks:?}") };
     let told: Vec<_> = reports.iter().map(|report| (&*report.host, report.is_usable)).collect();
@@ -148,7 +148,7 @@ fn a_lagging_client_catches_up() {
     for id in 1..=4 {
         assert_eq!(manager.request(request(id, 10)), Ok(()));
     }
-    manager.settle();
+    manager.run_until_idle();
     let mut served = Vec::new();
     for callback in manager.poll() {
         if let Callback::Allocated(allocations) = callback {
@@ -167,7 +167,7 @@ fn a_lagging_client_tells_cancelled_from_placed() {
         assert_eq!(manager.request(request(id, size)), Ok(()));
     }
     assert_eq!(manager.cancel(RequestId(1)), Ok(()));
-    manager.settle();
+    manager.run_until_idle();
     assert_eq!(manager.request(request(4, 10)), Ok(()));
     let (mut served, mut withdrawn) = (Vec::new(), Vec::new());
     // Callbacks from before the overflow come first, the lost ones with the next poll.
@@ -182,7 +182,7 @@ fn a_lagging_client_tells_cancelled_from_placed() {
     }
     served.sort();
     assert_eq!((served, withdrawn), ([2, 3].map(RequestId).to_vec(), vec![RequestId(1)]));
-    manager.settle();
+    manager.run_until_idle();
     assert_eq!(only_allocation(&manager.poll()).request, Some(RequestId(4)));
 }
 
@@ -217,9 +217,9 @@ fn the_fake_misbehaves_as_it_is_told() {
 fn a_host_that_was_away_between_two_looks_is_told_of() {
     let mut cluster = EngineCluster::new();
     cluster.add_node("alpha", "", "", 1);
-    cluster.settle();
+    cluster.run_until_idle();
     let told = |cluster: &mut EngineCluster| {
-        cluster.settle();
+        cluster.run_until_idle();
         let callbacks = cluster.poll().into_iter();
         let nodes = callbacks.filter_map(|callback| match callback {
             Callback::NodesUpdated(reports) => Some(reports),
@@ -229,7 +229,7 @@ fn a_host_that_was_away_between_two_looks_is_told_of() {
     };
     assert_eq!(told(&mut cluster), ["alpha"]);
     cluster.lose_node("alpha");
-    cluster.settle();
+    cluster.run_until_idle();
     let request = ContainerRequest::new(RequestId(1), Resources::new(&[1]), 1).only_on(["alpha"]);
     assert!(matches!(cluster.request(request), Err(ClientError::UnknownHost { .. })));
     cluster.add_node("alpha", "", "", 1);
@@ -244,7 +244,7 @@ fn a_stop_is_over_when_the_container_has_ended<M: Manager>() {
     let mut manager = cluster::<M>().stop_by_hand();
     let apart = |id| ContainerRequest { apart: Some("web".into()), ..request(id, 10).only_on(["alpha"]) };
     assert_eq!(manager.request(apart(1)), Ok(()));
-    manager.settle();
+    manager.run_until_idle();
     let first = only_allocation(&manager.poll()).container;
     assert_eq!(manager.start(first, &Launch::of("web")), Ok(()));
     assert_eq!(manager.report_started(first), Ok(()));
@@ -252,10 +252,10 @@ fn a_stop_is_over_when_the_container_has_ended<M: Manager>() {
 
     assert_eq!(manager.release(first), Ok(()));
     assert_eq!(manager.request(apart(2)), Ok(()));
-    manager.settle();
+    manager.run_until_idle();
     assert_eq!(manager.poll(), [], "it is being stopped");
     assert_eq!(manager.end(first, ContainerExit::of(143)), Ok(()));
-    manager.settle();
+    manager.run_until_idle();
     let callbacks = manager.poll();
     let [Callback::Completed(ended), Callback::Allocated(came)] = &callbacks[..] else {
         panic!("expected an end and an allocation: {callbacks:?}")
@@ -267,7 +267,7 @@ fn a_stop_is_over_when_the_container_has_ended<M: Manager>() {
 /// A started container of this size on alpha.
 fn running_on_alpha<M: Manager>(manager: &mut M, size: i64) -> ContainerRef {
     assert_eq!(manager.request(request(1, size).only_on(["alpha"])), Ok(()));
-    manager.settle();
+    manager.run_until_idle();
     let container = only_allocation(&manager.poll()).container;
     assert_eq!(manager.start(container, &Launch::of("web")), Ok(()));
     assert_eq!(manager.report_started(container), Ok(()));
@@ -282,10 +282,10 @@ fn what_is_swapped_comes_when_the_container_has_ended<M: Manager>() {
     let first = running_on_alpha(&mut manager, 100);
     assert_eq!(manager.swap(first, request(2, 90).only_on(["alpha"])), Ok(()));
     assert_eq!(manager.request(request(3, 50).only_on(["alpha"])), Ok(()));
-    manager.settle();
+    manager.run_until_idle();
     assert_eq!(manager.poll(), []);
     assert_eq!(manager.end(first, ContainerExit::of(143)), Ok(()));
-    manager.settle();
+    manager.run_until_idle();
     let callbacks = manager.poll();
     let [Callback::Completed(ended), Callback::Allocated(came)] = &callbacks[..] else {
         panic!("expected an end and the new container: {callbacks:?}")
@@ -302,7 +302,7 @@ fn a_swap_can_be_taken_back_while_the_container_is_being_stopped<M: Manager>() {
     assert_eq!(manager.poll(), [Callback::Withdrawn(RequestId(2))]);
     assert_eq!(manager.cancel(RequestId(2)), Err(ClientError::UnknownRequest(RequestId(2))));
     assert_eq!(manager.end(first, ContainerExit::of(143)), Ok(()));
-    manager.settle();
+    manager.run_until_idle();
     assert!(matches!(&manager.poll()[..], [Callback::Completed(_)]));
 }
 
@@ -311,13 +311,13 @@ fn a_container_that_is_being_stopped_is_found_so_by_the_next_master<M: Manager>(
     let mut manager = cluster::<M>().stop_by_hand();
     let first = running_on_alpha(&mut manager, 1);
     assert_eq!(manager.release(first), Ok(()));
-    manager.settle();
+    manager.run_until_idle();
     let found = manager.take_over();
     let found: Vec<_> = found.iter().map(|found| (found.container, found.is_stopping)).collect();
     assert_eq!(found, [(first, true)]);
     assert_eq!(manager.release(first), Ok(()), "to give it back again does no harm");
     assert_eq!(manager.end(first, ContainerExit::of(143)), Ok(()));
-    manager.settle();
+    manager.run_until_idle();
     let ends = manager.poll().into_iter().filter(|callback| matches!(callback, Callback::Completed(_)));
     assert_eq!(ends.count(), 1);
 }

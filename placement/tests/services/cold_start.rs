@@ -22,7 +22,7 @@ on_both!(a_host_that_has_not_registered_is_waited_for);
 fn a_host_that_has_not_registered_is_waited_for<M: Manager>() {
     let cluster = Cluster::<M>::of(1, 8);
     let mut bed = cluster.start(vec![component(0, 2)], Some(&history(&["early", "late"])));
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!((bed.hosts(0).len(), bed.status(0).requested), (0, 2), "{:?}", bed.hosts(0));
     for waits in waiting(&bed) {
         assert_eq!((waits.cause, waits.widens_at_ms), (OutstandingCause::WaitsForHost, Some(30_001)));
@@ -30,13 +30,13 @@ fn a_host_that_has_not_registered_is_waited_for<M: Manager>() {
     }
     bed.at(10_000);
     bed.manager().add_node("early", "", "", 8);
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.hosts(0), ["early"]);
     bed.at(30_001);
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.hosts(0), ["early"]);
     bed.at(30_002);
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.hosts(0), [host(0), "early".to_owned()]);
 }
 
@@ -45,14 +45,14 @@ on_both!(it_is_waited_for_once);
 fn it_is_waited_for_once<M: Manager>() {
     let mut bed = Cluster::<M>::of(2, 1).start(vec![component(0, 1)], Some(&history(&["late"])));
     bed.at(30_002);
-    bed.settle();
+    bed.run_until_idle();
     bed.flex(0, 2);
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.hosts(0), [host(0), host(1)]);
     bed.manager().add_node("late", "", "", 1);
-    bed.settle();
+    bed.run_until_idle();
     bed.flex(0, 3);
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.hosts(0), [host(0), host(1), "late".to_owned()]);
 }
 
@@ -62,10 +62,10 @@ fn a_strict_component_waits_for_as_long_as_it_takes<M: Manager>() {
     let mut bed = Cluster::<M>::of(1, 1).start(vec![strict], Some(&history(&["late"])));
     for now_ms in [1_000, 31_000, 3_600_000] {
         bed.at(now_ms);
-        bed.settle();
+        bed.run_until_idle();
         assert_eq!(bed.hosts(0).len(), 0);
     }
     bed.manager().add_node("late", "", "", 1);
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.hosts(0), ["late"]);
 }

@@ -29,12 +29,12 @@ impl Bed {
         let components = vec![ComponentSpec::new("web", 1, 3, Resources::new(&[1]))];
         let service = Service::start(components, ServiceSettings::default(), client, None, 0);
         let mut bed = Self { engine, clock, service };
-        bed.settle();
+        bed.run_until_idle();
         Ok(bed)
     }
 
     /// Returns the number of requests and callbacks in the last of many ticks.
-    fn settle(&mut self) -> u64 {
+    fn run_until_idle(&mut self) -> u64 {
         let mut before = 0;
         for _ in 0..10 {
             before = self.service.moves();
@@ -46,7 +46,7 @@ impl Bed {
 
     #[track_caller]
     fn check_over(&mut self, why: &Dismissal) {
-        assert_eq!(self.settle(), 0, "it sends no more requests");
+        assert_eq!(self.run_until_idle(), 0, "it sends no more requests");
         assert_eq!(self.service.client().dismissal(), Some(why));
         assert!(self.service.state().is_over());
         assert_eq!(self.service.state().container_count(), 0);

@@ -10,7 +10,7 @@ on_both!(a_short_life_is_a_failed_start_and_a_long_one_is_not);
 /// S24.
 fn a_short_life_is_a_failed_start_and_a_long_one_is_not<M: Manager>() {
     let mut bed = Cluster::<M>::of(4, 8_000).start(roles([1, 0, 0]), None);
-    bed.settle();
+    bed.run_until_idle();
     let first = bed.only(0);
     let calls = bed.end(first.container, 1);
     assert!(requests(&calls)[0].hosts.is_empty(), "the host is not trusted");
@@ -18,7 +18,7 @@ fn a_short_life_is_a_failed_start_and_a_long_one_is_not<M: Manager>() {
     assert_eq!((counters.failed, counters.start_failed), (1, 1));
 
     let mut bed = Cluster::<M>::of(4, 8_000).start(roles([1, 0, 0]), None);
-    bed.settle();
+    bed.run_until_idle();
     let first = bed.only(0);
     bed.at(HOUR_MS);
     let calls = bed.end(first.container, 1);
@@ -43,7 +43,7 @@ fn each_end_counts_where_it_belongs<M: Manager>() {
     ];
     for (exit, expected) in table {
         let mut bed = Cluster::<M>::of(1, 1).start(vec![component(0, 1)], None);
-        bed.settle();
+        bed.run_until_idle();
         bed.at(HOUR_MS);
         let container = bed.only(0).container;
         bed.end(container, exit);
@@ -52,7 +52,7 @@ fn each_end_counts_where_it_belongs<M: Manager>() {
         let counted = [c.failed, recently, c.limits_exceeded, c.node_failed, c.preempted, c.completed];
         assert_eq!(counted, expected, "exit {exit}");
         assert_eq!(c.start_failed, 0);
-        bed.settle();
+        bed.run_until_idle();
         assert_eq!(bed.status(0).live, 1, "it comes back after exit {exit}");
     }
 }
@@ -62,18 +62,18 @@ on_both!(a_start_that_fails_counts_once);
 /// ends or the component runs elsewhere (D10).
 fn a_start_that_fails_counts_once<M: Manager>() {
     let mut bed = Cluster::<M>::of(1, 1).starting_by_hand().start(vec![component(0, 1)], None);
-    bed.settle();
+    bed.run_until_idle();
     let container = bed.only(0).container;
     assert_eq!((bed.status(0).starting, bed.status(0).live), (1, 0));
     assert_eq!(bed.manager().report_start_failed(container), Ok(()));
-    let calls = bed.settle();
+    let calls = bed.run_until_idle();
     let c = bed.status(0).counters;
     assert_eq!((c.failed, c.failed_recently, c.start_failed), (1, 1, 1));
     let [request] = *requests(&calls) else { panic!("one request: {calls:?}") };
     assert!(request.hosts.is_empty());
     let container = bed.only(0).container;
     assert_eq!(bed.manager().report_started(container), Ok(()));
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.status(0).live, 1);
 }
 
@@ -86,12 +86,12 @@ fn too_many_failures_end_the_service<M: Manager>() {
         ..component(0, 2)
     };
     let mut bed = Cluster::<M>::of(4, 8).start(vec![limited, component(1, 3)], None);
-    bed.settle();
+    bed.run_until_idle();
     for failures in 1..=3 {
         let container = bed.containers(0)[0].container;
         bed.end(container, 7);
         assert_eq!(bed.service.state().is_over(), failures == 3);
-        bed.settle();
+        bed.run_until_idle();
     }
     let failure = bed.service.state().failure().cloned().unwrap_or_else(|| panic!("a failure"));
     assert_eq!((failure.exit_code, &*failure.component), (72, "role0"));
@@ -108,7 +108,7 @@ fn failures_of_nodes_and_preemption_never_end_the_service<M: Manager>() {
     let limited = ComponentSpec { container_failure_threshold: Some(0), ..component(0, 1) };
     let mut bed = Cluster::<M>::of(4, 8).start(vec![limited], None);
     for exit in [ContainerExit::ABORTED, ContainerExit::PREEMPTED, ContainerExit::DISKS_FAILED].repeat(2) {
-        bed.settle();
+        bed.run_until_idle();
         let container = bed.only(0).container;
         bed.end(container, exit);
         assert!(!bed.service.state().is_over());
@@ -126,20 +126,20 @@ fn a_host_where_too_much_fails_is_shunned_until_the_window_ends<M: Manager>() {
     let mut bed = Cluster::<M>::of(1, 8).start(vec![fragile], None);
     let window_ends_ms = 1 + 6 * HOUR_MS;
     for failures in 1..=3 {
-        bed.settle();
+        bed.run_until_idle();
         let container = bed.only(0).container;
         bed.at(HOUR_MS * failures / 2);
         let calls = bed.end(container, 1);
         let shunned = calls.iter().filter(|call| matches!(call, Call::Blacklist { .. })).count();
         assert_eq!(shunned, usize::from(failures == 3));
     }
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.status(0).live, 0, "the only host is shunned");
     assert_eq!(bed.at(window_ends_ms - 1), []);
     let calls = bed.at(window_ends_ms);
     let forgiven = vec![host(0).into()];
     assert!(calls.contains(&Call::Blacklist { add: vec![], remove: forgiven }), "{calls:?}");
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.status(0).live, 1);
     assert_eq!((bed.status(0).counters.failed, bed.status(0).counters.failed_recently), (3, 0));
 }
@@ -154,14 +154,14 @@ fn strict_components_neither_shun_hosts_nor_are_kept_away<M: Manager>() {
         ..component(1, 1)
     };
     let mut bed = Cluster::<M>::of(2, 8).start(vec![strict], None);
-    bed.settle();
+    bed.run_until_idle();
     let was = bed.only(1).host;
     for failures in 1..=5 {
         bed.at(HOUR_MS * failures);
         let container = bed.only(1).container;
         let calls = bed.end(container, 1);
         assert!(calls.iter().all(|call| !matches!(call, Call::Blacklist { .. })));
-        bed.settle();
+        bed.run_until_idle();
         assert_eq!(bed.only(1).host, was);
     }
 }
@@ -173,12 +173,12 @@ fn without_a_threshold_no_host_is_unreliable<M: Manager>() {
         ComponentSpec { node_failure_threshold: None, container_failure_threshold: None, ..component(0, 1) };
     let mut bed = Cluster::<M>::of(1, 8).start(vec![patient], None);
     for failure in 1..=20 {
-        bed.settle();
+        bed.run_until_idle();
         bed.at(failure * 100_000);
         let container = bed.only(0).container;
         bed.end(container, 1);
     }
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!((bed.status(0).live, bed.status(0).counters.failed), (1, 20));
 }
 
@@ -186,11 +186,11 @@ on_both!(a_killed_container_counts_as_failed_and_another_one_comes);
 /// D29.
 fn a_killed_container_counts_as_failed_and_another_one_comes<M: Manager>() {
     let mut bed = Cluster::<M>::of(2, 8).start(vec![component(0, 1)], None);
-    bed.settle();
+    bed.run_until_idle();
     let was = bed.only(0);
     bed.at(1_000);
     assert_eq!(bed.service.kill_container(was.container, 1_000), Ok(()));
-    bed.settle();
+    bed.run_until_idle();
     let c = bed.status(0).counters;
     assert_eq!((c.failed, c.failed_recently, c.completed, bed.status(0).live), (1, 0, 0, 1));
     assert_eq!(bed.only(0).host, was.host);
@@ -201,11 +201,11 @@ on_both!(a_lost_host_is_not_held_against_the_component);
 /// S29 and spec 1.14.
 fn a_lost_host_is_not_held_against_the_component<M: Manager>() {
     let mut bed = Cluster::<M>::of(2, 2).start(vec![component(0, 1)], None);
-    bed.settle();
+    bed.run_until_idle();
     bed.at(HOUR_MS);
     let was = bed.only(0).host;
     bed.manager().lose_node(&was);
-    bed.settle();
+    bed.run_until_idle();
     assert_ne!(bed.only(0).host, was);
     assert_eq!((bed.status(0).counters.failed, bed.status(0).live), (0, 1));
 }
@@ -216,7 +216,7 @@ fn too_few_that_run_for_too_long_end_the_service<M: Manager>() {
     let health = apportion_placement::HealthThreshold { percent: 80, window_ms: 600, initial_delay_ms: 100 };
     let watched = ComponentSpec { health: Some(health), ..component(0, 5) };
     let mut bed = Cluster::<M>::of(1, 3).start(vec![watched], None);
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.service.state().next_deadline_ms(), Some(101));
     bed.at(101);
     bed.at(701);
@@ -227,10 +227,10 @@ fn too_few_that_run_for_too_long_end_the_service<M: Manager>() {
 
     let watched = ComponentSpec { health: Some(health), ..component(0, 5) };
     let mut bed = Cluster::<M>::of(1, 3).start(vec![watched], None);
-    bed.settle();
+    bed.run_until_idle();
     bed.at(101);
     bed.manager().add_node(&host(1), "", "", 3);
-    bed.settle();
+    bed.run_until_idle();
     bed.at(10_000);
     assert!(!bed.service.state().is_over());
 }
@@ -239,15 +239,15 @@ on_both!(a_container_that_is_released_before_it_starts_leaves_nothing_behind);
 /// S28 and D22: the host does not stay busy.
 fn a_container_that_is_released_before_it_starts_leaves_nothing_behind<M: Manager>() {
     let mut bed = Cluster::<M>::of(1, 1).starting_by_hand().start(vec![component(0, 1)], None);
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!((bed.status(0).starting, bed.status(0).releasing), (1, 0));
     bed.flex(0, 0);
     assert_eq!((bed.status(0).starting, bed.status(0).releasing), (0, 1));
-    bed.settle();
+    bed.run_until_idle();
     let status = bed.status(0);
     assert_eq!((status.actual, status.starting, status.live, status.releasing), (0, 0, 0, 0));
     bed.flex(0, 1);
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.status(0).starting, 1, "the container starts on the same host again");
 }
 
@@ -255,15 +255,15 @@ on_both!(a_failed_start_does_not_touch_a_sibling_on_the_host);
 /// D23.
 fn a_failed_start_does_not_touch_a_sibling_on_the_host<M: Manager>() {
     let mut bed = Cluster::<M>::of(1, 2).starting_by_hand().start(vec![component(0, 1)], None);
-    bed.settle();
+    bed.run_until_idle();
     let sibling = bed.only(0).container;
     assert_eq!(bed.manager().report_started(sibling), Ok(()));
     bed.flex(0, 2);
-    bed.settle();
+    bed.run_until_idle();
     let other = bed.containers(0).into_iter().find(|found| found.container != sibling);
     let other = other.unwrap_or_else(|| panic!("a second container")).container;
     assert_eq!(bed.manager().report_start_failed(other), Ok(()));
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!((bed.status(0).live, bed.status(0).starting), (1, 1));
     assert_eq!(bed.state_of(sibling), Some(apportion_placement::InstanceState::Live));
 }
@@ -273,7 +273,7 @@ on_both!(what_ends_young_but_did_not_fail_is_held_against_nobody);
 fn what_ends_young_but_did_not_fail_is_held_against_nobody<M: Manager>() {
     for exit in [ContainerExit::PREEMPTED, ContainerExit::ABORTED, 0] {
         let mut bed = Cluster::<M>::of(3, 1).start(vec![component(0, 1)], None);
-        bed.settle();
+        bed.run_until_idle();
         let was = bed.only(0);
         bed.at(10_000);
         let calls = bed.end(was.container, exit);
@@ -292,7 +292,7 @@ fn shunning_a_host_is_one_operation_and_said_once<M: Manager>() {
     };
     let mut bed = Cluster::<M>::of(1, 8).start(vec![fragile], None);
     for failures in 1..=4 {
-        bed.settle();
+        bed.run_until_idle();
         let Some(container) = bed.containers(0).first().map(|found| found.container) else {
             assert_eq!(failures, 4, "the host is shunned after three");
             break;

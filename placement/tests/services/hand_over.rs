@@ -21,7 +21,7 @@ fn components() -> Vec<ComponentSpec> {
 
 fn bed<M: Manager>(hosts: usize, slots: i64) -> Bed<M> {
     let mut bed = Cluster::<M>::of(hosts, slots).start(components(), None);
-    bed.settle();
+    bed.run_until_idle();
     bed
 }
 
@@ -83,7 +83,7 @@ fn a_place_is_taken_in_another_size<M: Manager>() {
     let mut bed = bed::<M>(5, 3);
     let place = bed.only(2).host;
     let free = |bed: &mut Bed<M>, host: &str| {
-        bed.settle();
+        bed.run_until_idle();
         let nodes = apportion_placement::ClusterClient::nodes(&bed.service.client().manager);
         nodes.into_iter().find(|node| *node.host == *host).map(|node| node.free.amounts()[0])
     };
@@ -91,7 +91,7 @@ fn a_place_is_taken_in_another_size<M: Manager>() {
     let change = ComponentChange { size: Some(Resources::new(&[2])), version: Some("v2".into()) };
     let action = ContainerAction { change, ..taking_place(&bed, 1) };
     bed.service.submit(action, bed.now_ms);
-    let calls = bed.settle();
+    let calls = bed.run_until_idle();
     assert!(requests(&calls)[1..].iter().all(|request| named(request) != [&*place]), "{calls:?}");
     assert_eq!((bed.only(1).host, bed.only(1).version), (place.clone(), "v2".to_owned()));
     assert_eq!(free(&mut bed, &place), before.map(|before| before - 1));
@@ -109,9 +109,9 @@ fn what_another_action_goes_on_with_takes_no_place<M: Manager>() {
     let waits =
         ContainerAction { expires_after_ms: 60_000, ..ContainerAction::new(ActionId(1), ACTIVE, kind) };
     bed.service.submit(waits, bed.now_ms);
-    bed.settle();
+    bed.run_until_idle();
     bed.service.submit(handing_over(2, 3), bed.now_ms);
-    bed.settle();
+    bed.run_until_idle();
     let words = last_words(&mut bed);
     assert!(
         matches!(&words[..], [(3, Failed, why), (2, Succeeded, _)] if why.contains("another action")),
@@ -127,7 +127,7 @@ fn by_hand() -> Bed<FakeCluster> {
         let next = bed.manager().waiting().next().map(|waits| waits.id);
         let granted = next.map(|next| bed.manager().grant(next, &host(number)));
         assert!(granted.is_some_and(|granted| granted.is_ok()));
-        bed.settle();
+        bed.run_until_idle();
     }
     bed
 }
@@ -145,7 +145,7 @@ fn one_that_gets_no_place_goes_elsewhere_in_time_if_it_may() {
     let mut bed = by_hand();
     let active = bed.only(1);
     bed.service.submit(ContainerAction { or_elsewhere: true, ..taking_place(&bed, 1) }, bed.now_ms);
-    bed.settle();
+    bed.run_until_idle();
     bed.at(EXPIRES_AFTER_MS / 2 + 1);
     assert_eq!(asked(&bed), [1]);
     bed.at(EXPIRES_AFTER_MS / 2 + 2);
@@ -168,7 +168,7 @@ fn one_whose_standby_is_not_heard_to_end_goes_elsewhere_if_it_may() {
         bed.at(EXPIRES_AFTER_MS * 2);
         assert_eq!(asked(&bed), [1], "the end of the standby was not reported");
         bed.at(60_002);
-        bed.settle();
+        bed.run_until_idle();
         let words = last_words(&mut bed);
         match or_elsewhere {
             true => assert_eq!((asked(&bed), words), (vec![3], vec![])),

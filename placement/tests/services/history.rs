@@ -85,11 +85,11 @@ fn a_service_that_stops_and_starts_is_where_it_was<M: Manager>() {
         ComponentSpec { policy: PlacementPolicy::Strict, ..component(500, 2) },
     ];
     let mut bed = Cluster::<M>::of(9, 1).start(components, None);
-    bed.settle();
+    bed.run_until_idle();
     let was = [bed.hosts(40), bed.hosts(500)];
     bed.at(1_000_000);
     let mut bed = bed.restart();
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!([bed.hosts(40), bed.hosts(500)], was);
     assert_eq!(bed.status(3).live, 2);
 }
@@ -99,7 +99,7 @@ on_both!(only_hosts_that_were_used_are_kept);
 fn only_hosts_that_were_used_are_kept<M: Manager>() {
     let apart = component(0, 1).with_policy(PlacementPolicy::AntiAffinity);
     let mut bed = Cluster::<M>::of(3, 3).one_by_one().start(vec![apart], None);
-    bed.settle();
+    bed.run_until_idle();
     let kept = bed.service.take_history(5).map(|file| file.entries.len());
     assert_eq!(kept, Some(1));
     assert_eq!(bed.service.take_history(5), None, "nothing has changed since");
@@ -109,10 +109,10 @@ on_both!(containers_run_on_while_the_master_is_away);
 /// S37: the hosts of running containers are busy, and count as used until now (D7).
 fn containers_run_on_while_the_master_is_away<M: Manager>() {
     let mut bed = Cluster::<M>::of(4, 8).start(roles([1, 2, 3]), None);
-    bed.settle();
+    bed.run_until_idle();
     let before: Vec<_> = [0, 1, 2].map(|id| bed.hosts(id)).into();
     let mut bed = bed.restart_master();
-    assert_eq!(bed.settle(), []);
+    assert_eq!(bed.run_until_idle(), []);
     let after: Vec<_> = [0, 1, 2].map(|id| bed.hosts(id)).into();
     assert_eq!(after, before);
     for (id, live) in [(0, 1), (1, 2), (2, 3)] {
@@ -121,7 +121,7 @@ fn containers_run_on_while_the_master_is_away<M: Manager>() {
     }
     assert_eq!(bed.service.status(1).containers_at_restart, Some(6));
     bed.flex(0, 0);
-    bed.settle();
+    bed.run_until_idle();
     let calls = bed.flex(0, 2);
     let asked: Vec<usize> = requests(&calls).into_iter().map(|request| request.hosts.len()).collect();
     assert_eq!(asked, [1, 0], "the host is asked for once");
@@ -132,11 +132,11 @@ on_both!(instances_that_keep_apart_do_so_beyond_a_restart_of_the_master);
 fn instances_that_keep_apart_do_so_beyond_a_restart_of_the_master<M: Manager>() {
     let apart = component(2, 1).with_policy(PlacementPolicy::AntiAffinity);
     let mut bed = Cluster::<M>::of(4, 8).one_by_one().start(vec![apart], None);
-    bed.settle();
+    bed.run_until_idle();
     bed.flex(2, 3);
     let mut bed = bed.restart_master();
     assert_eq!((bed.status(2).live, bed.status(2).requested, bed.status(2).pending_anti_affine), (1, 1, 1));
-    bed.settle();
+    bed.run_until_idle();
     let mut hosts = bed.hosts(2);
     hosts.dedup();
     assert_eq!(hosts.len(), 3);
@@ -146,23 +146,23 @@ on_both!(requests_of_a_master_that_is_gone_answer_nothing_twice);
 /// Requests from before the restart are withdrawn and sent again.
 fn requests_of_a_master_that_is_gone_answer_nothing_twice<M: Manager>() {
     let mut bed = Cluster::<M>::of(1, 1).start(vec![component(0, 3)], None);
-    bed.settle();
+    bed.run_until_idle();
     let mut bed = bed.restart_master();
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!((bed.status(0).live, bed.status(0).requested), (1, 2));
     bed.manager().add_node(&host(5), "", "", 9);
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!((bed.status(0).live, bed.status(0).requested, bed.status(0).counters.surplus), (3, 0, 0));
 }
 
 on_both!(containers_of_components_that_are_no_more_are_given_back);
 fn containers_of_components_that_are_no_more_are_given_back<M: Manager>() {
     let mut bed = Cluster::<M>::of(2, 2).start(vec![component(0, 1), component(1, 1)], None);
-    bed.settle();
+    bed.run_until_idle();
     bed.forget(1);
     let gone = bed.only(1).container;
     let mut bed = bed.restart_master();
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.status(0).live, 1);
     assert_eq!(bed.service.state().container_count(), 1);
     assert_eq!(bed.state_of(gone), None);
@@ -175,7 +175,7 @@ fn a_service_comes_back_through_its_files() -> Result<(), Box<dyn Error>> {
     let store = Arc::new(DirectoryStore::new(folder.path().join("history")));
     let mut bed = Cluster::<FakeCluster>::of(5, 1).start(vec![component(1, 3)], None);
     let saver = HistorySaver::start(store.clone(), HistorySaver::KEEP)?;
-    bed.settle();
+    bed.run_until_idle();
     bed.service.save_with(&saver, 1_000);
     saver.stop()?;
     let loaded = load_newest(store.as_ref()).loaded.ok_or("a history")?.history;
@@ -183,7 +183,7 @@ fn a_service_comes_back_through_its_files() -> Result<(), Box<dyn Error>> {
 
     let cluster = Cluster::<FakeCluster>::of(5, 1);
     let mut again = cluster.start(vec![component(1, 3)], Some(&loaded.file));
-    again.settle();
+    again.run_until_idle();
     assert_eq!(again.hosts(1), bed.hosts(1));
     assert!(again.containers(1).iter().all(|c| c.outcome == apportion_placement::AllocationOutcome::Placed));
     Ok(())

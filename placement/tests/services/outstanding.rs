@@ -9,7 +9,7 @@ use apportion_placement::{
 use crate::support::{Bed, Cluster, Manager, component, host, on_both};
 
 fn waiting<M: Manager>(bed: &mut Bed<M>) -> Vec<OutstandingStatus> {
-    bed.settle();
+    bed.run_until_idle();
     let status = bed.service.status(bed.now_ms);
     for waits in &status.outstanding {
         assert!(!waits.explanation.is_empty() && !waits.remedy.is_empty(), "{waits:?}");
@@ -30,7 +30,7 @@ fn more_than_the_cluster_has<M: Manager>() {
 on_both!(no_room_beside_what_else_runs);
 fn no_room_beside_what_else_runs<M: Manager>() {
     let mut bed = Cluster::<M>::of(2, 2).start(vec![component(0, 4)], None);
-    bed.settle();
+    bed.run_until_idle();
     bed.change(|components| components.push(component(1, 1)));
     assert_eq!(causes(&mut bed), [OutstandingCause::NoRoom]);
 }
@@ -39,7 +39,7 @@ on_both!(the_only_host_that_will_do_is_down);
 fn the_only_host_that_will_do_is_down<M: Manager>() {
     let strict = component(0, 1).with_policy(PlacementPolicy::Strict);
     let mut bed = Cluster::<M>::of(1, 2).start(vec![strict], None);
-    bed.settle();
+    bed.run_until_idle();
     bed.manager().add_node("other", "", "", 2);
     bed.manager().lose_node(&host(0));
     let waits = waiting(&mut bed);
@@ -73,11 +73,11 @@ fn no_node_has_the_label<M: Manager>() {
 on_both!(the_host_it_was_on_is_full);
 fn the_host_it_was_on_is_full<M: Manager>() {
     let mut bed = Cluster::<M>::of(1, 1).start(vec![component(0, 1)], None);
-    bed.settle();
+    bed.run_until_idle();
     bed.flex(0, 0);
-    bed.settle();
+    bed.run_until_idle();
     bed.change(|components| components.push(component(1, 1)));
-    bed.settle();
+    bed.run_until_idle();
     bed.manager().add_node("other", "", "", 2);
     bed.flex(0, 1);
     let waits = waiting(&mut bed);
@@ -91,9 +91,9 @@ fn the_queue_is_at_its_limit() {
     use crate::support::EngineCluster;
     let mut bed = Cluster::<EngineCluster>::of(2, 10).start(vec![component(0, 30)], None);
     bed.manager().limit_queue(5);
-    bed.settle();
+    bed.run_until_idle();
     bed.flex(0, 0);
-    bed.settle();
+    bed.run_until_idle();
     bed.flex(0, 8);
     assert_eq!(causes(&mut bed), [OutstandingCause::Queue; 3]);
 }
@@ -133,7 +133,7 @@ fn a_refused_request_for_a_host_is_explained_by_its_refusal_once_the_host_is_rep
 fn one_by_one_what_is_not_asked_for_is_explained() {
     let apart = component(0, 3).with_policy(PlacementPolicy::AntiAffinity);
     let mut bed = Cluster::<FakeCluster>::of(2, 2).one_by_one().start(vec![apart], None);
-    bed.settle();
+    bed.run_until_idle();
     let status = bed.service.status(bed.now_ms);
     assert_eq!(bed.status(0).live, 2);
     let causes: Vec<_> = status.outstanding.iter().map(|waits| waits.cause).collect();
@@ -150,7 +150,7 @@ fn a_host_that_the_service_shuns_is_named<M: Manager>() {
     };
     // The component may not go to the other node, so all of its hosts are avoided.
     let mut bed = Cluster::<M>::of(1, 8).with_node("labelled", "", "gpu", 8).start(vec![fragile], None);
-    bed.settle();
+    bed.run_until_idle();
     let container = bed.only(0).container;
     bed.at(100_000);
     bed.end(container, 1);
@@ -165,11 +165,11 @@ on_both!(a_host_that_is_kept_free_is_named);
 fn a_host_that_is_kept_free_is_named<M: Manager>() {
     for policy in [PlacementPolicy::Normal, PlacementPolicy::Strict, PlacementPolicy::AntiAffinity] {
         let mut bed = Cluster::<M>::of(1, 8).start(vec![component(0, 1).with_policy(policy)], None);
-        bed.settle();
+        bed.run_until_idle();
         let kept_free = ServiceEvent::Exclude([host(0).into()].into());
         bed.service.handle(kept_free, bed.now_ms);
         bed.flex(0, 0);
-        bed.settle();
+        bed.run_until_idle();
         bed.flex(0, 1);
         let waits = waiting(&mut bed);
         assert_eq!((waits.len(), waits[0].cause), (1, OutstandingCause::Shunned), "{policy:?}: {waits:?}");

@@ -36,18 +36,18 @@ fn what_is_stopped_to_start_anew_keeps_its_room() {
     for policy in [PlacementPolicy::Normal, PlacementPolicy::Anywhere, PlacementPolicy::AntiAffinity] {
         let spec = component(1, 1).with_policy(policy);
         let mut bed = Cluster::<EngineCluster>::of(1, 1).start(vec![spec], None);
-        bed.settle();
+        bed.run_until_idle();
         let first = bed.only(1);
         bed.manager().contend(1);
         restart(&mut bed, None);
-        bed.settle();
+        bed.run_until_idle();
         let again = bed.only(1);
         assert_eq!((last_word(&mut bed), again.state), (Some(ActionStatus::Succeeded), InstanceState::Live));
         assert_ne!(again.container, first.container, "{policy:?}");
 
         // The container is released without a swap, so its room goes to the waiting request.
         assert_eq!(bed.service.kill_container(again.container, bed.now_ms), Ok(()));
-        bed.settle();
+        bed.run_until_idle();
         assert_eq!(bed.status(1).live, 0, "{policy:?}");
     }
 }
@@ -56,10 +56,10 @@ fn what_is_stopped_to_start_anew_keeps_its_room() {
 #[test]
 fn the_queue_is_charged_the_difference() {
     let mut bed = Cluster::<EngineCluster>::of(1, 9).start(vec![component(1, 1)], None);
-    bed.settle();
+    bed.run_until_idle();
     bed.manager().limit_queue(3);
     restart(&mut bed, Some(3));
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!((last_word(&mut bed), bed.status(1).live), (Some(ActionStatus::Succeeded), 1));
     assert_eq!(bed.service.client().manager.nodes()[0].free.amounts()[0], 6);
 }
@@ -69,12 +69,12 @@ on_both!(what_has_no_room_as_another_size_comes_back_as_it_was);
 /// limit.
 fn what_has_no_room_as_another_size_comes_back_as_it_was<M: Manager>() {
     let mut bed = Cluster::<M>::of(1, 2).start(vec![component(1, 1), component(2, 1)], None);
-    bed.settle();
+    bed.run_until_idle();
     restart(&mut bed, Some(2));
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!((bed.status(1).live, bed.status(1).requested), (0, 1));
     bed.at(70_003);
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!((last_word(&mut bed), bed.status(1).live), (Some(ActionStatus::Failed), 1));
     assert_eq!(bed.service.state().action_count(), 0);
 }
@@ -84,11 +84,11 @@ fn what_has_no_room_as_another_size_comes_back_as_it_was<M: Manager>() {
 fn a_swap_of_the_last_master_ends_nothing() {
     let specs = vec![component(1, 1), component(2, 1)];
     let mut bed = Cluster::<EngineCluster>::of(1, 2).start(specs, None);
-    bed.settle();
+    bed.run_until_idle();
     let first = bed.only(1);
     restart(&mut bed, Some(2));
     let mut bed = bed.restart_master();
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!((bed.only(1).container, bed.status(1).live), (first.container, 1));
 }
 
@@ -101,22 +101,22 @@ fn what_has_no_room_as_another_size_goes_elsewhere_in_time<M: Manager>() {
             let cluster = Cluster::<M>::of(1, 2);
             let cluster = if one_by_one { cluster.one_by_one() } else { cluster };
             let mut bed = cluster.start(specs, None);
-            bed.settle();
+            bed.run_until_idle();
             let was = bed.only(1).host;
             bed.manager().add_node("roomy", "", "", 2);
-            bed.settle();
+            bed.run_until_idle();
             restart(&mut bed, Some(2));
-            bed.settle();
+            bed.run_until_idle();
             let waits = bed.service.status(bed.now_ms).outstanding;
             if !one_by_one || policy != PlacementPolicy::AntiAffinity {
                 assert_eq!((bed.status(1).live, waits[0].hosts.clone()), (0, vec![was]), "{policy:?}");
                 assert_eq!(waits[0].widens_at_ms, Some(30_001), "{policy:?}");
             }
             bed.at(30_002);
-            bed.settle();
+            bed.run_until_idle();
             // The manager has its own delay before it looks beyond the preferred hosts.
             bed.at(60_000);
-            bed.settle();
+            bed.run_until_idle();
             let found = bed.only(1);
             assert_eq!(
                 (last_word(&mut bed), &*found.host),
@@ -132,10 +132,10 @@ on_both!(one_that_is_asked_for_by_itself_comes_back_to_its_request);
 fn one_that_is_asked_for_by_itself_comes_back_to_its_request<M: Manager>() {
     let apart = component(1, 1).with_policy(PlacementPolicy::AntiAffinity);
     let mut bed = Cluster::<M>::of(3, 1).one_by_one().start(vec![apart], None);
-    bed.settle();
+    bed.run_until_idle();
     let was = bed.only(1).host;
     restart(&mut bed, None);
-    let calls = bed.settle();
+    let calls = bed.run_until_idle();
     assert!(calls.iter().all(|call| !matches!(call, Call::Request(_) | Call::Cancel(_))), "{calls:?}");
     let again = bed.only(1);
     assert_eq!((again.host, again.outcome), (was, AllocationOutcome::Placed));
@@ -147,12 +147,12 @@ on_both!(one_that_comes_back_while_another_is_asked_for_is_taken);
 fn one_that_comes_back_while_another_is_asked_for_is_taken<M: Manager>() {
     let apart = component(1, 2).with_policy(PlacementPolicy::AntiAffinity);
     let mut bed = Cluster::<M>::of(2, 1).one_by_one().start(vec![component(9, 1), apart], None);
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!((bed.status(1).live, bed.status(1).requested), (1, 1), "one host is full");
     let container = bed.containers(1)[0].container;
     let action = ContainerAction { container: Some(container), ..stop_and_restart(None) };
     bed.service.submit(action, bed.now_ms);
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!((last_word(&mut bed), bed.status(1).live), (Some(ActionStatus::Succeeded), 1));
     assert_eq!(bed.service.state().action_count(), 0);
 }
@@ -164,10 +164,10 @@ fn it_is_said_whose_place_is_taken() {
     let first = bed.manager().waiting().next().map(|request| request.id);
     let granted = first.map(|first| bed.manager().grant(first, &host(0)));
     assert!(granted.is_some_and(|granted| granted.is_ok()));
-    bed.settle();
+    bed.run_until_idle();
     bed.manager().inject(Fault::LoseCallback);
     restart(&mut bed, None);
-    bed.settle();
+    bed.run_until_idle();
     let waits = bed.service.status(bed.now_ms).outstanding;
     let said: Vec<_> = waits.iter().map(|waits| (waits.cause, waits.explanation.as_str())).collect();
     let expected = "it takes the place of a container on 00000000, which is being stopped";
@@ -177,12 +177,12 @@ fn it_is_said_whose_place_is_taken() {
 on_both!(a_host_that_takes_nothing_more_is_not_asked_for_again);
 fn a_host_that_takes_nothing_more_is_not_asked_for_again<M: Manager>() {
     let mut bed = Cluster::<M>::of(2, 1).start(vec![component(1, 1)], None);
-    bed.settle();
+    bed.run_until_idle();
     let was = bed.only(1).host;
     let excluded = ServiceEvent::Exclude([was.as_str().into()].into());
     bed.service.handle(excluded, bed.now_ms);
     restart(&mut bed, None);
-    let calls = bed.settle();
+    let calls = bed.run_until_idle();
     assert!(calls.iter().all(|call| !matches!(call, Call::Swap(..))), "{calls:?}");
     assert_eq!((last_word(&mut bed), bed.only(1).host == was), (Some(ActionStatus::Succeeded), false));
 }
@@ -191,11 +191,11 @@ fn a_host_that_takes_nothing_more_is_not_asked_for_again<M: Manager>() {
 #[test]
 fn what_does_not_stop_makes_no_way() {
     let mut bed = Cluster::on(FakeCluster::new(), 1, 1).start(vec![component(1, 1)], None);
-    bed.settle();
+    bed.run_until_idle();
     let first = bed.only(1);
     bed.manager().inject(Fault::FailStop);
     restart(&mut bed, None);
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!((last_word(&mut bed), bed.only(1)), (Some(ActionStatus::Failed), first));
     assert_eq!((bed.status(1).requested, bed.manager().waiting().count()), (0, 0));
 }
@@ -204,10 +204,10 @@ fn what_does_not_stop_makes_no_way() {
 #[test]
 fn a_manager_that_cannot_swap_does_one_after_the_other() {
     let mut bed = Cluster::on(FakeCluster::new().like_yarn(), 1, 1).start(vec![component(1, 1)], None);
-    bed.settle();
+    bed.run_until_idle();
     let first = bed.only(1);
     restart(&mut bed, None);
-    let calls = bed.settle();
+    let calls = bed.run_until_idle();
     let is_release = |call: &Call| *call == Call::Release(first.container);
     assert!(calls.iter().any(is_release), "{calls:?}");
     assert_eq!((last_word(&mut bed), bed.only(1).host), (Some(ActionStatus::Succeeded), host(0)));

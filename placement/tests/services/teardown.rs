@@ -7,7 +7,7 @@ use crate::support::{Bed, Cluster, Manager, component, host, named, on_both, req
 /// Four instances on four hosts.
 fn four<M: Manager>() -> Bed<M> {
     let mut bed = Cluster::<M>::of(4, 1).start(vec![component(0, 4)], None);
-    bed.settle();
+    bed.run_until_idle();
     bed
 }
 
@@ -52,7 +52,7 @@ fn a_save_keeps_hosts_whose_containers_are_being_released<M: Manager>() {
 on_both!(a_container_that_never_ran_is_not_kept_while_it_is_released);
 fn a_container_that_never_ran_is_not_kept_while_it_is_released<M: Manager>() {
     let mut bed = Cluster::<M>::of(1, 1).starting_by_hand().start(vec![component(0, 1)], None);
-    bed.settle();
+    bed.run_until_idle();
     bed.flex(0, 0);
     assert_eq!(bed.service.state().image(2_000).entries, []);
 }
@@ -78,7 +78,7 @@ fn a_teardown_is_not_saved<M: Manager>() {
                 assert_eq!((file.saved_ms, active(file)), (2_000, 4));
             }
         }
-        bed.settle();
+        bed.run_until_idle();
         assert_eq!(bed.service.state().container_count(), 0);
         assert_eq!(bed.service.take_history(4_000), None);
         let file = before.or(after).unwrap_or_else(|| panic!("nothing was saved"));

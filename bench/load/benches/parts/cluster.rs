@@ -135,7 +135,7 @@ impl Cluster {
         while left > 0 {
             let count = left.min(4 * BATCH);
             self.ask_for(count);
-            self.settle();
+            self.run_until_idle();
             left -= count;
         }
         assert_eq!(self.running.len(), containers, "everything finds room");
@@ -198,7 +198,7 @@ impl Cluster {
     }
 
     /// Proposes and commits until the engine is quiet.
-    pub(crate) fn settle(&mut self) {
+    pub(crate) fn run_until_idle(&mut self) {
         self.commit_waiting();
         while let Some(batch) = self.proposer.propose() {
             self.send(batch);

@@ -38,7 +38,7 @@ fn round(cluster: &mut Cluster) -> [Duration; 3] {
     cluster.send(batch);
     let placed = time_commit(cluster);
     assert_eq!(cluster.engine.stats().committed - before.committed, BATCH as u64, "nothing is rejected");
-    cluster.settle();
+    cluster.run_until_idle();
     cluster.complete(BATCH);
     [asked, placed, time_commit(cluster)]
 }

@@ -64,11 +64,11 @@ fn time_update(cluster: &mut Cluster) -> Duration {
     assert_eq!(batch.requests().len(), 1);
     cluster.send(batch);
     cluster.ask_for(CHANGES - 1);
-    cluster.settle();
+    cluster.run_until_idle();
     // The latest placements are applied too, or the next update would cover more than its number of changes.
     cluster.ask_for(1);
-    cluster.settle();
+    cluster.run_until_idle();
     cluster.complete(1);
-    cluster.settle();
+    cluster.run_until_idle();
     took
 }

@@ -38,9 +38,9 @@ fn round(cluster: &mut Cluster, timing: &Timing) -> Duration {
     let before_ns = timing.total_ns.load(Ordering::Relaxed);
     cluster.commit_waiting();
     let took_ns = timing.total_ns.load(Ordering::Relaxed) - before_ns;
-    cluster.settle();
+    cluster.run_until_idle();
     cluster.complete(BATCH);
-    cluster.settle();
+    cluster.run_until_idle();
     Duration::from_nanos(took_ns)
 }
 

@@ -60,7 +60,7 @@ impl ControlPlane {
         // Set before reading: a write that comes from now on counts as a later one.
         self.seen = written;
         self.has_backlog = true;
-        self.settle_doubts(now_ms)?;
+        self.resolve_doubts(now_ms)?;
         self.drop_superseded()?;
         let mut after = None;
         while self.room() > 0 {
@@ -83,7 +83,7 @@ impl ControlPlane {
 
     /// Resolves requests whose accepting transaction ended with an unknown result. If it was made, they go
     /// to their job. Otherwise they are still in the store.
-    fn settle_doubts(&mut self, now_ms: u64) -> Result<(), ControlStoreError> {
+    fn resolve_doubts(&mut self, now_ms: u64) -> Result<(), ControlStoreError> {
         while let Some((request, _)) = self.doubtful.front() {
             let answer = self.store.response(request.uuid)?;
             let is_accepted = answer.is_some_and(|answer| answer.status_code == StatusCode::Accepted);

@@ -28,7 +28,7 @@ pub trait ClientFactory: fmt::Debug + Send {
     fn nodes(&self) -> Vec<NodeReport>;
 
     /// Lets a manager without threads do all work that takes no time.
-    fn settle(&mut self) {}
+    fn run_until_idle(&mut self) {}
 }
 
 /// Connects applications to one leaf queue of an engine.
@@ -91,7 +91,7 @@ impl ClientFactory for EngineFactory {
         crate::engine_client::reports(&self.engine.handle())
     }
 
-    fn settle(&mut self) {
+    fn run_until_idle(&mut self) {
         self.engine.run_until_quiet();
         self.confirm_ends();
     }

@@ -84,7 +84,7 @@ impl<F: ClientFactory> Inner<F> {
     fn work(&mut self) -> Option<u64> {
         let mut next_ms = None;
         for _ in 0..STEPS_MAX {
-            self.factory.settle();
+            self.factory.run_until_idle();
             let before = self.moves();
             let ticks = self.running.values_mut().map(|hosted| hosted.tick(self.now_ms));
             next_ms = ticks.collect::<Vec<_>>().into_iter().flatten().min();
@@ -116,7 +116,7 @@ impl<F: ClientFactory> Inner<F> {
         let end = ending.of_application();
         let (report, client) = hosted.end(ending, self.now_ms);
         self.factory.disconnect(client, end);
-        self.factory.settle();
+        self.factory.run_until_idle();
         self.over.push_back(report);
         if self.over.len() > REPORTS_MAX {
             self.over.pop_front();

@@ -54,7 +54,7 @@ impl<M: Manager> JobBed<M> {
         let job = job.unwrap_or_else(|error| panic!("{error}"));
         let mut bed = Self { job, now_ms: 1, last_request: 0, answers: Vec::new(), down_max: 0 };
         bed.manager().set_time(1);
-        bed.settle();
+        bed.run_until_idle();
         bed
     }
 
@@ -76,22 +76,22 @@ impl<M: Manager> JobBed<M> {
     }
 
     /// Runs job and cluster until nothing changes.
-    pub(super) fn settle(&mut self) {
+    pub(super) fn run_until_idle(&mut self) {
         for _ in 0..1_000 {
-            self.manager().settle();
+            self.manager().run_until_idle();
             let before = self.job.service().moves();
             self.tick();
             if self.job.service().moves() == before {
                 return;
             }
         }
-        panic!("it does not settle: {:?}", self.job.status());
+        panic!("it does not become idle: {:?}", self.job.status());
     }
 
     /// The same, with standbys that have read all state at once.
     pub(super) fn settle_warm(&mut self) {
         for _ in 0..8 {
-            self.settle();
+            self.run_until_idle();
             let standbys = self.job.status().processors.into_iter().map(|known| known.processor);
             for standby in standbys.filter(ProcessorId::is_standby) {
                 self.job.report_caught_up(&standby, self.now_ms);

@@ -27,14 +27,14 @@ fn moves_that_need_a_standby_first_are_within_the_budget<M: Manager>() {
                 assert_eq!(bed.manager().report_started(found.container), Ok(()));
             }
         }
-        bed.settle();
+        bed.run_until_idle();
     };
-    bed.settle();
+    bed.run_until_idle();
     start(&mut bed, |_| true);
     for number in [1, 2] {
         bed.manager().add_node(&host(number), "", "", 4);
     }
-    bed.settle();
+    bed.run_until_idle();
     let request = bed.ask(JobAction::DrainHost { host: host(0).into(), pace: pace(2, 1) });
     for _ in 0..20 {
         let is_down = |name: &&str| bed.status(name).state != Some(InstanceState::Live);
@@ -58,11 +58,11 @@ fn a_move_that_only_waits_takes_nothing_of_the_budget<M: Manager>() {
     let (full, other) = (bed.host_of("1"), bed.host_of("2"));
     let action = JobAction::Place { processor: processor("0"), destination: Destination::Host(full.into()) };
     bed.ask_with(JobRequest { expires_after_ms: 600_000, ..JobRequest::new(action) });
-    bed.settle();
+    bed.run_until_idle();
     bed.manager().add_node(&host(7), "", "", 4);
-    bed.settle();
+    bed.run_until_idle();
     let request = bed.ask(JobAction::DrainHost { host: other.as_str().into(), pace: pace(1, 1) });
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.outcome(request), Some(Succeeded), "{}", bed.message(request));
 }
 
@@ -71,14 +71,14 @@ fn a_processor_that_was_given_up_takes_nothing_of_the_budget<M: Manager>() {
     let spec = JobSpec { failures_max: Some(0), fails_with_processor: false, ..job_of(4) };
     let mut bed = JobBed::start(spec, cluster::<M>(3, 4));
     bed.end("3", 1);
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.job.status().below_configured, 1);
     let at = bed.host_of("0");
     let drained = bed.ask(JobAction::DrainHost { host: at.as_str().into(), pace: pace(1, 1) });
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.outcome(drained), Some(Succeeded), "{}", bed.message(drained));
     let restarted = bed.ask(JobAction::RollingRestart(rolling(1, 1)));
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.outcome(restarted), Some(Succeeded), "{}", bed.message(restarted));
     assert_eq!(bed.job.status().below_configured, 0, "the restart also brings it back");
 }
@@ -92,16 +92,16 @@ fn a_drain_waits_while_a_rolling_restart_takes_the_budget<M: Manager>() {
         let found = state.containers().find(|found| found.state == InstanceState::Starting);
         found.map(|found| found.container)
     };
-    bed.settle();
+    bed.run_until_idle();
     while let Some(container) = starting(&bed) {
         assert_eq!(bed.manager().report_started(container), Ok(()));
-        bed.settle();
+        bed.run_until_idle();
     }
     let at = bed.host_of("2");
     let restarted = bed.ask(JobAction::RollingRestart(rolling(1, 1)));
     let drained = bed.ask(JobAction::DrainHost { host: at.as_str().into(), pace: pace(1, 1) });
     while let Some(container) = {
-        bed.settle();
+        bed.run_until_idle();
         starting(&bed)
     } {
         // Each restart takes nearly its whole time limit.
@@ -199,7 +199,7 @@ proptest! {
         let mut spec = with_standbys(job_of(4), standbys);
         spec.processors[3].is_stateful = false;
         let mut bed = JobBed::start(spec, cluster::<FakeCluster>(HOSTS, 6));
-        bed.settle();
+        bed.run_until_idle();
         for step in &steps {
             take(&mut bed, step);
             let down = down(&bed);

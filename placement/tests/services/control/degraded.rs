@@ -15,7 +15,7 @@ fn degraded<M: Manager>() -> JobBed<M> {
     let mut bed = JobBed::start(spec, cluster::<M>(3, 2));
     for _ in 0..2 {
         bed.end("0", 1);
-        bed.settle();
+        bed.run_until_idle();
     }
     assert!(bed.status("0").is_given_up && bed.status("0").container.is_none());
     assert_eq!((bed.job.status().below_configured, bed.job.status().failure), (1, None));
@@ -28,7 +28,7 @@ fn a_given_up_processor_is_placed_again<M: Manager>() {
     for destination in destinations {
         let mut bed = degraded::<M>();
         let request = bed.place("0", destination.clone());
-        bed.settle();
+        bed.run_until_idle();
         assert_eq!(bed.outcome(request), Some(Succeeded), "{destination:?}: {}", bed.message(request));
         assert!(!bed.status("0").is_given_up);
         assert_eq!(bed.job.status().below_configured, 0);
@@ -40,7 +40,7 @@ on_both!(a_forced_restart_of_a_given_up_processor_is_answered);
 fn a_forced_restart_of_a_given_up_processor_is_answered<M: Manager>() {
     let mut bed = degraded::<M>();
     let request = bed.place("0", Destination::ForceRestartLastSeen);
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.outcome(request), Some(BadRequest), "{}", bed.message(request));
 }
 
@@ -49,7 +49,7 @@ fn a_job_that_bears_no_loss_ends<M: Manager>() {
     let mut bed = JobBed::start(JobSpec { failures_max: Some(0), ..job_of(2) }, cluster::<M>(2, 2));
     let full = bed.move_to("1", &host(1));
     bed.end("0", 1);
-    bed.settle();
+    bed.run_until_idle();
     assert!(bed.job.status().failure.is_some());
     assert!(bed.outcome(full).is_some(), "every request has its last word");
     let late = bed.place("1", Destination::AnyHost);

@@ -16,10 +16,10 @@ fn drain<M: Manager>(bed: &mut JobBed<M>, at: &str) -> Uuid {
 /// Lets every time limit pass.
 fn wait<M: Manager>(bed: &mut JobBed<M>) {
     for _ in 0..6 {
-        bed.settle();
+        bed.run_until_idle();
         bed.at(bed.now_ms + EXPIRES_AFTER_MS + 3);
     }
-    bed.settle();
+    bed.run_until_idle();
 }
 
 /// Two full hosts: a drain finds no other place.
@@ -34,7 +34,7 @@ fn a_drain_that_came_to_nothing_keeps_no_host_free<M: Manager>() {
         let mut bed = full::<M>();
         let at = bed.host_of("0");
         let request = drain(&mut bed, &at);
-        bed.settle();
+        bed.run_until_idle();
         if is_taken_back {
             bed.ask(JobAction::Cancel { request });
         }
@@ -54,11 +54,11 @@ on_both!(a_host_that_was_drained_before_stays_so);
 fn a_host_that_was_drained_before_stays_so<M: Manager>() {
     let mut bed = JobBed::start(job_of(2), cluster::<M>(3, 2));
     let requests = [drain(&mut bed, &host(2)), drain(&mut bed, &host(2))];
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(requests.map(|request| bed.outcome(request)), [Some(Succeeded); 2]);
     let again = drain(&mut bed, &host(2));
     bed.ask(JobAction::Cancel { request: again });
-    bed.settle();
+    bed.run_until_idle();
     assert!(bed.job.spec().hosts_kept_free.contains(&host(2)));
 }
 
@@ -67,7 +67,7 @@ fn a_host_is_not_readmitted_while_it_is_drained<M: Manager>() {
     let mut bed = full::<M>();
     let at = bed.host_of("0");
     let request = drain(&mut bed, &at);
-    bed.settle();
+    bed.run_until_idle();
     let readmit = bed.ask(JobAction::ReadmitHost { host: at.as_str().into() });
     assert_eq!(bed.outcome(readmit), Some(BadRequest));
     assert!(bed.message(readmit).contains(&format!("is being drained by request {request}")));
@@ -80,10 +80,10 @@ fn what_is_on_its_way_to_a_host_does_not_stay_there<M: Manager>() {
     for turns in 0..6 {
         let mut bed = JobBed::start(job_of(2), cluster::<M>(2, 1));
         bed.manager().add_node(&host(2), "", "", 1);
-        bed.settle();
+        bed.run_until_idle();
         let moved = bed.move_to("0", &host(2));
         for _ in 0..turns {
-            bed.manager().settle();
+            bed.manager().run_until_idle();
             bed.tick();
         }
         let request = drain(&mut bed, &host(2));
@@ -104,11 +104,11 @@ fn a_move_that_waits_for_a_host_does_not_get_it_when_it_is_drained<M: Manager>()
     let mut bed = JobBed::start(job_of(2), cluster::<M>(2, 1));
     let full = bed.host_of("1");
     bed.move_to("0", &full);
-    bed.settle();
+    bed.run_until_idle();
     bed.manager().add_node(&host(2), "", "", 1);
-    bed.settle();
+    bed.run_until_idle();
     let request = drain(&mut bed, &full);
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.outcome(request), Some(Succeeded), "{}", bed.message(request));
     wait(&mut bed);
     assert_eq!(bed.host_of("1"), host(2));

@@ -13,13 +13,13 @@ use crate::support::{EngineCluster, Manager, host, on_both};
 fn stateful<M: Manager>(standbys: u32, hosts: usize) -> JobBed<M> {
     let spec = JobSpec { request_timeout_ms: EXPIRES_AFTER_MS, ..with_standbys(job_of(1), standbys) };
     let mut bed = JobBed::start(spec, cluster::<M>(hosts, 1));
-    bed.settle();
+    bed.run_until_idle();
     bed
 }
 
 fn end<M: Manager>(bed: &mut JobBed<M>, exit: i32) {
     bed.end("0", exit);
-    bed.settle();
+    bed.run_until_idle();
 }
 
 on_both!(a_processor_that_loses_its_place_takes_its_standbys);
@@ -57,7 +57,7 @@ fn also_when_its_node_is_lost<M: Manager>() {
     let mut bed = stateful::<M>(1, 3);
     let (was, standby) = (bed.host_of("0"), bed.host_of("0-0"));
     bed.manager().lose_node(&was);
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.host_of("0"), standby);
     assert!(![was, standby].contains(&bed.host_of("0-0")));
 }
@@ -68,21 +68,21 @@ fn a_failure_brings_it_back_to_its_host_first<M: Manager>() {
     let mut spec = JobSpec { request_timeout_ms: 1_000, ..job_of(2) };
     spec.processors[0].standbys = [0].into();
     let mut bed = JobBed::start(spec, cluster::<M>(4, 1));
-    bed.settle();
+    bed.run_until_idle();
     let (was, standby) = (bed.host_of("0"), bed.host_of("0-0"));
     end(&mut bed, 1);
     assert_eq!((bed.host_of("0"), bed.host_of("0-0")), (was.clone(), standby.clone()));
     // Another processor waits for its host, and gets it.
     bed.at(600_000);
     bed.move_to("1", &was);
-    bed.settle();
+    bed.run_until_idle();
     end(&mut bed, 1);
     assert_eq!(
         (bed.host_of("0"), bed.host_of("1"), bed.host_of("0-0")),
         (String::new(), was, standby.clone())
     );
     bed.at(601_001);
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.host_of("0"), standby);
     assert_eq!(bed.job.status().below_configured, 0);
 }
@@ -91,18 +91,18 @@ on_both!(the_next_standby_follows_when_it_does_not_start_there);
 fn the_next_standby_follows_when_it_does_not_start_there<M: Manager>() {
     let mut bed = JobBed::start(with_standbys(job_of(1), 2), cluster::<M>(4, 1).start_by_hand());
     for name in ["0", "0-0", "0-1"] {
-        bed.settle();
+        bed.run_until_idle();
         let container = bed.status(name).container.unwrap_or_else(|| panic!("{name} has a container"));
         assert_eq!(bed.manager().report_started(container), Ok(()));
     }
-    bed.settle();
+    bed.run_until_idle();
     let standbys = [bed.host_of("0-0"), bed.host_of("0-1")];
     end(&mut bed, ContainerExit::ABORTED);
     let first = bed.host_of("0");
     assert!(standbys.contains(&first), "{first}");
     let container = bed.status("0").container.unwrap_or_else(|| panic!("it has a container"));
     assert_eq!(bed.manager().report_start_failed(container), Ok(()));
-    bed.settle();
+    bed.run_until_idle();
     let second = bed.host_of("0");
     assert!(standbys.contains(&second) && second != first, "{second} after {first}");
 }
@@ -116,11 +116,11 @@ fn a_place_that_is_lost_after_all_is_looked_for_elsewhere() {
         let Some(request) = bed.manager().waiting().next().cloned() else { break };
         let named = request.hosts.first().map_or_else(|| host(0), ToString::to_string);
         assert!(bed.manager().grant(request.id, &named).is_ok());
-        bed.settle();
+        bed.run_until_idle();
     }
     let standby = bed.host_of("0-0");
     bed.end("0", ContainerExit::ABORTED);
-    bed.settle();
+    bed.run_until_idle();
     let hosts = |bed: &JobBed<FakeCluster>| {
         let waiting = bed.job.service().status(bed.now_ms).outstanding;
         let active = waiting.into_iter().find(|waits| waits.component == "0");
@@ -154,10 +154,10 @@ fn a_standby_that_does_not_stop_holds_nobody_up() {
         waits.cause == OutstandingCause::AboutToBeServed && waits.explanation.contains(&standby)
     };
     assert!(waiting.iter().any(is_told), "{waiting:?}");
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!((bed.host_of("0"), bed.job.status().below_configured), (was, 1));
     bed.at(60_000);
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.job.status().below_configured, 0, "the standby is stopped again");
 }
 
@@ -169,13 +169,13 @@ fn a_move_that_waits_for_a_place_keeps_no_standby_from_making_way<M: Manager>() 
     let mut bed = JobBed::start(spec, cluster::<M>(3, 1));
     let full = bed.host_of("1");
     let request = bed.place("0-0", Destination::Host(full.into()));
-    bed.settle();
+    bed.run_until_idle();
     let (was, standby) = (bed.host_of("0"), bed.host_of("0-0"));
     assert_eq!(bed.message(request), "`0-0`: a place is looked for");
     end(&mut bed, ContainerExit::ABORTED);
     assert_eq!((bed.host_of("0"), bed.host_of("0-0")), (standby, was));
     bed.at(EXPIRES_AFTER_MS + 1);
-    bed.settle();
+    bed.run_until_idle();
     assert!(bed.outcome(request).is_some());
     assert_eq!(bed.job.status().below_configured, 0);
 }
@@ -187,7 +187,7 @@ fn whoever_starts_the_coordinator_again_finds_it_out<M: Manager>() {
     let (was, standby) = (bed.host_of("0"), bed.host_of("0-0"));
     bed.manager().lose_node(&was);
     let mut bed = bed.restart();
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.host_of("0"), standby);
     assert_eq!(
         bed.job.service().state().instance_state(bed.status("0").container.unwrap_or_else(|| panic!("one"))),

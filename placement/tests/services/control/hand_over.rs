@@ -25,7 +25,7 @@ fn held() -> (JobBed<FakeCluster>, Uuid) {
     run_all(&mut bed);
     bed.job.report_caught_up(&processor("0-0"), bed.now_ms);
     let request = bed.place("0", Destination::Standby);
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.status("0").state, Some(InstanceState::Live), "it runs until its standby does");
     assert_eq!(bed.job.service().state().container_count(), 3);
     (bed, request)
@@ -37,7 +37,7 @@ fn run_all(bed: &mut JobBed<FakeCluster>) {
     for container in launched {
         bed.manager().report(Callback::Started(container));
     }
-    bed.settle();
+    bed.run_until_idle();
 }
 
 /// A request that has waited longer takes free room, but not the standby's place.
@@ -45,9 +45,9 @@ fn run_all(bed: &mut JobBed<FakeCluster>) {
 fn nobody_else_gets_the_place_between() {
     let (mut bed, request) = begun(cluster::<EngineCluster>(3, 1));
     let standby_at = bed.host_of("0-0");
-    bed.manager().settle();
+    bed.manager().run_until_idle();
     bed.manager().contend(9);
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.outcome(request), Some(Succeeded), "{}", bed.message(request));
     assert_eq!(bed.host_of("0"), standby_at);
     assert_eq!(bed.job.status().below_configured, 0);
@@ -61,11 +61,11 @@ fn nor_that_of_a_standby_for_a_while() {
     let mut bed = JobBed::start(spec, cluster::<EngineCluster>(2, 1));
     let was = bed.host_of("0");
     let request = bed.place("0", Destination::AnyHost);
-    bed.settle();
+    bed.run_until_idle();
     let standby_at = bed.host_of("0-0");
     bed.manager().contend(9);
     bed.job.report_caught_up(&processor("0-0"), bed.now_ms);
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.outcome(request), Some(Succeeded), "{}", bed.message(request));
     assert_eq!(bed.host_of("0"), standby_at);
     assert!(was != standby_at && !bed.job.has_processor(&processor("0-0")));
@@ -75,7 +75,7 @@ on_both!(it_is_said_which_of_them_is_meant);
 fn it_is_said_which_of_them_is_meant<M: Manager>() {
     let (mut bed, request) = begun(cluster::<M>(3, 1));
     assert_eq!(bed.message(request), "`0-0`: a place is looked for");
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.outcome(request), Some(Succeeded));
     assert_eq!(bed.message(request), format!("it runs on {}", bed.host_of("0")));
 }
@@ -86,7 +86,7 @@ fn it_stays_if_its_standby_does_not_come_elsewhere() {
     let (mut bed, request) = begun(cluster::<FakeCluster>(3, 1));
     let active = bed.status("0").container;
     bed.manager().inject(Fault::FailStart);
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.outcome(request), Some(Failed), "{}", bed.message(request));
     assert_eq!(bed.status("0").container, active);
     assert_eq!((bed.job.status().below_configured, bed.job.service().state().container_count()), (0, 2));
@@ -99,7 +99,7 @@ fn both_stay_if_the_standby_does_not_stop() {
     let (mut bed, request) = begun(cluster::<FakeCluster>(3, 1));
     let before = ["0", "0-0"].map(|name| bed.status(name).container);
     bed.manager().inject(Fault::FailStop);
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.outcome(request), Some(Failed), "{}", bed.message(request));
     assert_eq!(["0", "0-0"].map(|name| bed.status(name).container), before);
     assert_eq!(bed.manager().waiting().count(), 0);
@@ -112,15 +112,15 @@ fn it_stays_if_a_standby_for_a_while_does_not_stop() {
     let mut bed = JobBed::start(spec, cluster::<FakeCluster>(2, 1));
     let active = bed.status("0").container;
     let request = bed.place("0", Destination::AnyHost);
-    bed.settle();
+    bed.run_until_idle();
     bed.manager().inject(Fault::FailStop);
     bed.job.report_caught_up(&processor("0-0"), bed.now_ms);
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.outcome(request), Some(Failed));
     assert_eq!(bed.message(request), "its standby did not stop");
     assert_eq!(bed.status("0").container, active);
     bed.at(60_000);
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.job.service().state().container_count(), 1, "it is stopped again");
 }
 
@@ -129,7 +129,7 @@ fn it_stays_if_a_standby_for_a_while_does_not_stop() {
 fn what_ends_meanwhile_starts_at_the_place_that_is_held() {
     let (mut bed, request) = held();
     bed.end("0", ContainerExit::ABORTED);
-    bed.settle();
+    bed.run_until_idle();
     run_all(&mut bed);
     assert_eq!(bed.outcome(request), Some(Succeeded), "{}", bed.message(request));
     assert_eq!(bed.job.status().below_configured, 0);
@@ -183,7 +183,7 @@ fn what_goes_elsewhere_waits_for_its_standby_too() {
     let request = bed.ask(drain(&active_at));
     grant_all_but(&mut bed, "0");
     bed.ask(drain(&standby_at));
-    bed.settle();
+    bed.run_until_idle();
     let elsewhere = bed.manager().waiting().next().cloned().unwrap_or_else(|| panic!("it is asked for"));
     assert!(elsewhere.hosts.iter().all(|host| **host != *standby_at), "{elsewhere:?}");
     grant_all(&mut bed);
@@ -204,9 +204,9 @@ fn a_standby_makes_no_way_for_what_does_not_run() {
     let standby = bed.status("0-0").container;
     bed.at(600_000);
     bed.end("0", 1);
-    bed.settle();
+    bed.run_until_idle();
     let request = bed.place("0", Destination::Standby);
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(
         (bed.message(request), bed.status("0-0").container),
         ("it waits until the container runs", standby)
@@ -255,6 +255,6 @@ fn grant_all_but(bed: &mut JobBed<FakeCluster>, name: &str) {
         let named = bed.manager().waiting().find(|waits| waits.id == next);
         let named = named.and_then(|waits| waits.hosts.first().map(ToString::to_string));
         assert!(bed.manager().grant(next, &named.unwrap_or_else(|| host(0))).is_ok());
-        bed.settle();
+        bed.run_until_idle();
     }
 }

@@ -21,7 +21,7 @@ pub(super) fn cluster<M: Manager>(hosts: usize, slots: i64) -> M {
 fn job<M: Manager>() -> JobBed<M> {
     let mut bed = JobBed::start(job_of(2), cluster::<M>(2, 1));
     bed.manager().add_node(&host(2), "", "", 2);
-    bed.settle();
+    bed.run_until_idle();
     bed
 }
 
@@ -31,7 +31,7 @@ fn a_processor_moves_to_a_host<M: Manager>() {
     let mut bed = job::<M>();
     let other = bed.host_of("1");
     let request = bed.move_to("0", &host(2));
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!((bed.host_of("0"), bed.host_of("1")), (host(2), other));
     assert_eq!(bed.said(request), [Accepted, InProgress, InProgress, Succeeded]);
 }
@@ -65,7 +65,7 @@ fn requests_for_one_processor_wait_for_each_other<M: Manager>() {
     let third = bed.place("1", Destination::LastSeen);
     assert_eq!(bed.said(second), [Accepted]);
     assert_eq!(bed.status("0").queued, 1);
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!((bed.outcome(first), bed.outcome(second)), (Some(Succeeded), Some(Succeeded)));
     assert_eq!(bed.host_of("0"), host(2));
     assert_eq!(
@@ -83,7 +83,7 @@ fn a_restart_that_finds_no_room_beside_itself_can_stop_first<M: Manager>() {
     let mut bed = job::<M>();
     let (was, at) = (bed.status("1").container, bed.host_of("1"));
     let request = bed.place("1", Destination::ForceRestartLastSeen);
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!((bed.outcome(request), bed.host_of("1")), (Some(Succeeded), at));
     assert_ne!(bed.status("1").container, was);
 }
@@ -95,12 +95,12 @@ fn a_waiting_action_blocks_nobodys_recovery<M: Manager>() {
     let full = bed.host_of("1");
     let action = JobAction::Place { processor: processor("0"), destination: Destination::Host(full.into()) };
     let request = bed.ask_with(JobRequest { expires_after_ms: 600_000, ..JobRequest::new(action) });
-    bed.settle();
+    bed.run_until_idle();
     let lost = bed.host_of("1");
     bed.manager().lose_node(&lost);
-    bed.settle();
+    bed.run_until_idle();
     bed.at(20_000);
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.host_of("1"), host(2));
     assert_eq!(bed.outcome(request), None, "it waits still");
 }
@@ -117,11 +117,11 @@ fn a_slow_stop_delays_nobody() {
     bed.tick();
     assert_eq!(state(&bed), Some(InstanceState::Releasing));
     bed.end("1", 1);
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!((bed.host_of("1"), bed.status("1").state), (at, Some(InstanceState::Live)));
     assert_eq!((bed.outcome(request), state(&bed)), (None, Some(InstanceState::Releasing)));
     bed.at(60_002);
-    bed.settle();
+    bed.run_until_idle();
     assert!(bed.outcome(request).is_some());
     assert_eq!(bed.job.status().below_configured, 0);
 }
@@ -132,12 +132,12 @@ fn a_move_that_waits_does_not_keep_its_container_down<M: Manager>() {
     let mut bed = job::<M>();
     let (at, full) = (bed.host_of("0"), bed.host_of("1"));
     let request = bed.move_to("0", &full);
-    bed.settle();
+    bed.run_until_idle();
     bed.end("0", 1);
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!((bed.host_of("0"), bed.job.status().below_configured), (at, 0));
     bed.at(EXPIRES_AFTER_MS + 2);
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.outcome(request), Some(Failed));
 }
 
@@ -149,9 +149,9 @@ fn a_job_that_ends_says_its_last_words<M: Manager>() {
     let moved = bed.move_to("0", &full);
     let waits = bed.place("0", Destination::LastSeen);
     let drained = bed.ask(JobAction::DrainHost { host: full.into(), pace: Pace::default() });
-    bed.settle();
+    bed.run_until_idle();
     bed.job.stop(bed.now_ms);
-    bed.settle();
+    bed.run_until_idle();
     for request in [moved, waits, drained] {
         assert!(bed.outcome(request).is_some(), "{}", bed.message(request));
     }
@@ -180,7 +180,7 @@ fn planned_stops_are_no_failures<M: Manager>() {
             bed.place("1", Destination::LastSeen),
             bed.place("1", Destination::ForceRestartLastSeen),
         ];
-        bed.settle();
+        bed.run_until_idle();
         for request in requests {
             assert_eq!(bed.outcome(request), Some(Succeeded), "{}", bed.message(request));
         }
@@ -198,13 +198,13 @@ fn a_request_is_taken_back_in_time<M: Manager>() {
     let cancels = bed.ask(JobAction::Cancel { request: queued });
     assert_eq!((bed.outcome(queued), bed.outcome(cancels)), (Some(Cancelled), Some(Succeeded)));
     let cancels = bed.ask(JobAction::Cancel { request: waits });
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!((bed.outcome(waits), bed.outcome(cancels)), (Some(Cancelled), Some(Succeeded)));
     assert_eq!(bed.status("0").container, before);
     let again = bed.ask(JobAction::Cancel { request: waits });
     assert_eq!(bed.outcome(again), Some(BadRequest), "it is over");
     let moved = bed.place("0", Destination::AnyHost);
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.outcome(moved), Some(Succeeded), "nothing blocks it any longer");
 }
 
@@ -216,16 +216,16 @@ fn a_request_is_tried_again_if_asked_to<M: Manager>() {
     let action =
         JobAction::Place { processor: processor("0"), destination: Destination::Host(full.clone().into()) };
     let request = bed.ask_with(JobRequest { action, expires_after_ms: EXPIRES_AFTER_MS, retries: 1 });
-    bed.settle();
+    bed.run_until_idle();
     bed.at(EXPIRES_AFTER_MS + 2);
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.outcome(request), None);
     assert!(bed.message(request).contains("0 tries left"), "{}", bed.message(request));
     bed.move_to("1", &host(2));
-    bed.settle();
+    bed.run_until_idle();
     assert_ne!(bed.host_of("0"), full, "it pauses before it tries again");
     bed.at(EXPIRES_AFTER_MS + 2 + 1_000);
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!((bed.outcome(request), bed.host_of("0")), (Some(Succeeded), full));
 }
 
@@ -258,7 +258,7 @@ fn pauses_between_tries_become_longer<M: Manager>() {
     let request = bed.ask_with(ask(name, 3));
     bed.at(9_100);
     let cancel = bed.ask(JobAction::Cancel { request });
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!((bed.outcome(request), bed.outcome(cancel)), (Some(Cancelled), Some(Succeeded)));
 }
 
@@ -266,12 +266,12 @@ on_both!(a_request_for_a_container_that_is_being_started_waits);
 fn a_request_for_a_container_that_is_being_started_waits<M: Manager>() {
     let mut bed = job::<M>();
     bed.end("0", ContainerExit::ABORTED);
-    bed.manager().settle();
+    bed.manager().run_until_idle();
     bed.tick();
     let request = bed.place("0", Destination::AnyHost);
     assert_eq!(bed.said(request), [Accepted, InProgress]);
     assert_eq!(bed.message(request), "it waits until the container runs");
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.outcome(request), Some(Succeeded), "{}", bed.message(request));
 }
 
@@ -281,10 +281,10 @@ fn without_host_affinity_any_host_is_asked_for<M: Manager>() {
     let spec = JobSpec { has_host_affinity: false, ..job_of(2) };
     let mut bed = JobBed::start(spec, cluster::<M>(2, 1));
     bed.manager().add_node(&host(2), "", "", 1);
-    bed.settle();
+    bed.run_until_idle();
     let other = bed.host_of("1");
     let request = bed.move_to("0", &host(2));
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.outcome(request), Some(Succeeded));
     assert_eq!((bed.host_of("0"), bed.host_of("1")), (host(2), other));
 }
@@ -295,13 +295,13 @@ fn a_coordinator_that_is_started_again_leaves_one_container_each<M: Manager>() {
         let mut bed = job::<M>();
         bed.place("0", Destination::AnyHost);
         for _ in 0..settled {
-            bed.manager().settle();
+            bed.manager().run_until_idle();
             bed.tick();
         }
         let mut bed = bed.restart();
-        bed.settle();
+        bed.run_until_idle();
         bed.at(20_000);
-        bed.settle();
+        bed.run_until_idle();
         let status = bed.job.status();
         assert_eq!((status.below_configured, bed.job.service().state().container_count()), (0, 2));
         assert!(status.requests.is_empty());

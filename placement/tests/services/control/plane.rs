@@ -25,7 +25,7 @@ fn a_request_is_carried_out_and_answered<M: Manager + Debug + Send + 'static>() 
     let mut bed = bed::<M>();
     let request = PlacementRequest { request_expiry_ms: Some(7_000), ..bed.message("0", &host(2)) };
     let uuid = bed.submit(request.clone());
-    bed.settle();
+    bed.run_until_idle();
     let answer = bed.answer(uuid).unwrap_or_else(|| panic!("an answer"));
     assert_eq!(answer, request.answer(Succeeded, &answer.response_message, bed.now_ms));
     assert_eq!((bed.host_of("0"), bed.store.request(uuid)), (host(2), Ok(None)));
@@ -40,7 +40,7 @@ fn that_it_was_accepted_is_seen<M: Manager + Debug + Send + 'static>() {
     bed.turn();
     assert_eq!(bed.status(second), Some(Accepted));
     assert_eq!(bed.store.request(second), Ok(None));
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!((bed.status(first), bed.status(second)), (Some(Succeeded), Some(Succeeded)));
 }
 
@@ -50,14 +50,14 @@ fn a_duplicate_keeps_the_first_outcome<M: Manager + Debug + Send + 'static>() {
     let mut bed = bed::<M>();
     let request = bed.message("0", "ANY_HOST");
     let uuid = bed.submit(request.clone());
-    bed.settle();
+    bed.run_until_idle();
     let (before, other) = (bed.answer(uuid), bed.host_of("1"));
     let again = PlacementRequest { processor_id: "1".to_owned(), ..request.clone() };
     assert!(bed.store.apply(&[Change::PutRequest(again.clone())]).is_err());
     let bytes = again.write().unwrap_or_else(|error| panic!("{error}"));
     let raw = Change::PutRawRequest { key: request_key(uuid), bytes };
     assert!(bed.store.apply(&[raw]).is_err());
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!((bed.answer(uuid), bed.host_of("1")), (before, other));
 }
 
@@ -97,7 +97,7 @@ fn what_makes_no_sense_is_answered<M: Manager + Debug + Send + 'static>() {
         (bed.ask_for("RESTART", "0", &host(1), &json!({})), "destinationHost: RESTART asks for none"),
         (bed.submit(slow), "requestExpiry is 86400001; at most 86400000"),
     ];
-    bed.settle();
+    bed.run_until_idle();
     for (uuid, part) in asked {
         let (status, why) = (bed.status(uuid), bed.why(uuid));
         assert_eq!(status, Some(BadRequest), "{part}: {why}");
@@ -136,7 +136,7 @@ fn what_cannot_be_read_is_answered_where_it_says_whom<M: Manager + Debug + Send 
         assert_eq!(bed.store.apply(&[raw]), Ok(()));
     }
     let good = bed.ask("1", "ANY_HOST");
-    bed.settle();
+    bed.run_until_idle();
     for number in 0..count {
         assert_eq!(bed.status(uuid(number)), Some(BadRequest), "{number}: {}", bed.why(uuid(number)));
     }
@@ -180,15 +180,15 @@ fn all_actions_can_be_asked_for<M: Manager + Debug + Send + 'static>() {
                 .report_caught_up(&standby.parse().unwrap_or_else(|error| panic!("{error}")), now_ms);
         }
         let uuid = bed.ask_for(action, processor, &at, &parameters);
-        bed.settle();
+        bed.run_until_idle();
         bed.at(bed.now_ms + 1);
         assert_eq!(bed.status(uuid), Some(Succeeded), "{action}: {}", bed.why(uuid));
     }
     let waits = json!({"canaries": 1, "canaryWaitMs": 60_000});
     let waiting = bed.ask_for("ROLLING_RESTART", "", "", &waits);
-    bed.settle();
+    bed.run_until_idle();
     let cancel = bed.ask_for("CANCEL", "", "", &json!({"request": waiting}));
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!((bed.status(cancel), bed.status(waiting)), (Some(Succeeded), Some(StatusCode::Cancelled)));
     let tallies = &bed.plane.metrics().outcomes;
     assert!(tallies.values().all(|tally| tally.count == 1));
@@ -205,10 +205,10 @@ fn a_request_is_cancelled_through_the_store<M: Manager + Debug + Send + 'static>
     let full = bed.host_of("1");
     let request = PlacementRequest { request_expiry_ms: Some(600_000), ..bed.message("0", &full) };
     let waits = bed.submit(request);
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.status(waits), Some(StatusCode::InProgress));
     let cancel = bed.ask_for("CANCEL", "", "", &json!({"request": waits}));
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!((bed.status(waits), bed.status(cancel)), (Some(Cancelled), Some(Succeeded)));
 }
 
@@ -223,14 +223,14 @@ fn a_busy_processor_queues_or_refuses<M: Manager + Debug + Send + 'static>() {
     );
     let (first, second, other) =
         (bed.ask("0", "LAST_SEEN"), bed.ask("0", "LAST_SEEN"), bed.ask("1", "LAST_SEEN"));
-    bed.settle();
+    bed.run_until_idle();
     let statuses = [first, second, other].map(|uuid| bed.status(uuid));
     assert_eq!(statuses, [Some(Succeeded), Some(Conflict), Some(Succeeded)]);
     assert_eq!(Conflict.http(), 409);
     let few = ConflictPolicy::Queue { most: 1 };
     let mut bed = PlaneBed::<M>::with(job_of(2), cluster::<M>(2, 9), ControlSettings::default(), few);
     let asked: Vec<Uuid> = (0..4).map(|_| bed.ask("0", "LAST_SEEN")).collect();
-    bed.settle();
+    bed.run_until_idle();
     let statuses: Vec<_> = asked.into_iter().map(|uuid| bed.status(uuid)).collect();
     assert_eq!(statuses, [Some(Succeeded), Some(Succeeded), Some(Conflict), Some(Conflict)]);
 }
@@ -271,7 +271,7 @@ fn principals_may_ask_for_what_they_may() {
         (ask(&mut bed, Some("cid"), "ANY_HOST"), "`cid` may ask for nothing"),
     ];
     let allowed = [ask(&mut bed, Some("ann"), "ANY_HOST"), ask(&mut bed, Some("bob"), "LAST_SEEN")];
-    bed.settle();
+    bed.run_until_idle();
     for (uuid, why) in refused {
         assert_eq!(bed.status(uuid), Some(Unauthorized));
         assert!(bed.why(uuid).contains(why), "{}", bed.why(uuid));
@@ -292,7 +292,7 @@ fn an_orphan_gets_its_last_word_from_the_next_deployment<M: Manager + Debug + Se
     let spec = bed.job.lock().spec().clone();
     let mut bed = bed.crash(spec);
     let late = bed.submit(late);
-    bed.settle();
+    bed.run_until_idle();
     for uuid in [accepted, waiting, late] {
         assert_eq!(bed.status(uuid), Some(Failed), "{}", bed.why(uuid));
     }
@@ -323,13 +323,13 @@ fn nothing_is_kept_for_ever<M: Manager + Debug + Send + 'static>() {
     let mut bed = bed::<M>();
     let first = bed.message("0", "LAST_SEEN");
     let uuid = bed.submit(first.clone());
-    bed.settle();
+    bed.run_until_idle();
     let settings = ControlSettings::default();
     bed.at(settings.retention_ms + 3);
     assert_eq!((bed.answer(uuid), bed.plane.metrics().aged_out), (None, 1));
     let container = bed.job.lock().processor_status(&processor("0")).and_then(|status| status.container);
     bed.submit(first);
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.status(uuid), Some(Failed), "{}", bed.why(uuid));
     let after = bed.job.lock().processor_status(&processor("0")).and_then(|status| status.container);
     assert_eq!(after, container, "it is not done twice");
@@ -363,7 +363,7 @@ fn requests_of_somebody_elses_job_stay() {
     assert_eq!(bed.store.apply(&[Change::PutDeployment(deployment)]), Ok(()));
     let theirs = bed.submit(PlacementRequest { deployment_id: "elsewhere".to_owned(), ..other });
     let ours = bed.ask("0", "LAST_SEEN");
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!((bed.status(theirs), bed.status(ours)), (None, Some(Succeeded)));
     assert!(bed.store.request(theirs).is_ok_and(|request| request.is_some()));
 }
@@ -381,6 +381,6 @@ fn answers_survive_a_store_that_fails_for_a_while() {
     }
     assert!(bed.plane.metrics().store_errors > 0);
     bed.store.reopen();
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.status(uuid), Some(Succeeded));
 }

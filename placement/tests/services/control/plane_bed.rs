@@ -152,7 +152,7 @@ impl<M: Manager + Debug + Send + 'static> PlaneBed<M> {
         let deployed = plane.deploy_with("run-1", Arc::clone(&job), conflicts, allow, 1);
         assert!(deployed.is_ok(), "{deployed:?}");
         let mut bed = Self { store, plane, job, now_ms: 1, settings, deployments: 1, last_request: 0 };
-        bed.settle();
+        bed.run_until_idle();
         bed
     }
 
@@ -167,12 +167,12 @@ impl<M: Manager + Debug + Send + 'static> PlaneBed<M> {
     }
 
     /// Runs everything until nothing changes.
-    pub(super) fn settle(&mut self) {
+    pub(super) fn run_until_idle(&mut self) {
         for _ in 0..2_000 {
             let before = {
                 let mut job = self.job.lock();
                 job.client_mut().set_time(self.now_ms);
-                job.client_mut().settle();
+                job.client_mut().run_until_idle();
                 (job.service().moves(), self.plane.open_count())
             };
             self.turn();
@@ -180,12 +180,12 @@ impl<M: Manager + Debug + Send + 'static> PlaneBed<M> {
                 return;
             }
         }
-        panic!("it does not settle");
+        panic!("it does not become idle");
     }
 
     pub(super) fn at(&mut self, now_ms: u64) {
         self.now_ms = now_ms;
-        self.settle();
+        self.run_until_idle();
     }
 
     pub(super) fn message(&mut self, processor: &str, host: &str) -> PlacementRequest {

@@ -27,10 +27,10 @@ fn after_an_end<M: Manager + Debug + Send + 'static>(
     let mut bed = PlaneBed::start(job_of(2), cluster::<M>(4, 4));
     let uuid = ask(&mut bed);
     bed.store.ends_after(writes, is_made);
-    bed.settle();
+    bed.run_until_idle();
     let spec = bed.restored(&job_of(2));
     let mut bed = bed.crash(spec);
-    bed.settle();
+    bed.run_until_idle();
     (bed, uuid)
 }
 
@@ -76,16 +76,16 @@ fn a_job_that_is_deployed_otherwise_is_as_its_owner_says<M: Manager + Debug + Se
     bed.ask_for("START_STANDBY", "0", "", &json!({}));
     bed.ask_for("START_STANDBY", "1", "", &json!({}));
     bed.ask_for("DRAIN_HOST", "", &host(3), &json!({}));
-    bed.settle();
+    bed.run_until_idle();
     let left = bed.restored(&job_of(2));
     assert!(standbys(&left) == 1 && left.hosts_kept_free.len() == 1);
     let mut mine = left.clone();
     mine.processors[0].standbys.clear();
     let mut bed = bed.crash(mine.clone());
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.restored(&job_of(2)), mine, "the job is as its owner configured it");
     let mut bed = bed.crash(job_of(1));
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.restored(&job_of(2)), job_of(2));
 }
 
@@ -94,7 +94,7 @@ fn a_job_that_is_deployed_otherwise_is_as_its_owner_says<M: Manager + Debug + Se
 fn a_job_that_is_restored_and_changed_keeps_what_requests_left() {
     let mut bed = PlaneBed::start(job_of(2), cluster::<FakeCluster>(4, 4));
     bed.ask_for("START_STANDBY", "0", "", &json!({}));
-    bed.settle();
+    bed.run_until_idle();
     let mut spec = bed.restored(&job_of(2));
     spec.processors[0].is_stateful = true;
     let bed = bed.crash(spec);
@@ -123,7 +123,7 @@ fn a_request_that_was_taken_out_in_doubt_is_carried_out_once() {
         bed.turn();
         assert_eq!((bed.plane.metrics().accepted, bed.job.lock().service().moves()), (0, before));
         bed.store.reopen();
-        bed.settle();
+        bed.run_until_idle();
         for uuid in uuids {
             assert_eq!(bed.status(uuid), Some(StatusCode::Succeeded), "{is_made}: {}", bed.why(uuid));
         }
@@ -135,7 +135,7 @@ fn a_request_that_was_taken_out_in_doubt_is_carried_out_once() {
 fn nothing_is_known_for_ever_of_a_job_that_ended() {
     let mut bed = PlaneBed::<FakeCluster>::start(job_of(2), cluster(2, 4));
     bed.ask_for("START_STANDBY", "0", "", &json!({}));
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.store.job_records("job").map(|records| records.len()), Ok(1));
     assert!(bed.plane.retire("run-1", bed.now_ms).is_ok_and(|job| job.is_some()));
     let settings = ControlSettings::default();
@@ -157,7 +157,7 @@ fn step<M: Manager + Debug + Send + 'static>(bed: &mut PlaneBed<M>) {
             job.report_caught_up(&standby, now_ms);
         }
         job.client_mut().set_time(now_ms);
-        job.client_mut().settle();
+        job.client_mut().run_until_idle();
     }
     bed.turn();
 }
@@ -194,7 +194,7 @@ fn another_coordinator_may_begin_at_any_step_of_anything<M: Manager + Debug + Se
             for _ in 0..8 {
                 step(&mut bed);
             }
-            bed.settle();
+            bed.run_until_idle();
             let status = bed.status(uuid);
             assert!(status.is_some_and(StatusCode::is_terminal), "{action} after {steps}: {status:?}");
             said[usize::from(status == Some(StatusCode::Succeeded))] += 1;

@@ -20,9 +20,9 @@ fn is_over<M: Manager>(bed: &JobBed<M>) -> bool {
 /// Processor 0 fails after this pause.
 fn fail_after<M: Manager>(bed: &mut JobBed<M>, pause_ms: u64) {
     bed.at(bed.now_ms + pause_ms);
-    bed.settle();
+    bed.run_until_idle();
     bed.end("0", 1);
-    bed.settle();
+    bed.run_until_idle();
 }
 
 on_both!(failures_that_are_far_apart_do_not_add_up);
@@ -53,10 +53,10 @@ fn the_last_retry_is_delayed<M: Manager>() {
     assert!(bed.status("0").container.is_some(), "the first retry comes at once");
     fail_after(&mut bed, 100 * SECOND_MS);
     bed.at(bed.now_ms + 361 * SECOND_MS - 1);
-    bed.settle();
+    bed.run_until_idle();
     assert!(bed.status("0").container.is_none(), "the last one waits");
     bed.at(bed.now_ms + 1);
-    bed.settle();
+    bed.run_until_idle();
     assert!(bed.status("0").container.is_some());
     fail_after(&mut bed, 299 * SECOND_MS);
     assert!(is_over(&bed), "the third failure within the window of the second retry");
@@ -79,7 +79,7 @@ fn a_worker_that_exits_at_once_with_0_is_not_started_in_a_loop<M: Manager>() {
         while bed.status("0").container.is_some() && starts < 1_000 {
             bed.end("0", 0);
             starts += 1;
-            bed.settle();
+            bed.run_until_idle();
         }
     }
     assert_eq!(starts, 7, "at once, and after 0, 1, 2, 4, 8, 16 s");
@@ -95,7 +95,7 @@ fn a_processor_that_fails_in_a_loop_keeps_no_other_from_its_host<M: Manager>() {
         fail_after(&mut bed, 100 * SECOND_MS);
     }
     bed.end("1", 1);
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(
         bed.job.status().below_configured,
         0,
@@ -116,14 +116,14 @@ fn a_host_is_shunned_by_the_processor_that_fails_there<M: Manager>() {
     }
     assert_ne!((bed.host_of("0"), bed.host_of("0")), (was.clone(), String::new()), "it goes elsewhere");
     let away = bed.move_to("1", &was);
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.host_of("1"), was, "another one may come: {}", bed.message(away));
     let back = bed.move_to("0", &was);
-    bed.settle();
+    bed.run_until_idle();
     assert_ne!(bed.host_of("0"), was, "{}", bed.message(back));
     bed.at(bed.now_ms + 6 * 3_600 * SECOND_MS);
     let back = bed.move_to("0", &was);
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.host_of("0"), was, "the failure window has ended: {}", bed.message(back));
 }
 
@@ -138,6 +138,6 @@ fn where_it_shuns_all_hosts_a_processor_waits_for_the_window<M: Manager>() {
     let waits = bed.job.service().status(bed.now_ms).outstanding;
     assert_eq!(waits[0].cause, apportion_placement::OutstandingCause::Shunned, "{waits:?}");
     bed.at(6 * 3_600 * SECOND_MS + 1);
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.job.status().below_configured, 0);
 }

@@ -26,10 +26,10 @@ fn rolling(budget: u32, change: ComponentChange) -> RollingRestart {
 
 fn wait<M: Manager>(bed: &mut JobBed<M>) {
     for _ in 0..4 {
-        bed.settle();
+        bed.run_until_idle();
         bed.at(bed.now_ms + EXPIRES_AFTER_MS + 3);
     }
-    bed.settle();
+    bed.run_until_idle();
 }
 
 on_both!(standbys_that_go_meanwhile_are_not_missed);
@@ -39,7 +39,7 @@ fn standbys_that_go_meanwhile_are_not_missed<M: Manager>() {
     spec.processors[0].is_stateful = true;
     let mut bed = JobBed::start(spec, cluster::<M>(4, 4));
     let moved = bed.place("0", Destination::AnyHost);
-    bed.settle();
+    bed.run_until_idle();
     let request = bed.ask(JobAction::RollingRestart(rolling(2, version("v2"))));
     bed.settle_warm();
     wait(&mut bed);
@@ -49,9 +49,9 @@ fn standbys_that_go_meanwhile_are_not_missed<M: Manager>() {
     let mut bed = JobBed::start(with_standbys(job_of(3), 1), cluster::<M>(4, 8));
     let slow = RollingRestart { canaries: 1, canary_wait_ms: 1_000, ..rolling(2, version("v2")) };
     let request = bed.ask(JobAction::RollingRestart(slow));
-    bed.settle();
+    bed.run_until_idle();
     let stopped = bed.ask(JobAction::StopStandby { standby: processor("2-0") });
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.outcome(stopped), Some(Succeeded));
     wait(&mut bed);
     assert_eq!(bed.outcome(request), Some(Succeeded), "{}", bed.message(request));
@@ -83,7 +83,7 @@ fn what_runs_still_as_before_is_known_to_the_next_coordinator<M: Manager>() {
     let mut bed = JobBed::start(job_of(2), cluster::<M>(2, 4));
     let slow = RollingRestart { canaries: 1, canary_wait_ms: 60_000, ..rolling(1, version("v2")) };
     bed.ask(JobAction::RollingRestart(slow));
-    bed.settle();
+    bed.run_until_idle();
     let versions = |bed: &JobBed<M>| [bed.status("0").version, bed.status("1").version];
     assert_eq!(versions(&bed), ["v2", ""]);
     let mut spec = bed.job.spec().clone();
@@ -97,7 +97,7 @@ on_both!(a_rolling_restart_waits_for_the_one_before);
 fn a_rolling_restart_waits_for_the_one_before<M: Manager>() {
     let mut bed = JobBed::start(job_of(6), cluster::<M>(3, 24));
     let requests = ["v2", "v3"].map(|name| bed.ask(JobAction::RollingRestart(rolling(2, version(name)))));
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(requests.map(|request| bed.outcome(request)), [Some(Succeeded); 2]);
     let versions: Vec<String> = bed.job.status().processors.into_iter().map(|known| known.version).collect();
     assert!(versions.iter().all(|version| version == "v3"), "{versions:?}");
@@ -131,7 +131,7 @@ on_both!(that_it_has_begun_is_told_once);
 fn that_it_has_begun_is_told_once<M: Manager>() {
     let mut bed = JobBed::start(job_of(3), cluster::<M>(3, 24));
     let request = bed.ask(JobAction::RollingRestart(rolling(1, version("v2"))));
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.said(request), [Accepted, InProgress, InProgress, InProgress, Succeeded]);
 }
 
@@ -148,17 +148,17 @@ fn a_standby_is_of_the_version_of_its_processor<M: Manager>() {
     assert_eq!(bed.outcome(alone), Some(BadRequest));
     assert!(bed.message(alone).contains("name `0`"), "{}", bed.message(alone));
     let both = bed.ask(JobAction::RollingRestart(only("0")));
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.outcome(both), Some(Succeeded), "{}", bed.message(both));
     let of = |bed: &JobBed<M>, name: &str| (bed.status(name).version, bed.status(name).size);
     let changed = ("v2".to_owned(), Resources::new(&[2]));
     assert_eq!((of(&bed, "0"), of(&bed, "0-0")), (changed.clone(), changed.clone()));
     assert_eq!(of(&bed, "1-0"), (String::new(), Resources::new(&[1])));
     let mut bed = bed.restart();
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!((of(&bed, "0"), of(&bed, "0-0")), (changed.clone(), changed));
     let plain = RollingRestart { change: ComponentChange::default(), ..only("0-0") };
     let alone = bed.ask(JobAction::RollingRestart(plain));
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.outcome(alone), Some(Succeeded), "a restart changes nothing");
 }

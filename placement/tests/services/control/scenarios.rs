@@ -10,7 +10,7 @@ on_both!(without_a_history_any_host_will_do);
 /// P12: four processors without known former hosts.
 fn without_a_history_any_host_will_do<M: Manager>() {
     let mut bed = JobBed::start(job_of(4), M::new());
-    bed.settle();
+    bed.run_until_idle();
     let waiting = bed.job.service().status(bed.now_ms).outstanding;
     assert_eq!(waiting.len(), 4);
     assert!(waiting.iter().all(|waits| waits.hosts.is_empty()), "{waiting:?}");
@@ -21,14 +21,14 @@ on_both!(a_request_for_any_host_has_no_deadline);
 fn a_request_for_any_host_has_no_deadline<M: Manager>() {
     let mut bed = JobBed::start(job_of(4), M::new());
     bed.at(3_600_000);
-    bed.settle();
+    bed.run_until_idle();
     let asked = |bed: &JobBed<M>| -> u64 {
         let components = bed.job.service().state().components();
         components.map(|component| component.counters.requested + component.counters.widened).sum()
     };
     assert_eq!(asked(&bed), 4);
     bed.manager().add_node("late", "", "", 4);
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!((bed.job.status().below_configured, asked(&bed)), (0, 4));
 }
 
@@ -38,12 +38,12 @@ fn what_is_told_again_changes_nothing() {
     let mut bed = JobBed::start(job_of(2), cluster::<FakeCluster>(2, 2));
     let first = bed.status("0").container.unwrap_or_else(|| panic!("0 has a container"));
     bed.end("0", 1);
-    bed.settle();
+    bed.run_until_idle();
     let (before, moves) = (bed.job.status(), bed.job.service().status(bed.now_ms).components);
     for container in [first, ContainerRef(4_711)] {
         let ended = vec![(container, ContainerExit::of(1))];
         bed.manager().report(Callback::Completed(ended));
-        bed.settle();
+        bed.run_until_idle();
     }
     let after = (bed.job.status(), bed.job.service().status(bed.now_ms).components);
     assert_eq!(after, (before, moves), "no request, no failure");
@@ -55,7 +55,7 @@ on_both!(each_container_is_apart_from_all_others_of_its_processor);
 fn each_container_is_apart_from_all_others_of_its_processor<M: Manager>() {
     for (processors, standbys) in [(1, 3), (3, 1), (3, 2)] {
         let mut bed = JobBed::start(with_standbys(job_of(processors), standbys), cluster::<M>(4, 12));
-        bed.settle();
+        bed.run_until_idle();
         let status = bed.job.status();
         assert_eq!(
             (status.configured as usize, status.below_configured),

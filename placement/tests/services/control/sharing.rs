@@ -34,7 +34,7 @@ fn a_control_plane_that_was_superseded_says_nothing_more() {
     assert!(plane.deploy("run-2", next, 1).is_ok());
     let first = bed.answer(moved);
     assert_eq!(bed.status(moved), Some(Failed));
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.answer(moved), first, "the last word stays");
     assert_eq!(bed.store.job_records("job"), Ok(Vec::new()), "its changes do not reach its successor");
     bed.ask("0", "LAST_SEEN");
@@ -72,12 +72,12 @@ fn a_request_is_cancelled_though_there_is_no_room_for_more() {
         bed.submit(message)
     };
     let waiting = [ask(&mut bed, "0", "1"), ask(&mut bed, "1", "0")];
-    bed.settle();
+    bed.run_until_idle();
     let third = bed.ask("0", "LAST_SEEN");
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!((bed.status(third), bed.plane.open_count()), (None, 2));
     let cancels = waiting.map(|request| bed.ask_for("CANCEL", "", "", &json!({"request": request})));
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(cancels.map(|cancel| bed.status(cancel)), [Some(Succeeded); 2]);
     bed.at(10_000);
     assert!(bed.status(third).is_some_and(StatusCode::is_terminal), "the request without room has its turn");
@@ -96,7 +96,7 @@ fn a_cancel_is_found_behind(others: u64) {
         let message = PlacementRequest { timestamp_ms: 600_000 + number, ..bed.message("1", "LAST_SEEN") };
         bed.submit(message);
     }
-    bed.settle();
+    bed.run_until_idle();
     let cancel = PlacementRequest {
         action: Some("CANCEL".to_owned()),
         parameters: json!({"request": waiting}).as_object().cloned().unwrap_or_default(),
@@ -125,12 +125,12 @@ fn what_waits_in_the_store_is_taken_back() {
         PlaneBed::<FakeCluster>::with(job_of(2), cluster(3, 1), settings, ConflictPolicy::default());
     let full = bed.host_of("1");
     bed.ask("0", &full);
-    bed.settle();
+    bed.run_until_idle();
     let waiting = bed.ask("1", "ANY_HOST");
     let other = PlacementRequest { deployment_id: "elsewhere".to_owned(), ..bed.message("1", "ANY_HOST") };
     let other = bed.submit(other);
     let cancels = [waiting, other].map(|request| bed.ask_for("CANCEL", "", "", &json!({"request": request})));
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!((bed.status(cancels[0]), bed.status(waiting)), (Some(Succeeded), Some(StatusCode::Cancelled)));
     assert_eq!(bed.status(cancels[1]), Some(StatusCode::BadRequest), "it is another deployment's");
     let is_counted = |end| bed.plane.metrics().outcomes.contains_key(&end);
@@ -154,7 +154,7 @@ fn what_is_taken_back_in_the_same_moment_is() {
         let action = Some("CANCEL".to_owned());
         let target = parameters(&json!({"request": asked}));
         let cancel = bed.submit(PlacementRequest { action, parameters: target, ..cancel });
-        bed.settle();
+        bed.run_until_idle();
         assert_eq!((bed.status(cancel), bed.status(asked)), (Some(Succeeded), Some(StatusCode::Cancelled)));
     }
 }
@@ -165,7 +165,7 @@ fn a_job_that_is_taken_in_anew_goes_on_with_nothing() {
     let mut bed = start(3, 4);
     let waits = json!({"canaries": 1, "canaryWaitMs": 60_000});
     let request = bed.ask_for("ROLLING_RESTART", "", "", &waits);
-    bed.settle();
+    bed.run_until_idle();
     let again = bed.plane.deploy("run-2", Arc::clone(&bed.job), bed.now_ms);
     assert!(again.is_ok(), "{again:?}");
     assert_eq!((bed.status(request), bed.job.lock().request_count()), (Some(Failed), 0));
@@ -180,7 +180,7 @@ fn a_turn_says_when_what_it_began_is_over() {
     let mut bed = start(2, 1);
     let full = bed.host_of("1");
     let requests = [bed.ask("0", &full), bed.ask("0", &full)];
-    bed.settle();
+    bed.run_until_idle();
     for (number, request) in (1_u64..).zip(requests) {
         let due_ms = number * 5_001 + 1;
         bed.now_ms = due_ms;
@@ -198,7 +198,7 @@ fn limits_that_make_no_sense_are_the_least_that_do() {
     let mut bed =
         PlaneBed::<FakeCluster>::with(job_of(1), cluster(2, 2), settings, ConflictPolicy::default());
     let request = bed.ask("0", "ANY_HOST");
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.status(request), Some(Succeeded));
     let next_ms = bed.plane.turn(bed.now_ms);
     assert!(next_ms.is_ok_and(|next_ms| next_ms.is_some_and(|next_ms| next_ms > bed.now_ms)));
@@ -212,7 +212,7 @@ fn an_outcome_is_kept_while_its_request_may_be_repeated() {
         PlaneBed::<FakeCluster>::with(job_of(2), cluster(2, 4), settings, ConflictPolicy::default());
     let message = PlacementRequest { timestamp_ms: HOUR_MS - 1, ..bed.message("0", "LAST_SEEN") };
     let request = bed.submit(message.clone());
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.status(request), Some(Succeeded));
     bed.at(2 * HOUR_MS - 2);
     bed.at(2 * HOUR_MS - 1);
@@ -228,7 +228,7 @@ fn requests_that_need_no_room_take_little() {
         PlaneBed::<FakeCluster>::with(job_of(2), cluster(2, 1), settings, ConflictPolicy::default());
     let full = bed.host_of("1");
     bed.ask("0", &full);
-    bed.settle();
+    bed.run_until_idle();
     for number in 0..2_000_u32 {
         bed.ask_for("CANCEL", "", "", &json!({"request": uuid::Uuid::from_u128(number.into())}));
     }
@@ -250,7 +250,7 @@ fn a_request_whose_time_is_far_ahead_is_answered() {
     assert_eq!(bed.store.apply(&[Change::PutDeployment(deployment)]), Ok(()));
     let message = PlacementRequest { timestamp_ms: far, ..bed.message("0", "ANY_HOST") };
     let theirs = bed.submit(PlacementRequest { deployment_id: "elsewhere".to_owned(), ..message });
-    bed.settle();
+    bed.run_until_idle();
     for request in [ours, theirs] {
         assert_eq!(bed.status(request), Some(StatusCode::BadRequest));
         assert!(bed.why(request).contains("ahead of the control plane's clock"), "{}", bed.why(request));
@@ -263,12 +263,12 @@ fn requests_about_many_containers_are_refused_beside_others_too() {
     let mut bed = PlaneBed::<FakeCluster>::with(job_of(2), cluster(2, 1), rules.0, rules.1);
     let full = bed.host_of("1");
     let one = bed.ask("0", &full);
-    bed.settle();
+    bed.run_until_idle();
     let rolling = bed.ask_for("ROLLING_RESTART", "", "", &json!({}));
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!((bed.status(one), bed.status(rolling)), (Some(InProgress), Some(Conflict)));
     let cancel = bed.ask_for("CANCEL", "", "", &json!({"request": one}));
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.status(cancel), Some(Succeeded), "that is never refused");
     let slow = json!({"canaries": 1, "canaryWaitMs": 1_000_000});
     let requests = [
@@ -276,7 +276,7 @@ fn requests_about_many_containers_are_refused_beside_others_too() {
         bed.ask_for("ROLLING_RESTART", "", "", &json!({})),
         bed.ask("0", "LAST_SEEN"),
     ];
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(
         requests.map(|request| bed.status(request)),
         [Some(InProgress), Some(Conflict), Some(Conflict)]
@@ -289,11 +289,11 @@ fn at_most_so_many_requests_about_many_containers_wait() {
     let mut bed = PlaneBed::<FakeCluster>::with(job_of(2), cluster(2, 4), rules.0, rules.1);
     let slow = json!({"canaries": 1, "canaryWaitMs": 1_000_000});
     let requests = [0, 1, 2].map(|_| bed.ask_for("ROLLING_RESTART", "", "", &slow));
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.status(requests[2]), Some(Conflict), "{}", bed.why(requests[2]));
     let long = json!({"version": "v".repeat(257)});
     let long = bed.ask_for("ROLLING_RESTART", "", "", &long);
-    bed.settle();
+    bed.run_until_idle();
     assert!(bed.why(long).contains("version has 257 bytes; 256 are allowed"), "{}", bed.why(long));
 }
 

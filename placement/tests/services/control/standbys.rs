@@ -46,7 +46,7 @@ fn a_third_that_has_nowhere_to_go_waits_and_is_explained<M: Manager>() {
     let status = bed.job.service().status(bed.now_ms);
     assert_eq!(status.outstanding.len(), 1, "{status:?}");
     bed.manager().add_node(&host(2), "", "", 1);
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.job.status().below_configured, 0);
 }
 
@@ -60,7 +60,7 @@ fn racks_are_fault_domains_if_the_job_says_so<M: Manager>() {
             assert_ne!(rack_of(&one), rack_of(&other), "round {round}: {active} on {one} and {other}");
         }
         let request = bed.place(&round.to_string(), Destination::AnyHost);
-        bed.settle();
+        bed.run_until_idle();
         assert!(matches!(bed.outcome(request), Some(Succeeded)), "{}", bed.message(request));
     }
 }
@@ -73,7 +73,7 @@ fn an_active_takes_the_place_of_its_standby<M: Manager>() {
         let mut bed = JobBed::start(spec, racks::<M>(1));
         let (active_at, standby_at) = (bed.host_of("0"), bed.host_of("0-0"));
         let request = bed.place("0", Destination::Standby);
-        bed.settle();
+        bed.run_until_idle();
         assert_eq!(bed.outcome(request), None, "nobody has read the state there");
         bed.settle_warm();
         assert_eq!(bed.outcome(request), Some(Succeeded), "{}", bed.message(request));
@@ -88,19 +88,19 @@ on_both!(standbys_start_and_stop);
 fn standbys_start_and_stop<M: Manager>() {
     let mut bed = JobBed::start(job_of(2), cluster::<M>(2, 2));
     let start = bed.ask(JobAction::StartStandby { processor: processor("0") });
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.outcome(start), Some(Succeeded), "{}", bed.message(start));
     assert_eq!(bed.message(start), format!("`0-0` runs on {}", bed.host_of("0-0")));
     assert_ne!(bed.host_of("0-0"), bed.host_of("0"));
     assert!(bed.job.spec().processors[0].standbys.contains(&0), "the next coordinator knows of it");
     let another = bed.ask(JobAction::StartStandby { processor: processor("0") });
-    bed.settle();
+    bed.run_until_idle();
     bed.at(EXPIRES_AFTER_MS + 2);
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.outcome(another), Some(Failed), "there is no third host");
     assert!(!bed.job.has_processor(&processor("0-1")), "and nobody goes on asking");
     let stop = bed.ask(JobAction::StopStandby { standby: processor("0-0") });
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.outcome(stop), Some(Succeeded));
     assert!(!bed.job.has_processor(&processor("0-0")));
     assert_eq!(bed.job.service().state().container_count(), 2);
@@ -117,18 +117,18 @@ fn state_is_read_before_its_processor_goes<M: Manager>() {
     let mut bed = JobBed::start(spec, cluster::<M>(3, 1));
     let before = bed.status("0");
     let request = bed.move_to("0", &host(2));
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!((bed.host_of("0-0"), bed.status("0").container), (host(2), before.container));
     assert_eq!(bed.outcome(request), None, "it reads");
     bed.job.report_caught_up(&processor("0-0"), bed.now_ms);
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.outcome(request), Some(Succeeded), "{}", bed.message(request));
     assert_eq!(bed.host_of("0"), host(2));
     assert!(!bed.job.has_processor(&processor("0-0")));
     let slow = bed.place("0", Destination::AnyHost);
-    bed.settle();
+    bed.run_until_idle();
     bed.at(EXPIRES_AFTER_MS + 2);
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.outcome(slow), Some(Failed), "it never read all");
     assert_eq!((bed.host_of("0"), bed.job.service().state().container_count()), (host(2), 1));
 }
@@ -154,11 +154,11 @@ on_both!(standbys_survive_another_coordinator);
 fn standbys_survive_another_coordinator<M: Manager>() {
     let mut bed = JobBed::start(with_standbys(job_of(2), 1), cluster::<M>(4, 2));
     let more = bed.ask(JobAction::StartStandby { processor: processor("1") });
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.outcome(more), Some(Succeeded));
     let before = bed.job.status().processors;
     let mut bed = bed.restart();
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.job.status().processors, before);
     assert_eq!(bed.job.status().configured, 5);
     assert_eq!(bed.status("0").size, Resources::new(&[1]));
@@ -176,7 +176,7 @@ fn what_is_queued_is_worked_out_when_its_turn_comes<M: Manager>() {
     let taken_back = bed.ask(JobAction::StartStandby { processor: processor("0") });
     bed.ask(JobAction::Cancel { request: taken_back });
     assert_eq!(bed.job.requests_for(&processor("0")), 3, "a cancelled request no longer waits");
-    bed.settle();
+    bed.run_until_idle();
     for request in requests {
         assert_eq!(bed.outcome(request), Some(Succeeded), "{}", bed.message(request));
     }
@@ -191,7 +191,7 @@ fn hosts_of_a_processor_and_its_standby_are_drained_together<M: Manager>() {
     for number in 2..5 {
         bed.manager().add_node(&host(number), "", "", 2);
     }
-    bed.settle();
+    bed.run_until_idle();
     let drained = [bed.host_of("0"), bed.host_of("0-0")];
     let requests = drained
         .clone()
@@ -208,10 +208,10 @@ fn what_is_taken_back_between_two_moves_goes_no_further<M: Manager>() {
     let mut bed = JobBed::start(with_standbys(job_of(1), 1), cluster::<M>(4, 2));
     let active_at = bed.host_of("0");
     let request = bed.place("0", Destination::Standby);
-    bed.manager().settle();
+    bed.manager().run_until_idle();
     bed.tick();
     let cancel = bed.ask(JobAction::Cancel { request });
-    bed.settle();
+    bed.run_until_idle();
     assert_eq!(bed.outcome(cancel), Some(Succeeded));
     assert_eq!((bed.outcome(request), bed.host_of("0")), (Some(ActionStatus::Cancelled), active_at));
     assert_eq!(bed.job.status().below_configured, 0);

@@ -167,22 +167,22 @@ impl<M: Manager> Bed<M> {
     }
 
     /// Runs cluster and service until nothing changes. Returns the service's calls.
-    pub(crate) fn settle(&mut self) -> Vec<Call> {
+    pub(crate) fn run_until_idle(&mut self) -> Vec<Call> {
         let mut calls = self.tick();
         for _ in 0..100 {
-            self.service.client_mut().manager.settle();
+            self.service.client_mut().manager.run_until_idle();
             let more = self.tick();
             if more.is_empty() && self.is_quiet() {
                 return calls;
             }
             calls.extend(more);
         }
-        panic!("it does not settle");
+        panic!("it does not become idle");
     }
 
     /// Whether neither cluster nor service has anything left to do.
     fn is_quiet(&mut self) -> bool {
-        self.service.client_mut().manager.settle();
+        self.service.client_mut().manager.run_until_idle();
         let before = format!("{:?}", self.service.state());
         let calls = self.tick();
         calls.is_empty() && before == format!("{:?}", self.service.state())
@@ -249,7 +249,7 @@ impl<M: Manager> Bed<M> {
     pub(crate) fn end(&mut self, container: ContainerRef, exit: i32) -> Vec<Call> {
         let ended = self.service.client_mut().manager.end(container, ContainerExit::of(exit));
         assert_eq!(ended, Ok(()));
-        self.service.client_mut().manager.settle();
+        self.service.client_mut().manager.run_until_idle();
         self.tick()
     }
 
@@ -265,7 +265,7 @@ impl<M: Manager> Bed<M> {
     pub(crate) fn restart(mut self) -> Self {
         let history = self.service.take_history(self.now_ms);
         self.service.stop(self.now_ms);
-        self.settle();
+        self.run_until_idle();
         assert_eq!(self.service.state().container_count(), 0);
         let Self { service, now_ms, components, settings } = self;
         let client = service.into_client();

@@ -16,7 +16,7 @@ pub(crate) trait Manager: ClusterClient + Sized {
     /// A cluster without nodes.
     fn new() -> Self;
     /// Runs the cluster until nothing more happens.
-    fn settle(&mut self);
+    fn run_until_idle(&mut self);
     fn set_time(&mut self, now_ms: u64);
     fn add_node(&mut self, host: &str, rack: &str, label: &str, slots: i64);
     fn lose_node(&mut self, host: &str);
@@ -33,7 +33,7 @@ impl Manager for FakeCluster {
         Self::default()
     }
 
-    fn settle(&mut self) {}
+    fn run_until_idle(&mut self) {}
 
     fn set_time(&mut self, _now_ms: u64) {}
 
@@ -92,7 +92,7 @@ impl EngineCluster {
         let maximum = Some(Maximum::Absolute(amounts));
         let update = QueueUpdate { maximum, ..QueueUpdate::default() };
         let updated = queue.and_then(|queue| handle.update_queue(queue, update));
-        self.settle();
+        self.run_until_idle();
         assert!(updated.is_ok_and(|ticket| ticket.wait().is_some_and(|done| done.is_ok())), "a new limit");
     }
 
@@ -106,7 +106,7 @@ impl EngineCluster {
             handle.submit_ask(application, ask)
         });
         assert!(asked.is_ok(), "{asked:?}");
-        self.settle();
+        self.run_until_idle();
     }
 
     fn assemble(events_max: usize) -> Result<Self, Box<dyn std::error::Error>> {
@@ -136,7 +136,7 @@ impl Manager for EngineCluster {
         Self::with_events(10_000)
     }
 
-    fn settle(&mut self) {
+    fn run_until_idle(&mut self) {
         for command in self.client.take_commands() {
             if let NodeCommand::Kill { container, .. } = command
                 && !self.stops_by_hand
@@ -156,14 +156,14 @@ impl Manager for EngineCluster {
     fn add_node(&mut self, host: &str, rack: &str, label: &str, slots: i64) {
         let added = self.try_add_node(host, rack, label, slots);
         assert_eq!(added, Ok(()), "{host} is added");
-        self.settle();
+        self.run_until_idle();
     }
 
     fn lose_node(&mut self, host: &str) {
         let handle = self.engine.handle();
         let removed = handle.node(host).map(|node| handle.remove_node(node));
         assert!(matches!(removed, Some(Ok(_))), "{host} is removed: {removed:?}");
-        self.settle();
+        self.run_until_idle();
     }
 
     fn end(&mut self, container: ContainerRef, exit: ContainerExit) -> Result<(), ClientError> {
