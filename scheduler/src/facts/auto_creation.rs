@@ -86,7 +86,7 @@ impl Facts {
         let Some((_, creation)) = self.auto_creation_at(below) else { return Vec::new() };
         let (leaf, parent) = (creation.leaf.clone(), creation.parent.clone());
         let mut made = Vec::new();
-        let mut above = below;
+        let (mut above, known) = (below, self.queues.len());
         for (place, name) in names.iter().enumerate() {
             let is_leaf = place + 1 == names.len();
             let template = if is_leaf { &leaf } else { &parent };
@@ -97,8 +97,8 @@ impl Facts {
             made.push(above);
         }
         self.update_priorities();
-        if !self.queue(above).users.is_empty() {
-            // The leaf existed before, perhaps with other limits.
+        if made.iter().any(|queue| queue.index() < known) {
+            // A queue of this path existed before, perhaps with other limits, and may still have users.
             self.recount_limit_usages();
         }
         made
