@@ -27,6 +27,8 @@ pub(crate) struct State {
     pub(crate) nodes_version: u64,
     /// The version in which use last moved to another queue or group: an application moved, or a user changed its groups.
     moved_at: u64,
+    /// The version in which a container with tags last ended.
+    tags_ended_at: u64,
     /// Whether guarantees and maxima have to be recomputed before their next use.
     limits_stale: bool,
 }
@@ -44,6 +46,7 @@ impl State {
             version: 0,
             nodes_version: 0,
             moved_at: 0,
+            tags_ended_at: 0,
             limits_stale: true,
         }
     }
@@ -101,6 +104,12 @@ impl State {
         self.moved_at > seen
     }
 
+    /// Whether a cap of the shape on racks may have fewer containers than a pass at version `seen` counted. The pass
+    /// counts its own, so a cap that it found reached need not have been reached in the facts, and no node was told.
+    pub(crate) fn may_be_under_rack_caps_since(&self, shape: &Shape, seen: u64) -> bool {
+        self.tags_ended_at > seen && shape.caps().iter().any(|cap| cap.scope == TagScope::Rack)
+    }
+
     /// The digest of the facts. Limits must be computed.
     pub(crate) fn digest(&self) -> StateDigest {
         debug_assert!(!self.limits_stale, "the digest covers the limits");
@@ -147,9 +156,10 @@ impl State {
         }
     }
 
-    /// The same after a container ended. That matters only if a cap is no longer reached.
+    /// The same after a container ended. That matters only if a cap is no longer reached, and to passes under way.
     pub(crate) fn tags_ended(&mut self, charged: &Charged) {
         if charged.is_tagged {
+            self.tags_ended_at = self.version;
             self.wake_under_caps(charged);
         }
     }
@@ -189,7 +199,7 @@ impl State {
         let mut moved = Vec::new();
         for tag in shapes.at(charged.shape).tags() {
             for &shape in shapes.capped_by(tag) {
-                let caps = shapes.at(shape).rule.iter().flat_map(|rule| &rule.caps);
+                let caps = shapes.at(shape).caps().iter();
                 let is_moved = |cap: &&TagCap| {
                     cap.tag == *tag
                         && cap.counts(charged.application)

@@ -13,7 +13,8 @@
 //! * Room has no stamps. The ring of the set's changed nodes takes their place: closing a shape is refused if a node
 //!   that changed since the pass followed the ring fits it, or if the ring no longer reaches back that far. It is
 //!   also refused if the shape's slot has a new occupant, or if a proposal of the same batch was rejected, since the
-//!   pass then debited its view too much.
+//!   pass then debited its view too much. A shape with a limit of tagged containers on a rack is not closed if a tagged
+//!   container ended since v: with its own containers on top, the pass may have found a limit reached that is not.
 //! * An ask that waits for hosts has no stamp at its hosts and racks. The recording looks at them again and returns
 //!   the ask to its lane if one has room. Where nodes count, it also looks at the nodes that gained room since v.
 //! * `may_fit_on` asks the nodes in both cases, and `Backlog::room_gained` wakes both. Both go by `Facts::can_take`.
@@ -122,14 +123,15 @@ impl Committer<'_> {
 }
 
 impl State {
-    /// Closes the shape in the set. Refused if another shape has the slot now, or if a node of the set that changed
-    /// since the pass looked has room.
+    /// Closes the shape in the set. Refused if another shape has the slot now, if a node of the set that changed since
+    /// the pass looked has room, or if the pass may have counted too many tagged containers on a rack.
     fn close(&mut self, id: ShapeId, set: &PlacementSet, seen: u64) {
         if self.backlog.demand(id).since > seen {
             return;
         }
+        let shape = self.facts.shapes.at(id);
         let changed = self.node_shards.changed_nodes(set.id(), set.seen());
-        if !self.may_fit_on(self.facts.shapes.at(id), changed) {
+        if !self.may_fit_on(shape, changed) && !self.may_be_under_rack_caps_since(shape, seen) {
             self.backlog.close(id, set.id());
         }
     }

@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 
 use super::borrowed::Borrowing;
 use super::rule::Rule;
+use super::tags::TagCap;
 use crate::ids::{PartitionId, ShapeId};
 use crate::resource::Need;
 
@@ -27,6 +28,11 @@ impl Shape {
         let Self { need, partition, has_locality, .. } = self;
         let mixed = (need.resources[0] ^ need.resources[1].rotate_left(32)).wrapping_mul(SPREAD);
         ((mixed >> 40) as usize ^ partition.index() ^ (usize::from(*has_locality) << 4)) & (RECENT - 1)
+    }
+
+    /// Its limits on tagged containers at the place of a new one.
+    pub(crate) fn caps(&self) -> &[TagCap] {
+        self.rule.as_ref().map_or(&[], |rule| &rule.caps)
     }
 
     /// The tags of its containers, in order.
@@ -148,8 +154,7 @@ impl Shapes {
 
     fn list_caps(&mut self, id: ShapeId) {
         let Self { entries, capped, .. } = self;
-        let Some(rule) = &entries[id.index()].shape.rule else { return };
-        for cap in &rule.caps {
+        for cap in entries[id.index()].shape.caps() {
             let shapes = capped.entry(Arc::clone(&cap.tag)).or_default();
             if !shapes.contains(&id) {
                 shapes.push(id);
@@ -159,8 +164,7 @@ impl Shapes {
 
     fn unlist_caps(&mut self, id: ShapeId) {
         let Self { entries, capped, .. } = self;
-        let Some(rule) = &entries[id.index()].shape.rule else { return };
-        for cap in &rule.caps {
+        for cap in entries[id.index()].shape.caps() {
             let Some(shapes) = capped.get_mut(&cap.tag) else { continue };
             shapes.retain(|other| *other != id);
             if shapes.is_empty() {

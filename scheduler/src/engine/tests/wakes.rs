@@ -4,6 +4,7 @@ use super::hand::Hand;
 use super::{Bench, config, leaf, memory};
 use crate::change::{AskSpec, NodeSpec};
 use crate::config::{EngineConfig, LocalityDelay};
+use crate::facts::TagLimit;
 use crate::ids::{ApplicationId, AskId, NodeId};
 
 /// Three hosts of one rack, each full with one container of 1.
@@ -181,4 +182,31 @@ fn a_node_that_gains_too_little_room_wakes_no_proposer() {
         assert_eq!(bench.shared.leases.count_wanted(), wanted);
     }
     bench.expect_running(1);
+}
+
+/// With its own container a pass found the limit of a rack reached. Until it was committed, a container on another node
+/// of the rack ended. That node takes none, and the node with room has not changed.
+#[test]
+fn a_limit_of_a_rack_that_is_no_longer_reached_closes_no_shape() {
+    let mut hand = Hand::new(config([leaf("a")]));
+    let [full, open] = ["n1", "n2"].map(|name| hand.node(name, 4));
+    let application = hand.application();
+    let web = |units| {
+        let spec = AskSpec::new(memory(1), units).with_tag("web");
+        spec.with_tag_limit(TagLimit::per_rack("web", 2))
+    };
+    hand.ask(application, web(1).on_hosts([full]).strictly_local());
+    hand.run_until_idle();
+    hand.engine.handle().drain_node(full).unwrap();
+    let ask = hand.ask(application, web(2));
+    hand.commit();
+    let batch = hand.parts.proposers[0].propose().expect("one container is within the limit");
+    assert_eq!(batch.requests().len(), 1);
+    let first = hand.engine.shared_state().facts.nodes.at(full).containers[0];
+    hand.engine.handle().complete_container(first).unwrap();
+    hand.parts.proposers[0].send(batch).unwrap();
+    hand.expect_idle(2);
+    let state = hand.engine.shared_state();
+    assert!(state.facts.asks.get(ask).is_none(), "both units run");
+    assert_eq!(state.facts.nodes.at(open).containers.len(), 2);
 }
