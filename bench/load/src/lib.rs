@@ -7,7 +7,7 @@
 //! | `fill` | fills an empty cluster: [`fill()`] |
 //! | `cycle` | does the same work on one thread as leanly as possible: [`CycleYardstick`] |
 //! | `churn` | keeps a full cluster busy: [`Churn`] |
-//! | `cores` | a model of the engine's threads on any number of cores: [`simulate`] |
+//! | `thread_model` | a model of the engine's threads on any number of cores: [`simulate`] |
 //! | `meter`, `latency`, `memory`, `commit_times`, `process` | measure time, processor time and memory |
 //!
 //! The benches in `benches/` need only this and the engine, so that they build in a minute or two: `instructions` is a
@@ -18,7 +18,6 @@
 mod churn;
 mod cluster;
 mod commit_times;
-mod cores;
 mod cycle;
 mod fill;
 mod latency;
@@ -29,14 +28,15 @@ mod profile;
 mod queues;
 pub mod sizes;
 mod tasks;
+mod thread_model;
 
 pub use churn::{Churn, GoOn, window};
 pub use cluster::{Cluster, ClusterShape, Setup};
 pub use commit_times::{LatencySink, Notes};
-pub use cores::{ModelMachine, ModelOutcome, StepTimes, simulate};
 pub use cycle::{CycleRate, CycleYardstick};
 pub use fill::{fill, node_capacity};
 pub use memory::Memory;
 pub use meter::Record;
 pub use profile::{DrawnAsk, Profile, Room, WANTED_NODES, is_other};
 pub use tasks::{Kinds, Task};
+pub use thread_model::{ModelMachine, ModelOutcome, StepTimes, simulate};
