@@ -75,9 +75,9 @@ impl Resources {
     /// Whether the amount of each type is at most that of `bound`.
     #[must_use]
     pub fn within(&self, bound: &Self) -> bool {
-        let is_above = |i: usize| less(bound.0[i], self.0[i]);
-        (0..COMMON_TYPES).all(|i| self.0[i] <= bound.0[i])
-            && (!(self.has_rare_types() || bound.has_rare_types()) || is_none(RARE_TYPES, is_above))
+        let is_within = |i: usize| self.0[i] <= bound.0[i];
+        (0..COMMON_TYPES).all(is_within)
+            && (!(self.has_rare_types() || bound.has_rare_types()) || RARE_TYPES.into_iter().all(is_within))
     }
 
     /// Whether `self` plus `more` stays within `bound`, for each type of which `more` is positive.
@@ -85,10 +85,8 @@ impl Resources {
     /// Other types may already exceed a bound that was lowered.
     #[must_use]
     pub fn can_grow(&self, more: &Self, bound: &Self) -> bool {
-        let grown = |i: usize| self.0[i].wrapping_add(more.0[i]);
-        let is_above = |i: usize| less(0, more.0[i]) & less(bound.0[i], grown(i));
-        (0..COMMON_TYPES).all(|i| more.0[i] <= 0 || grown(i) <= bound.0[i])
-            && (!more.has_rare_types() || is_none(RARE_TYPES, is_above))
+        let may_grow = |i: usize| more.0[i] <= 0 || self.0[i].wrapping_add(more.0[i]) <= bound.0[i];
+        (0..COMMON_TYPES).all(may_grow) && (!more.has_rare_types() || RARE_TYPES.into_iter().all(may_grow))
     }
 
     /// The smaller amount of each type.
@@ -141,11 +139,8 @@ impl Resources {
 
     /// The same for a function that makes nothing of nothing.
     fn combine_amounts(&self, other: &Self, each: impl Fn(i64, i64) -> i64) -> Self {
-        if self.has_rare_types() || other.has_rare_types() {
-            return self.combine(other, each);
-        }
         let mut combined = Self::ZERO;
-        for i in 0..COMMON_TYPES {
+        for i in 0..self.types().end.max(other.types().end) {
             combined.0[i] = each(self.0[i], other.0[i]);
         }
         combined
@@ -163,17 +158,6 @@ impl Resources {
 }
 
 pub(super) const RARE_TYPES: Range<usize> = COMMON_TYPES..RESOURCE_TYPES_MAX;
-
-/// Whether `sign_of` is negative for none of the types.
-fn is_none(types: Range<usize>, sign_of: impl Fn(usize) -> i64) -> bool {
-    types.fold(0, |signs, i| signs | sign_of(i)) >= 0
-}
-
-/// Negative if `a < b`, for any numbers. It has no branch, so all types are compared at once even on processors
-/// without an instruction for it.
-const fn less(a: i64, b: i64) -> i64 {
-    (a & !b) | (!(a ^ b) & a.wrapping_sub(b))
-}
 
 impl PartialEq for Resources {
     #[inline]
