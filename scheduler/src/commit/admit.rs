@@ -229,8 +229,8 @@ fn is_possible(facts: &Facts, master: &Master) -> bool {
     master.partition.index() < facts.partitions.len() && facts.config.resources.check(&master.size).is_ok()
 }
 
-/// Whether the leaf's pending amounts of the types that this ask wants stay below [`PENDING_MAX`] with it. The ask's size is that of one
-/// container.
+/// Whether the leaf's pending amounts stay below [`PENDING_MAX`] with this ask, for the types that it wants. The ask's
+/// size is that of one container.
 fn pending_stays_countable(quota: &Quota, spec: &AskSpec) -> bool {
     let count = i64::from(spec.count);
     spec.size

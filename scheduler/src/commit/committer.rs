@@ -13,14 +13,8 @@ use crate::request::{CommitOutcome, CommitSeq, RejectReason, ResourceAllocationC
 use crate::state::State;
 use crate::stats::EngineStats;
 
-/// Decides commit requests one by one. The interface has the same name in YARN-5139.
-pub(crate) trait ResourceAllocationCommitter {
-    /// Applies the whole request or nothing.
-    fn commit(&mut self, request: ResourceAllocationCommitRequest) -> CommitOutcome;
-}
-
 /// Commits changes, batches and requests while the write guard is held. Work for later, outside the guard, collects in
-/// `effects` and `log`.
+/// `effects` and `log`. YARN-5139 calls its interface `ResourceAllocationCommitter`.
 pub(crate) struct Committer<'a> {
     pub(crate) state: &'a mut State,
     pub(crate) effects: &'a mut Effects,
@@ -36,8 +30,9 @@ struct Known {
     debited_in: Option<SetId>,
 }
 
-impl ResourceAllocationCommitter for Committer<'_> {
-    fn commit(&mut self, request: ResourceAllocationCommitRequest) -> CommitOutcome {
+impl Committer<'_> {
+    /// Decides a request by itself: applies the whole of it, or nothing.
+    pub(crate) fn commit(&mut self, request: ResourceAllocationCommitRequest) -> CommitOutcome {
         self.state.recompute_limits();
         let outcome = self.decide(&request, &Known::default());
         if let CommitOutcome::Accepted(seq) = outcome {
@@ -45,9 +40,7 @@ impl ResourceAllocationCommitter for Committer<'_> {
         }
         outcome
     }
-}
 
-impl Committer<'_> {
     /// Whether a change from a caller or a log is valid now.
     pub(crate) fn admit(&mut self, change: &Change) -> Result<(), Refusal> {
         let is_validated_by_limits = matches!(

@@ -52,5 +52,5 @@ mod resizing;
 mod sums;
 
 pub(crate) use apply::Effects;
-pub(crate) use committer::{Committer, ResourceAllocationCommitter};
+pub(crate) use committer::Committer;
 pub(crate) use configure::{check_configuration, check_reconfiguration};

@@ -16,7 +16,7 @@ use super::reshard::reshard;
 use super::shared::{Message, Progress, RecoveryResult, Shared};
 use super::stream::StreamCore;
 use crate::change::Change;
-use crate::commit::{Committer, ResourceAllocationCommitter, check_configuration};
+use crate::commit::{Committer, check_configuration};
 use crate::event::Refusal;
 use crate::facts::{ApplicationEnd, EndCause};
 use crate::ids::NodeId;

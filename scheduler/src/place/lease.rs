@@ -217,3 +217,22 @@ impl Leases {
         self.slots[first..first + SETS_MAX].iter().all(|slot| !slot.lock().leased)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Both partitions want every set. Starts count through the sets of the first one, then of the second, and begin
+    /// anew behind the last.
+    #[test]
+    fn the_first_set_to_be_taken_is_the_start_th_of_all() {
+        for (start, partition, number) in
+            [(0, 0, 0), (3, 0, 3), (63, 0, 63), (64, 1, 0), (69, 1, 5), (130, 0, 2)]
+        {
+            let leases = Leases::new(2, NodeOrderKind::First);
+            [0, 1].iter().for_each(|number| leases.publish_wanted(PartitionId(*number), u64::MAX));
+            let Checkout::Taken(set) = leases.take_wanted(start) else { panic!("a set is wanted") };
+            assert_eq!(set.id(), SetId::new(PartitionId(partition), number), "from {start}");
+        }
+    }
+}

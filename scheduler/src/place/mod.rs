@@ -27,11 +27,9 @@ mod node_shards;
 mod order;
 mod ring;
 mod set;
-#[cfg(test)]
-mod tests;
 
 pub(crate) use lease::{Checkout, Leases};
 pub(crate) use node_shards::NodeShards;
-pub(crate) use order::{NodeOrder, ScoredNode};
+pub(crate) use order::{ScoredNode, score};
 pub use set::PlacementSet;
 pub(crate) use set::{Found, Nodes};

@@ -235,3 +235,20 @@ impl NodeShards {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_latest_gains_are_remembered_and_the_others_are_known_to_be_forgotten() {
+        let mut shards = NodeShards::new(1, 1);
+        let mut gain = |version: u64| {
+            shards.record_gain(NodeId::new(version as u32, 0), PartitionId::DEFAULT, version);
+            let counted = |seen| shards.gained_since(PartitionId::DEFAULT, seen).map(Iterator::count);
+            [0, 1].map(counted)
+        };
+        assert_eq!((1..=1_024).map(&mut gain).last(), Some([Some(1_024), Some(1_023)]));
+        assert_eq!(gain(1_025), [None, Some(1_024)], "the first one is forgotten");
+    }
+}

@@ -27,19 +27,12 @@ pub(crate) struct ScoredNode<'a> {
     pub(crate) positions: usize,
 }
 
-/// Decides in which order passes try the nodes of a placement set.
-pub(crate) trait NodeOrder: std::fmt::Debug {
-    /// The node's step, from 0 (tried first) to [`BUCKETS`]` - 1`. Must depend on `node` alone.
-    fn score(&self, node: &ScoredNode<'_>) -> usize;
-}
-
-impl NodeOrder for NodeOrderKind {
-    fn score(&self, node: &ScoredNode<'_>) -> usize {
-        match self {
-            Self::Spread => used_step(node),
-            Self::Pack => BUCKETS - 1 - used_step(node),
-            Self::First => node.position * BUCKETS / node.positions.max(1),
-        }
+/// The node's step, from 0 (tried first) to [`BUCKETS`]` - 1`. It depends on `node` alone.
+pub(crate) fn score(order: NodeOrderKind, node: &ScoredNode<'_>) -> usize {
+    match order {
+        NodeOrderKind::Spread => used_step(node),
+        NodeOrderKind::Pack => BUCKETS - 1 - used_step(node),
+        NodeOrderKind::First => node.position * BUCKETS / node.positions.max(1),
     }
 }
 
@@ -56,7 +49,7 @@ mod tests {
     fn spread_and_pack_are_opposites() {
         let capacity = Resources::new(&[100, 100]);
         let view = |free: &Resources, kind: NodeOrderKind| {
-            kind.score(&ScoredNode { capacity: &capacity, free, position: 0, positions: 1 })
+            score(kind, &ScoredNode { capacity: &capacity, free, position: 0, positions: 1 })
         };
         let (empty, half, full) = (capacity, Resources::new(&[50, 90]), Resources::new(&[0, 90]));
         assert_eq!([empty, half, full].map(|free| view(&free, NodeOrderKind::Spread)), [0, 63, 127]);

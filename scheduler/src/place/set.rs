@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::index::BucketIndex;
 use super::node_shards::NodeShards;
-use super::order::{NodeOrder, ScoredNode};
+use super::order::{ScoredNode, score};
 use super::ring::NodeChange;
 use crate::config::NodeOrderKind;
 use crate::facts::{Facts, Node, Shape, TagCounts};
@@ -210,7 +210,7 @@ impl PlacementSet {
     #[inline]
     fn step(&self, position: usize) -> usize {
         let Candidate { capacity, room, .. } = &self.nodes[position];
-        self.order.score(&ScoredNode { capacity, free: &room.free, position, positions: self.nodes.len() })
+        score(self.order, &ScoredNode { capacity, free: &room.free, position, positions: self.nodes.len() })
     }
 
     /// The first node in order on which a container of this shape fits. `visits` counts the nodes looked at.

@@ -2,7 +2,7 @@
 
 use crate::facts::{Application, Ask, Borrowing, Facts, Locality, Shape};
 use crate::ids::{AskId, LeafUserId, NodeId, QueueId};
-use crate::place::{NodeOrder, ScoredNode};
+use crate::place::{ScoredNode, score};
 use crate::request::ResourceAllocationCommitRequest;
 use crate::state::State;
 
@@ -53,7 +53,7 @@ fn best_node(state: &State, id: AskId, ask: &Ask, shape: &Shape) -> Option<NodeI
     let score = |position: usize, id: NodeId| {
         let node = state.facts.nodes.at(id);
         let scored = ScoredNode { capacity: &node.capacity, free: &node.room.free, position, positions };
-        (state.facts.config.node_order.score(&scored), position)
+        (score(state.facts.config.node_order, &scored), position)
     };
     let all = state.node_shards.nodes_of(shape.partition).enumerate();
     all.filter(|(_, node)| has_room(node))

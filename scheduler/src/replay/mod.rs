@@ -10,7 +10,7 @@ pub use fuzz::fuzz_log;
 
 use crate::audit::AuditReport;
 use crate::change::Change;
-use crate::commit::{Committer, Effects, ResourceAllocationCommitter};
+use crate::commit::{Committer, Effects};
 use crate::event::Event;
 use crate::facts::StateDigest;
 use crate::log::{LogBuffer, LogError, LogReader};

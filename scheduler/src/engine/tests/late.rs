@@ -35,8 +35,7 @@ impl Bench {
     fn with_one_node() -> Self {
         let bench = Self::serial(config([leaf("a")]));
         bench.node("n1", 8);
-        let idle = bench.node("idle", 100);
-        bench.engine.handle().drain_node(idle).unwrap();
+        bench.add_idle_room();
         bench
     }
 
@@ -420,7 +419,7 @@ fn a_reservation_stays_while_another_container_of_the_ask_is_in_flight() {
     bench.ask(application, 8, 1);
     bench.engine.run_until_quiet();
     let handle = bench.engine.handle();
-    handle.drain_node(bench.node("idle", 100)).unwrap();
+    bench.add_idle_room();
     let ask = bench.ask(application, 8, 2);
     bench.engine.run_until_quiet();
     assert_eq!(bench.reservations(ask), 1);

@@ -69,6 +69,12 @@ impl Bench {
         Self::new(config, Mode::Serial)
     }
 
+    /// An idle node that takes no containers. Its room keeps limits out of the way.
+    fn add_idle_room(&self) {
+        let idle = self.node("idle", 100);
+        self.engine.handle().drain_node(idle).unwrap();
+    }
+
     fn node(&self, name: &str, amount: i64) -> NodeId {
         self.engine.handle().add_node(NodeSpec::new(name, memory(amount))).unwrap()
     }
@@ -141,9 +147,7 @@ fn a_pass_reserves_nodes_for_every_unit_that_fits_nowhere() {
     let application = bench.application("root.a");
     bench.ask(application, 1, 3);
     bench.engine.run_until_quiet();
-    // An idle node keeps limits out of the way; it takes no containers.
-    let idle = bench.node("idle", 100);
-    bench.engine.handle().drain_node(idle).unwrap();
+    bench.add_idle_room();
     for _ in 0..3 {
         bench.ask(application, 4, 1);
     }

@@ -31,8 +31,7 @@ impl Shared {
         for (name, amount) in nodes {
             bench.node(name, *amount);
         }
-        let idle = bench.node("idle", 100);
-        bench.engine.handle().drain_node(idle).unwrap();
+        bench.add_idle_room();
         Self { bench }
     }
 

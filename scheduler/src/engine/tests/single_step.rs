@@ -94,9 +94,7 @@ fn a_single_pass_fulfils_only_the_reservation_on_its_node() {
         drop(handle.commit(ResourceAllocationCommitRequest::allocate(small, node)).unwrap());
     }
     bench.commit();
-    // An idle node that takes no containers keeps limits out of the way.
-    let idle = bench.node("idle", 100);
-    handle.drain_node(idle).unwrap();
+    bench.add_idle_room();
     let large = bench.ask(application, 4, 2);
     bench.engine.run_until_quiet();
     assert_eq!(bench.reservations(large), 2);
@@ -120,8 +118,7 @@ fn a_single_pass_over_all_fulfils_one_reservation() {
     let nodes = [bench.node("n1", 4), bench.node("n2", 4)];
     let application = bench.application("root.a");
     bench.ask(application, 4, 2);
-    let idle = bench.node("idle", 100);
-    bench.engine.handle().drain_node(idle).unwrap();
+    bench.add_idle_room();
     bench.engine.run_until_quiet();
     let second = bench.ask(application, 4, 2);
     bench.engine.run_until_quiet();
@@ -201,8 +198,7 @@ fn a_reservation_at_a_limit_is_not_swapped_where_there_is_known_to_be_no_room() 
     (config.reservations.delay_ms, config.reservations.nodes) = (Some(0), Percent::ALL);
     let bench = Bench::serial(config);
     bench.node("n1", 8);
-    let idle = bench.node("idle", 100);
-    bench.engine.handle().drain_node(idle).unwrap();
+    bench.add_idle_room();
     let application = bench.application("root.a");
     bench.ask(application, 6, 1);
     bench.engine.run_until_quiet();

@@ -170,8 +170,7 @@ fn an_ask_that_found_nothing_beside_what_was_rejected_looks_again() {
 fn a_node_that_gains_too_little_room_wakes_no_proposer() {
     let bench = Bench::serial(config([leaf("a")]));
     bench.node("n1", 8);
-    let idle = bench.node("idle", 100);
-    bench.engine.handle().drain_node(idle).unwrap();
+    bench.add_idle_room();
     let application = bench.application("root.a");
     bench.ask(application, 4, 2);
     bench.engine.run_until_quiet();
