@@ -53,17 +53,17 @@ impl Programs {
             Err(error) => return Ok(Verdict::Broken(error)),
         };
         let limit = if mutant.hangs { HANG_LIMIT } else { TIME_LIMIT };
-        let judge = |tests: &[String]| {
+        let run = |tests: &[String]| {
             let names: Vec<&str> = tests.iter().map(String::as_str).collect();
             let status = self.run(mutant.suite, &built, &names, &output, limit)?;
             Ok::<_, String>((status, Verdict::of(mutant, tests, status, &read(&output))))
         };
-        let (status, mut verdict) = judge(&mutant.tests)?;
+        let (status, mut verdict) = run(&mutant.tests)?;
         if mutant.tests.len() == 1 || status.is_some_and(|status| status.code().is_some()) {
             return Ok(verdict);
         }
         for test in &mutant.tests {
-            (_, verdict) = judge(std::slice::from_ref(test))?;
+            (_, verdict) = run(std::slice::from_ref(test))?;
             if !matches!(verdict, Verdict::Killed(_)) {
                 break;
             }
