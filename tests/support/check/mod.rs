@@ -144,9 +144,10 @@ impl Checker {
                 | Change::ApplicationEnded { end: ApplicationEnd::Expired, .. }
                 | Change::ContainerEnded { cause: EndCause::StopTimedOut, .. }
         );
-        // A change that is possible only after the end of an application was refused before that end, if at all.
+        // A change that is possible only after the end of an application or of a queue was refused before that end, if at
+        // all.
         let is_end = match change {
-            Change::ApplicationEnded { .. } => true,
+            Change::ApplicationEnded { .. } | Change::QueueExpired { .. } => true,
             Change::ContainerEnded { container, .. } => self.oracle.is_last_awaited(*container),
             _ => false,
         };
