@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use apportion::config::EngineConfig;
 use apportion::config::{HeartbeatPolicy, QueueState, QueueUpdate};
 use apportion::engine::SubmitError;
 use apportion::event::EventKind;
@@ -42,11 +43,17 @@ fn application(name: &str) -> ApplicationSpec {
 
 #[test]
 fn a_sink_that_panics_ends_the_engine_and_nobody_waits_for_ever() {
+    for mode in [Mode::Parallel { proposers: 2 }, Mode::Background] {
+        panic_in_the_sink(mode);
+    }
+}
+
+fn panic_in_the_sink(mode: Mode) {
     let append = |group: &LoggedGroup<'_>| {
         assert!(group.last().0 < 10, "the disk is gone");
         Ok(())
     };
-    let engine = start(Mode::Parallel { proposers: 2 }, Box::new(append));
+    let engine = start(mode, Box::new(append));
     let handle = engine.handle();
     let events = handle.event_stream(100);
     assert!(engine.is_running());
@@ -147,8 +154,13 @@ fn an_audit_of_a_busy_engine_is_clean() {
     config.limits.group_requests = 4;
     config.limits.single_set_nodes = 2;
     config.limits.set_nodes = 4;
-    let mode = Mode::Parallel { proposers: 3 };
-    let engine = Engine::start(config, mode, Arc::new(ManualClock::new()), None).unwrap();
+    for mode in [Mode::Parallel { proposers: 3 }, Mode::Background] {
+        audit_while_busy(&config, mode);
+    }
+}
+
+fn audit_while_busy(config: &EngineConfig, mode: Mode) {
+    let engine = Engine::start(config.clone(), mode, Arc::new(ManualClock::new()), None).unwrap();
     let handle = engine.handle();
     let events = handle.event_stream(1 << 20);
     let node = |name: String| handle.add_node(NodeSpec::new(name, Resources::new(&[1 << 30]))).unwrap();

@@ -31,7 +31,7 @@ fn one() -> Resources {
 
 #[test]
 fn two_engines_in_one_process_do_not_know_of_each_other() {
-    let engines = [start(PARALLEL), start(PARALLEL)];
+    let engines = [start(PARALLEL), start(Mode::Background)];
     std::thread::scope(|scope| {
         for (number, engine) in engines.iter().enumerate() {
             scope.spawn(move || {
@@ -86,17 +86,17 @@ fn shutdown_answers_everything_serial() {
 }
 
 #[test]
-fn shutdown_answers_everything_parallel() {
-    for _ in 0..50 {
-        shutdown_answers_everything(PARALLEL);
+fn shutdown_answers_everything_with_threads() {
+    for mode in [PARALLEL, Mode::Background].repeat(50) {
+        shutdown_answers_everything(mode);
     }
 }
 
 /// Threads keep sending while the engine shuts down: each message is either refused or answered.
 #[test]
 fn shutdown_while_others_send_loses_nothing() {
-    for _ in 0..50 {
-        let engine = start(PARALLEL);
+    for mode in [PARALLEL, Mode::Background].repeat(50) {
+        let engine = start(mode);
         let handle = engine.handle();
         let events = handle.event_stream(1 << 16);
         handle.add_node(NodeSpec::new("n1", Resources::new(&[1 << 20]))).unwrap();
@@ -154,8 +154,9 @@ fn slow_reader_resynchronises_serial() {
 }
 
 #[test]
-fn slow_reader_resynchronises_parallel() {
+fn slow_reader_resynchronises_with_threads() {
     slow_reader_resynchronises(PARALLEL);
+    slow_reader_resynchronises(Mode::Background);
 }
 
 /// A limit changed at run time holds from the next commit on, whether raised or lowered.
@@ -189,8 +190,9 @@ fn queue_limits_change_live_serial() {
 }
 
 #[test]
-fn queue_limits_change_live_parallel() {
+fn queue_limits_change_live_with_threads() {
     queue_limits_change_live(PARALLEL);
+    queue_limits_change_live(Mode::Background);
 }
 
 /// I11: a replay rejects a commit that the engine would never have made.

@@ -19,7 +19,7 @@ fn siblings() -> QueueConfig {
 /// The parent is full before either leaf is full.
 #[test]
 fn leaves_share_the_maximum_of_their_parent() {
-    for mode in [Mode::Serial, Mode::Parallel { proposers: 2 }] {
+    for mode in [Mode::Serial, Mode::Background, Mode::Parallel { proposers: 2 }] {
         let mut cluster = Cluster::start(engine([siblings()]), mode);
         cluster.node("n1", &[200]);
         for queue in ["root.parent.a", "root.parent.b"] {

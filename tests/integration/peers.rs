@@ -28,7 +28,7 @@ fn maximum_is_honoured(config: EngineConfig, queue: &str, limited: &str, mode: M
 
 #[test]
 fn case_1_maximum_of_a_leaf() {
-    for mode in [Mode::Serial, Mode::Parallel { proposers: 2 }] {
+    for mode in [Mode::Serial, Mode::Background, Mode::Parallel { proposers: 2 }] {
         let config = engine([leaf("leaf", 100).with_maximum(Maximum::absolute(&[100, 10]))]);
         maximum_is_honoured(config, "root.leaf", "root.leaf", mode);
     }
@@ -36,7 +36,7 @@ fn case_1_maximum_of_a_leaf() {
 
 #[test]
 fn case_1_maximum_of_a_parent() {
-    for mode in [Mode::Serial, Mode::Parallel { proposers: 2 }] {
+    for mode in [Mode::Serial, Mode::Background, Mode::Parallel { proposers: 2 }] {
         let parent = leaf("parent", 100).with_maximum(Maximum::absolute(&[100, 10]));
         let config = engine([parent.with_children([leaf("leaf", 100)])]);
         maximum_is_honoured(config, "root.parent.leaf", "root.parent", mode);
@@ -62,7 +62,7 @@ fn mixed_sizes(mode: Mode) -> (Cluster, ApplicationId) {
 
 #[test]
 fn case_2_mixed_sizes_against_a_maximum() {
-    for mode in [Mode::Serial, Mode::Parallel { proposers: 2 }] {
+    for mode in [Mode::Serial, Mode::Background, Mode::Parallel { proposers: 2 }] {
         let (mut cluster, application) = mixed_sizes(mode);
         // The engine schedules whenever it can. To get "no further pass", no node may take anything.
         let nodes = ["n1", "n2"].map(|name| cluster.handle.node(name).unwrap());
@@ -82,7 +82,7 @@ fn case_2_mixed_sizes_against_a_maximum() {
 
 #[test]
 fn case_2_with_a_further_pass_one_large_container_fits() {
-    for mode in [Mode::Serial, Mode::Parallel { proposers: 2 }] {
+    for mode in [Mode::Serial, Mode::Background, Mode::Parallel { proposers: 2 }] {
         let (mut cluster, application) = mixed_sizes(mode);
         for container in cluster.running(application) {
             cluster.release(container);
@@ -140,7 +140,7 @@ fn case_4_spread_fills_all_nodes_alike() {
 
 #[test]
 fn case_4_pack_fills_one_node_first() {
-    for mode in [Mode::Serial, Mode::Parallel { proposers: 1 }] {
+    for mode in [Mode::Serial, Mode::Background, Mode::Parallel { proposers: 1 }] {
         let config = EngineConfig { node_order: NodeOrderKind::Pack, ..engine([leaf("a", 100)]) };
         let mut cluster = Cluster::start(config, mode);
         let nodes = ["n1", "n2"].map(|name| cluster.node(name, &[100]));

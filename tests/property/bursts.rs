@@ -295,15 +295,15 @@ fn a_burst_is_shared_as_configured() {
 }
 
 fn expect_configured(burst: &Burst, expected: &[u32]) {
-    for proposers in 0..=4 {
-        let mode = if proposers == 0 { Mode::Serial } else { Mode::Parallel { proposers } };
+    let parallel = (1..=4).map(|proposers| Mode::Parallel { proposers });
+    for mode in [Mode::Serial, Mode::Background].into_iter().chain(parallel) {
         let mut shares = vec![0u32; expected.len()];
         burst.play(mode).into_iter().for_each(|leaf| shares[leaf] += 1);
         // With demand priority, the only urgent leaf stays urgent: the other leaf gets nothing.
         let allowed = match burst.ordering {
             QueueOrdering::DemandPriority => 0,
-            _ if proposers == 0 => 0,
-            _ => burst.allowed(proposers).behind as u32,
+            _ if mode.proposers() == 0 => 0,
+            _ => burst.allowed(mode.proposers()).behind as u32,
         };
         let is_close = shares.iter().zip(expected).all(|(share, wanted)| share.abs_diff(*wanted) <= allowed);
         assert!(is_close, "{mode:?}, {} nodes: {shares:?}, expected {expected:?} +-{allowed}", burst.nodes);
@@ -312,6 +312,12 @@ fn expect_configured(burst: &Burst, expected: &[u32]) {
 
 proptest! {
     #![proptest_config(cases(1000))]
+
+    /// The promise of `docs/semantics.md`, "Shares in background mode".
+    #[test]
+    fn a_burst_is_shared_in_background_mode_exactly_as_in_serial_mode(burst in burst()) {
+        prop_assert_eq!(burst.play(Mode::Background), burst.play(Mode::Serial));
+    }
 
     /// The promise of `docs/semantics.md`, "Shares in parallel mode".
     #[test]

@@ -1,12 +1,11 @@
 //! Explanations agree with the model.
 
-use apportion::Mode;
 use apportion_tests::support::check::compare_explanations;
 use proptest::prelude::*;
 
-use crate::cases;
 use crate::generate::{EVERYTHING, plan};
 use crate::play::play;
+use crate::{cases, mode};
 
 proptest! {
     #![proptest_config(cases(300))]
@@ -14,8 +13,7 @@ proptest! {
     /// The checker tests at every quiet point that counts add up and every pending ask has a reason. This property
     /// also compares every node with the model's verdict.
     #[test]
-    fn explanations_agree_with_the_model(plan in plan(EVERYTHING), proposers in 0..=2usize) {
-        let mode = if proposers == 0 { Mode::Serial } else { Mode::Parallel { proposers } };
+    fn explanations_agree_with_the_model(plan in plan(EVERYTHING), mode in mode()) {
         let cluster = play(&plan, mode);
         compare_explanations(&cluster.engine, &cluster.checker.oracle);
     }

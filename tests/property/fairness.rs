@@ -78,7 +78,11 @@ fn expect_fair(used: &[u64], wanted: &[u32], weights: &[u64], slack: u64) -> Res
 }
 
 fn mode() -> impl Strategy<Value = Mode> {
-    prop_oneof![Just(Mode::Serial), (1..=3usize).prop_map(|proposers| Mode::Parallel { proposers })]
+    prop_oneof![
+        Just(Mode::Serial),
+        Just(Mode::Background),
+        (1..=3usize).prop_map(|proposers| Mode::Parallel { proposers })
+    ]
 }
 
 proptest! {

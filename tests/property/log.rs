@@ -11,17 +11,16 @@ use apportion_tests::support::cluster::Cluster;
 use proptest::prelude::*;
 use proptest::sample::Index;
 
-use crate::cases;
 use crate::generate::{EVERYTHING, WITH_REQUESTS, plan};
 use crate::plan::{Plan, QueuePlan};
 use crate::play::play;
+use crate::{cases, mode};
 
 proptest! {
     #![proptest_config(cases(200))]
 
     #[test]
-    fn log_replays_at_any_position(plan in plan(EVERYTHING), proposers in 0..=2usize) {
-        let mode = if proposers == 0 { Mode::Serial } else { Mode::Parallel { proposers } };
+    fn log_replays_at_any_position(plan in plan(EVERYTHING), mode in mode()) {
         replays_everywhere(&play(&plan, mode));
     }
 

@@ -20,6 +20,21 @@ proptest! {
         play(&plan, Mode::Serial);
     }
 
+    /// The order is serial mode's at every position of the log.
+    #[test]
+    fn background_is_legal_and_complete(plan in plan(EVERYTHING)) {
+        for _ in 0..repeats() {
+            play(&plan, Mode::Background);
+        }
+    }
+
+    #[test]
+    fn requests_made_by_hand_race_with_the_background(plan in plan(WITH_REQUESTS)) {
+        for _ in 0..repeats() {
+            play(&plan, Mode::Background);
+        }
+    }
+
     #[test]
     fn parallel_is_legal_and_complete(plan in plan(EVERYTHING), proposers in 1..=4usize) {
         for _ in 0..repeats() {

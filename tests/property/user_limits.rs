@@ -6,7 +6,7 @@ use apportion::config::{Capacity, EngineConfig, Percent, QueueConfig};
 use apportion::{ApplicationSpec, AskSpec, Engine, ManualClock, Mode, NodeSpec, ResourceTypes, Resources};
 use proptest::prelude::*;
 
-use crate::cases;
+use crate::{cases, mode};
 
 /// The size of one container: large, because small guarantees would be rounded down to zero.
 const SIZE: i64 = 1_000_000;
@@ -22,9 +22,9 @@ proptest! {
         users in 1..=8i64,
         percent in 1..=100u32,
         guaranteed in prop_oneof![Just(100u32), 1..=100u32],
-        proposers in 0..=2usize,
+        mode in mode(),
     ) {
-        let used = fill(places, users, percent, guaranteed, proposers);
+        let used = fill(places, users, percent, guaranteed, mode);
         let of_percent = places * i64::from(percent) / 100;
         let of_equals = (places - 1) / users + 1;
         prop_assert_eq!(used.iter().sum::<i64>(), places, "{:?}", used);
@@ -34,13 +34,12 @@ proptest! {
 }
 
 /// All users want the whole leaf, and then a node with this many places is added. Returns the places of each user.
-fn fill(places: i64, users: i64, percent: u32, guaranteed: u32, proposers: usize) -> Vec<i64> {
+fn fill(places: i64, users: i64, percent: u32, guaranteed: u32, mode: Mode) -> Vec<i64> {
     let guaranteed = Capacity::Percent(Percent::whole(guaranteed));
     let leaf = QueueConfig::leaf("a", guaranteed)
         .with_user_limit_factor(None)
         .with_user_limit_minimum(Percent::whole(percent));
     let config = EngineConfig::new(ResourceTypes::new(["memory"]).unwrap(), QueueConfig::root([leaf]));
-    let mode = if proposers == 0 { Mode::Serial } else { Mode::Parallel { proposers } };
     let engine = Engine::start(config, mode, Arc::new(ManualClock::new()), None).unwrap();
     let handle = engine.handle();
     let events = handle.event_stream(10_000);

@@ -59,15 +59,15 @@ impl Cluster {
         let handle = engine.handle();
         let is_plain = config.reservations.delay_ms.is_none() && config.limits.off_switch_per_pass.is_none();
         let certainty = match mode {
-            Mode::Serial if is_plain => Certainty::Exact,
-            Mode::Serial => Certainty::Serial,
+            Mode::Serial | Mode::Background if is_plain => Certainty::Exact,
+            Mode::Serial | Mode::Background => Certainty::Serial,
             Mode::Parallel { .. } => Certainty::Legal,
         };
         let names = std::iter::once("").chain(config.partitions.iter().map(String::as_str));
         let partitions = names.map(|name| handle.partition(name).unwrap()).collect();
         let oracle = Oracle::new(config, partitions, |path| handle.queue(path).unwrap());
         Self {
-            checker: Checker::new(oracle, certainty),
+            checker: Checker::new(oracle, certainty, mode == Mode::Serial),
             events: handle.event_stream(EVENTS_MAX),
             engine: Arc::new(engine),
             handle,

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use apportion::event::{Event, EventKind};
-use apportion::{AskId, ContainerId};
+use apportion::{AskId, ContainerId, Mode};
 use rand::RngExt;
 use rustc_hash::FxHashMap;
 
@@ -70,6 +70,7 @@ pub struct Churn {
     mean: i64,
     obtainable: i64,
     used: i64,
+    is_serial: bool,
 }
 
 impl Churn {
@@ -104,6 +105,7 @@ impl Churn {
             mean: mean_size(profile.sizes)[scarce] as i64,
             obtainable: (0..nodes).map(|number| profile.obtainable(number, nodes)[scarce]).sum(),
             used: 0,
+            is_serial: setup.mode == Mode::Serial,
         };
         churn.fill(nodes, progress)?;
         Ok(churn)
@@ -166,6 +168,7 @@ impl Churn {
             let due = (begun.elapsed().as_secs_f64() * per_second) as usize;
             self.replace(due.saturating_sub(asked))?;
             asked = asked.max(due);
+            self.work_in_serial_mode();
             thread::sleep(PACE);
         }
         let record = self.record(meter);
@@ -226,10 +229,17 @@ impl Churn {
         let is_stuck = self.idle_looks >= PATIENCE_LOOKS;
         let room = self.window.saturating_sub(self.unanswered()) + usize::from(is_stuck);
         self.replace(room)?;
-        if is_idle {
+        self.work_in_serial_mode();
+        if is_idle && !self.is_serial {
             thread::sleep(PAUSE);
         }
         Ok(())
+    }
+
+    fn work_in_serial_mode(&self) {
+        if self.is_serial {
+            self.cluster.engine.run_until_quiet();
+        }
     }
 
     /// Number of expected containers that have not been placed.
@@ -319,7 +329,6 @@ impl Churn {
 
 #[cfg(test)]
 mod tests {
-    use apportion::Mode;
     use apportion::view::NodeView;
 
     use super::super::cluster::ClusterShape;

@@ -6,6 +6,7 @@ use apportion::Mode;
 use apportion::config::{EngineConfig, QueueConfig};
 use clap::Args;
 
+use super::mode::ModeArg;
 use super::run::{Job, run as run_job};
 use super::{Failure, OutputArgs};
 use crate::synthetic::SteadyStream;
@@ -19,9 +20,12 @@ pub(super) struct DemoArgs {
     /// How long jobs keep arriving, in seconds of virtual time.
     #[arg(long, default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     seconds: u64,
-    /// Number of proposer threads; 0 runs everything on one thread.
-    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(0..=64))]
-    proposers: u32,
+    /// Which threads do the engine's work [default: parallel].
+    #[arg(long, value_enum)]
+    mode: Option<ModeArg>,
+    /// Number of proposer threads; parallel mode only [default: 2]. Without --mode, 0 stands for serial mode.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(0..=64))]
+    proposers: Option<u32>,
     /// Seed of the workload.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -32,7 +36,7 @@ pub(super) struct DemoArgs {
 impl Default for DemoArgs {
     fn default() -> Self {
         let output = OutputArgs::default();
-        Self { nodes: 2_000, seconds: 120, proposers: 2, seed: 1, output }
+        Self { nodes: 2_000, seconds: 120, mode: None, proposers: None, seed: 1, output }
     }
 }
 
@@ -52,9 +56,9 @@ pub(super) fn run(args: &DemoArgs) -> Result<(), Failure> {
     }
     let queues = workload.queues.clone().unwrap_or_else(QueueConfig::single_leaf);
     let config = EngineConfig::new(workload.resources.clone(), queues);
-    let mode = match args.proposers {
-        0 => Mode::Serial,
-        proposers => Mode::Parallel { proposers: proposers as usize },
+    let mode = match (args.mode, args.proposers) {
+        (None, Some(0)) => Mode::Serial,
+        (mode, proposers) => ModeArg::or(mode, proposers, ModeArg::Parallel)?,
     };
     let job = Job {
         name: "demo".into(),

@@ -10,6 +10,7 @@ mod failure;
 mod limit;
 mod log;
 mod log_input;
+mod mode;
 mod progress;
 mod queues;
 mod replay;

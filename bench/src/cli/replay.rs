@@ -1,8 +1,8 @@
 //! `apportion-bench replay`.
 
-use apportion::Mode;
-use clap::{Args, ValueEnum};
+use clap::Args;
 
+use super::mode::ModeArg;
 use super::run::{Job, run as run_job};
 use super::trace::{TraceArgs, compression};
 use super::{Failure, OutputArgs};
@@ -19,7 +19,7 @@ Example:\n  apportion-bench replay --format openb --nodes nodes.csv.gz --workloa
 pub(super) struct ReplayArgs {
     #[command(flatten)]
     trace: TraceArgs,
-    /// `serial`: one thread, the same log for the same input. `parallel`: a committer and proposers.
+    /// Which threads do the engine's work.
     #[arg(long, value_enum, default_value_t = ModeArg::Serial)]
     mode: ModeArg,
     /// Number of proposer threads; parallel mode only [default: 2].
@@ -34,30 +34,6 @@ pub(super) struct ReplayArgs {
     compress_durations: f64,
     #[command(flatten)]
     output: OutputArgs,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum ModeArg {
-    Serial,
-    Parallel,
-}
-
-/// The default in parallel mode.
-const PROPOSERS: u32 = 2;
-
-impl ModeArg {
-    /// The mode with this number of proposers, which serial mode refuses.
-    pub(super) fn with(self, proposers: Option<u32>) -> Result<Mode, Failure> {
-        match (self, proposers) {
-            (Self::Serial, Some(proposers)) => Err(Failure::input(format!(
-                "--proposers {proposers}: serial mode has no proposers; add --mode parallel"
-            ))),
-            (Self::Serial, None) => Ok(Mode::Serial),
-            (Self::Parallel, proposers) => {
-                Ok(Mode::Parallel { proposers: proposers.unwrap_or(PROPOSERS) as usize })
-            }
-        }
-    }
 }
 
 pub(super) fn run(args: &ReplayArgs) -> Result<(), Failure> {

@@ -133,16 +133,12 @@ impl JsonReport {
     /// The report of a run.
     #[must_use]
     pub fn new(parameters: &RunParameters, record: &RunRecord) -> Self {
-        let (mode, proposers) = match parameters.mode {
-            Mode::Serial => ("serial", 0),
-            Mode::Parallel { proposers } => ("parallel", proposers),
-        };
         let utilisation =
             |u: &Utilisation| UtilisationOut { mean: u.mean, busy_mean: u.busy_mean, peak: u.peak };
         Self {
             format: parameters.format.clone(),
-            mode,
-            proposers,
+            mode: parameters.mode.name(),
+            proposers: parameters.mode.proposers(),
             seed: parameters.seed,
             compress: parameters.compress,
             compress_durations: parameters.compress_durations,

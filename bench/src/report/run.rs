@@ -1,7 +1,5 @@
 //! The page of one run.
 
-use apportion::Mode;
-
 use super::chart::{ChartError, bar_chart, percent};
 use super::distribution::{CONTAINERS, Distribution};
 use super::heat_map::heat_map;
@@ -56,12 +54,7 @@ fn page(parameters: &RunParameters, record: &RunRecord, sections: &str) -> Strin
         .iter()
         .map(|(name, value)| format!("<tr><td>{}<td>{}", escape(name), escape(value)))
         .collect();
-    let mode = match parameters.mode {
-        Mode::Serial => "serial".to_owned(),
-        Mode::Parallel { proposers: 1 } => "parallel, 1 proposer".to_owned(),
-        Mode::Parallel { proposers } => format!("parallel, {proposers} proposers"),
-    };
-    let mode = format!("{mode}, seed {}", parameters.seed);
+    let mode = format!("{}, seed {}", parameters.mode, parameters.seed);
     let sub = format!(
         "{}{} nodes, {} containers asked for; {}; state {}",
         interrupted_first(record.interrupted),

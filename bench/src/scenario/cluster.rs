@@ -40,7 +40,7 @@ impl Cluster {
     }
 
     /// In serial mode, commits the messages that were sent, without proposing, so that every step begins with the
-    /// effects of the previous one. In parallel mode the threads continue by themselves.
+    /// effects of the previous one. In the other modes the threads continue by themselves.
     pub(super) fn commit_sent(&mut self) -> Done {
         if self.is_serial {
             self.engine.commit_waiting()?;
@@ -48,7 +48,7 @@ impl Cluster {
         self.listen()
     }
 
-    /// The same, but in parallel mode it waits until the engine is quiet: for steps that need the engine's answer.
+    /// The same, but in the other modes it waits until the engine is quiet: for steps that need the engine's answer.
     pub(super) fn await_answers(&mut self) -> Done {
         if !self.is_serial {
             self.engine.run_until_quiet();

@@ -24,4 +24,4 @@ mod submit;
 pub use find::find_files;
 pub use problem::BadScenario;
 pub use read::{Scenario, read_file};
-pub use run::{Failure, RunMode, RunSetting, ScenarioRun, run};
+pub use run::{Failure, RunSetting, ScenarioRun, run};

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use apportion::Mode;
 use apportion::config::{EngineConfig, Semantics};
 use apportion::nearest::nearest;
 use serde_saphyr::Error;
@@ -9,7 +10,7 @@ use serde_saphyr::Error;
 use super::configuration::config_of;
 use super::form::{ModeForm, ScenarioForm, SemanticsForm, Step};
 use super::problem::BadScenario;
-use super::run::{RunMode, RunSetting};
+use super::run::RunSetting;
 use crate::text::read_text;
 
 /// The largest scenario file, in bytes.
@@ -49,11 +50,12 @@ impl Scenario {
         semantics.into_iter().flat_map(of).collect()
     }
 
-    fn modes(&self) -> Vec<RunMode> {
+    fn modes(&self) -> Vec<Mode> {
         let is_wanted = |mode| self.form.modes.value.contains(&mode);
-        let serial = is_wanted(ModeForm::Serial).then_some(RunMode::Serial);
-        let parallel = PROPOSERS.into_iter().filter(|_| is_wanted(ModeForm::Parallel));
-        serial.into_iter().chain(parallel.map(|proposers| RunMode::Parallel { proposers })).collect()
+        let serial = is_wanted(ModeForm::Serial).then_some(Mode::Serial);
+        let threads = PROPOSERS.map(|proposers| Mode::Parallel { proposers });
+        let threads = threads.into_iter().chain([Mode::Background]);
+        serial.into_iter().chain(threads.filter(|_| is_wanted(ModeForm::Parallel))).collect()
     }
 }
 

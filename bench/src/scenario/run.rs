@@ -1,7 +1,5 @@
 //! Running a scenario once.
 
-use std::fmt;
-
 use apportion::Mode;
 use apportion::config::Semantics;
 use serde_saphyr::Spanned;
@@ -11,25 +9,13 @@ use super::problem::{BadScenario, Done, StepError};
 use super::read::Scenario;
 use super::state::to_tables;
 
-/// The mode of a scenario's run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RunMode {
-    /// On one thread.
-    Serial,
-    /// On a committing thread and this many proposer threads.
-    Parallel {
-        /// Number of proposers.
-        proposers: usize,
-    },
-}
-
 /// The settings that may differ between runs of one scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunSetting {
     /// By default those of the scenario's configuration.
     pub semantics: Option<Semantics>,
     /// The threads.
-    pub mode: RunMode,
+    pub mode: Mode,
 }
 
 /// The result of one run.
@@ -65,8 +51,7 @@ pub fn run(scenario: &Scenario, setting: RunSetting) -> Result<ScenarioRun, BadS
         |line: u64, problem: String| BadScenario { file: scenario.file.clone(), line: line.max(1), problem };
     let mut config = scenario.config.clone();
     config.semantics = setting.semantics.unwrap_or(config.semantics);
-    let mut cluster =
-        Cluster::start(config, setting.mode.into()).map_err(|error| bad(1, error.to_string()))?;
+    let mut cluster = Cluster::start(config, setting.mode).map_err(|error| bad(1, error.to_string()))?;
     let mut steps = 0;
     let failure = match play(&mut cluster, scenario, &mut steps) {
         Ok(()) => None,
@@ -114,23 +99,4 @@ fn audit(cluster: &mut Cluster) -> Done {
     cluster.await_answers()?;
     let report = cluster.engine.audit();
     if report.is_clean() { Ok(()) } else { Err(StepError::failed(report.to_string())) }
-}
-
-impl From<RunMode> for Mode {
-    fn from(mode: RunMode) -> Self {
-        match mode {
-            RunMode::Serial => Self::Serial,
-            RunMode::Parallel { proposers } => Self::Parallel { proposers },
-        }
-    }
-}
-
-impl fmt::Display for RunMode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Serial => f.write_str("serial"),
-            Self::Parallel { proposers: 1 } => f.write_str("parallel, 1 proposer"),
-            Self::Parallel { proposers } => write!(f, "parallel, {proposers} proposers"),
-        }
-    }
 }

@@ -44,7 +44,7 @@ pub struct RunRecord {
     /// Wall time of the simulation.
     pub elapsed: Duration,
     /// Wall time from submitting an ask to its commit, for asks placed at the virtual time of submission;
-    /// parallel mode only.
+    /// not in serial mode.
     pub ask_to_commit_us: Option<Histogram<u64>>,
     /// Virtual time from submitting an ask to its placement, by container.
     pub wait_ms: Histogram<u64>,

@@ -163,7 +163,7 @@ impl<'a> Simulation<'a> {
             clock,
             events,
             notes,
-            measures_latency: matches!(options.mode, Mode::Parallel { .. }),
+            measures_latency: options.mode != Mode::Serial,
             tick_ms,
             agenda: BinaryHeap::new(),
             agenda_count: 0,

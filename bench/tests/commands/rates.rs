@@ -5,6 +5,29 @@ use std::fs;
 use crate::case::{Case, contains_all, fetches_nothing, json};
 
 #[test]
+fn throughput_runs_in_every_mode() {
+    let case = Case::new();
+    let tiny = "throughput --nodes 100 --apps 8 --leaves 4 --seconds 0.05 --repeat 1 --json -";
+    let modes = [
+        ("", "background", 0),
+        ("--mode background", "background", 0),
+        ("--mode serial", "serial", 0),
+        ("--proposers 1", "parallel", 1),
+        ("--mode parallel", "parallel", 2),
+    ];
+    for (options, mode, proposers) in modes {
+        let report = json(&case.run(&format!("{tiny} {options}")).stdout);
+        assert_eq!((report["mode"].as_str(), report["proposers"].as_u64()), (Some(mode), Some(proposers)));
+    }
+    let wrong = case.run("throughput --mode background --proposers 2");
+    assert_eq!(wrong.status.code(), Some(2));
+    contains_all(
+        &String::from_utf8_lossy(&wrong.stderr),
+        &["--proposers 2", "background mode has no proposers", "--mode parallel"],
+    );
+}
+
+#[test]
 fn throughput_places_everything_and_compares_itself_with_the_yardstick() {
     let case = Case::new();
     let fill = "throughput --workload fill --nodes 100 --apps 5 --leaves 3 --asks 1000 --repeat 2";

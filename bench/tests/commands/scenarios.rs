@@ -64,7 +64,7 @@ fn a_scenario_runs_in_every_mode_it_names() {
     case.file("it.yaml", SCENARIO);
     let text = message(&case, "scenario it.yaml", 0);
     contains_all(&text, &["ok    it.yaml (serial; parallel, 1 proposer; parallel, 2 proposers; parallel, 3"]);
-    contains_all(&text, &["1 scenario, 5 runs: 1 passed"]);
+    contains_all(&text, &["1 scenario, 6 runs: 1 passed"]);
 }
 
 /// A user may have one container over the limit in YARN's semantics, and none otherwise.

@@ -1,4 +1,4 @@
-//! Group commits: the work of the committing thread, in serial and in parallel mode alike.
+//! Group commits: the work of the committing thread, alike in all modes.
 //!
 //! A group takes the write guard once for the messages in the inbox, up to G requests. Work that does not need the
 //! guard comes after it, in `publish.rs`.
@@ -79,13 +79,17 @@ impl GroupCommitter {
 
     /// Commits until the engine is shut down and everything sent before is processed.
     pub fn run(mut self) {
-        while !self.is_over() {
-            match self.inbox.receive(self.patience()) {
-                Ok(message) => self.commit_group(Some(message)),
-                Err(Nothing::TimedOut) => self.commit_group(None),
-                Err(Nothing::Closed) => return,
-            }
+        while !self.is_over() && self.wait_and_commit() {}
+    }
+
+    /// Waits for a message or a due timer, and commits a group. Returns false if no message can come any more.
+    pub(super) fn wait_and_commit(&mut self) -> bool {
+        match self.inbox.receive(self.patience()) {
+            Ok(message) => self.commit_group(Some(message)),
+            Err(Nothing::TimedOut) => self.commit_group(None),
+            Err(Nothing::Closed) => return false,
         }
+        true
     }
 
     /// Commits one group of waiting messages; never blocks. A thread that both steps and submits must step before
@@ -116,7 +120,7 @@ impl GroupCommitter {
 
     /// Whether the committer was told to stop and has processed everything sent before, or a group ended in a
     /// panic.
-    fn is_over(&self) -> bool {
+    pub(super) fn is_over(&self) -> bool {
         (self.processed >= self.shared.ends_after() && self.inbox.is_empty()) || self.shared.has_ended()
     }
 

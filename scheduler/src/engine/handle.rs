@@ -106,7 +106,7 @@ impl From<Closed> for SubmitError {
 ///
 /// A call checks what it can without the state. The committer checks the rest later and reports a refusal on the
 /// call's [`Ticket`]. A call without a ticket reports it in [`take_refusals`](Self::take_refusals). Refused
-/// applications and asks are also events of the application's [`EventStream`]. In parallel mode a call blocks while
+/// applications and asks are also events of the application's [`EventStream`]. Except in serial mode a call blocks while
 /// the inbox is full.
 #[derive(Clone, Debug)]
 pub struct Handle {

@@ -1,4 +1,4 @@
-//! The engine: one public value that owns the state and, in parallel mode, the threads.
+//! The engine: one public value that owns the state and, except in serial mode, the threads.
 //!
 //! # Quiet
 //!
@@ -50,12 +50,14 @@
 
 mod applications;
 mod attach;
+mod background;
 mod bulk;
 mod concurrency_limit;
 mod containers;
 mod group;
 mod handle;
 mod health;
+mod mode;
 #[cfg(all(test, apportion_loom))]
 mod models;
 mod nodes;
@@ -72,6 +74,7 @@ mod stream;
 mod tests;
 mod timing;
 
+use std::fmt;
 use std::io;
 use std::sync::Arc;
 
@@ -81,6 +84,7 @@ pub use attach::{AttachedAsk, Attachment};
 pub use group::{GroupCommitter, Step};
 pub use handle::{Handle, SubmitError};
 pub use health::Health;
+pub use mode::Mode;
 pub use nodes::Recovery;
 pub use proposer::Proposer;
 pub use refusals::Refusals;
@@ -102,20 +106,6 @@ use crate::view::View;
 use parallel::Threads;
 use serial::SerialDriver;
 use shared::Shared;
-
-/// The threads that do the work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// The thread that calls [`Engine::run_until_quiet`]. No threads are started, and equal input gives an
-    /// equal log.
-    Serial,
-    /// One committing thread and this many proposing ones, started by [`Engine::start`] and ended by
-    /// [`Engine::shutdown`].
-    Parallel {
-        /// The number of proposing threads, from 1 to [`PROPOSERS_MAX`].
-        proposers: usize,
-    },
-}
 
 /// The most proposers of an engine; more would exceed the number of placement sets and have no work.
 pub const PROPOSERS_MAX: usize = 1_024;
@@ -147,7 +137,7 @@ pub struct Engine {
 
 enum Driver {
     Serial(Box<SerialDriver>),
-    Parallel(Threads),
+    Threads(Threads),
     /// The caller runs the parts on its own threads.
     Elsewhere,
 }
@@ -162,11 +152,11 @@ pub struct Parts {
     pub proposers: Vec<Proposer>,
 }
 
-impl std::fmt::Debug for Driver {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Driver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Serial(_) => "Serial",
-            Self::Parallel(_) => "Parallel",
+            Self::Threads(_) => "Threads",
             Self::Elsewhere => "Elsewhere",
         })
     }
@@ -178,24 +168,30 @@ impl Engine {
     /// # Errors
     /// If the configuration is not valid, or a thread cannot be started.
     pub fn start(
-        mut config: EngineConfig,
+        config: EngineConfig,
         mode: Mode,
         clock: Arc<dyn Clock>,
         sink: Option<Box<dyn LogSink>>,
     ) -> Result<Self, StartError> {
         match mode {
             Mode::Serial => {
-                // One set gives the exact policy, for any number of nodes.
-                config.limits.single_set_nodes = u32::MAX as usize;
-                let (shared, mut parts) = Self::make(config, None, 1, clock, sink)?;
-                let proposer = parts.proposers.remove(0);
-                let driver = SerialDriver::new(Arc::clone(&shared), parts.committer, proposer);
-                Ok(Self { shared, driver: Mutex::new(Driver::Serial(Box::new(driver))) })
+                let driver = SerialDriver::new(config, None, clock, sink)?;
+                Ok(Self {
+                    shared: Arc::clone(&driver.shared),
+                    driver: Mutex::new(Driver::Serial(Box::new(driver))),
+                })
+            }
+            Mode::Background => {
+                let inbox_capacity = Some(config.limits.inbox);
+                let driver = SerialDriver::new(config, inbox_capacity, clock, sink)?;
+                let shared = Arc::clone(&driver.shared);
+                let threads = Threads::start_one(driver)?;
+                Ok(Self { shared, driver: Mutex::new(Driver::Threads(threads)) })
             }
             Mode::Parallel { proposers } => {
                 let (engine, parts) = Self::assemble(config, proposers, clock, sink)?;
                 let threads = Threads::start(&engine.shared, parts.committer, parts.proposers)?;
-                *engine.driver.lock() = Driver::Parallel(threads);
+                *engine.driver.lock() = Driver::Threads(threads);
                 Ok(engine)
             }
         }
@@ -247,7 +243,7 @@ impl Engine {
         Handle::new(Arc::clone(&self.shared))
     }
 
-    /// In serial mode, does all work due at the present time. In parallel mode, waits until nothing is in flight,
+    /// In serial mode, does all work due at the present time. In the other modes, waits until nothing is in flight,
     /// queued or to wake. It also returns once the engine has ended, or when no proposer is left because all [gave
     /// up](Health::proposers_given_up) or were dropped.
     pub fn run_until_quiet(&self) {
@@ -347,7 +343,7 @@ impl Engine {
             (Driver::Serial(driver), Some(sent)) => driver.stop(sent),
             (Driver::Serial(_), None) => {}
             // This also joins threads that ended by themselves.
-            (Driver::Parallel(threads), sent) => threads.stop(&self.shared, sent.unwrap_or(0)),
+            (Driver::Threads(threads), sent) => threads.stop(&self.shared, sent.unwrap_or(0)),
             (Driver::Elsewhere, sent) => {
                 self.shared.work.close();
                 sent.into_iter().for_each(|sent| self.shared.stop_after(sent));

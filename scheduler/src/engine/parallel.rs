@@ -1,9 +1,10 @@
-//! Parallel mode: the engine starts threads for its parts.
+//! Parallel and background mode: the engine starts threads for its parts.
 
 use std::sync::Arc;
 
 use super::group::GroupCommitter;
 use super::proposer::Proposer;
+use super::serial::SerialDriver;
 use super::shared::Shared;
 use crate::sync::Thread;
 
@@ -33,6 +34,12 @@ impl Threads {
             }
         }
         Ok(threads)
+    }
+
+    /// Starts the one thread of background mode.
+    pub(super) fn start_one(driver: SerialDriver) -> std::io::Result<Self> {
+        let committing = Thread::start("ap-scheduler".into(), move || driver.run())?;
+        Ok(Self { proposers: Vec::new(), committer: Some(committing) })
     }
 
     /// Ends the proposers, each after its present pass, and then the committer, after everything sent.

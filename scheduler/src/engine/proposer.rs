@@ -20,44 +20,38 @@ pub struct Proposer {
     pub(super) scratch: Scratch,
     /// Where the search for a set starts. Proposers start apart; each goes on after the set it had last.
     start: u32,
+    /// Panics since the last batch.
+    panics: u32,
 }
 
 impl Proposer {
     pub(super) fn new(shared: &Arc<Shared>, start: u32) -> Self {
         shared.report_progress(|progress| progress.proposers += 1);
-        Self { shared: Arc::clone(shared), scratch: Scratch::default(), start }
+        Self { shared: Arc::clone(shared), scratch: Scratch::default(), start, panics: 0 }
     }
 
     /// Proposes until the engine is shut down. A panic is counted and the proposer goes on: unwinding gave the
     /// batch back.
     pub fn run(mut self) {
-        let mut panics = 0;
-        while panics < PANICS_MAX {
-            let mut has_sent = false;
-            let work = || {
-                if panics > 0 {
-                    // The panic may have come just before the message that the proposer found no set.
-                    self.shared.outbox.offer(Message::LookAgain);
-                }
-                self.propose_until_closed(&mut has_sent);
-            };
-            if catch_unwind(AssertUnwindSafe(work)).is_ok() {
+        while !self.has_given_up() {
+            if catch_unwind(AssertUnwindSafe(|| self.propose_until_closed())).is_ok() {
                 return;
             }
-            panics = if has_sent { 1 } else { panics + 1 };
-            self.scratch = Scratch::default();
-            self.shared.proposer_panics.count();
+            self.recover();
         }
-        self.shared.proposers_given_up.count();
     }
 
-    fn propose_until_closed(&mut self, has_sent: &mut bool) {
+    fn propose_until_closed(&mut self) {
+        if self.panics > 0 {
+            // The panic may have come just before the message that the proposer found no set.
+            self.shared.outbox.offer(Message::LookAgain);
+        }
         while let Some(batch) = self.next_batch() {
             // Without a committer, `send` returns the batch, and dropping it gives everything back.
             if self.send(batch).is_err() {
                 return;
             }
-            *has_sent = true;
+            self.panics = 0;
         }
     }
 
@@ -90,6 +84,33 @@ impl Proposer {
         };
         self.start = set.id().index() as u32 + 1;
         Some(propose(&self.shared, set, &mut self.scratch))
+    }
+
+    /// As [`propose`](Self::propose), for the thread that also commits. A panic is counted; it leaves a message, so that
+    /// the thread commits a group before it tries again.
+    pub(super) fn propose_or_recover(&mut self) -> Option<Box<ProposalBatch>> {
+        let Ok(batch) = catch_unwind(AssertUnwindSafe(|| self.propose())) else {
+            self.recover();
+            self.shared.outbox.offer(Message::LookAgain);
+            return None;
+        };
+        self.panics = if batch.is_some() { 0 } else { self.panics };
+        batch
+    }
+
+    /// Whether the proposer panicked so often without a batch in between that it proposes nothing more.
+    pub(super) fn has_given_up(&self) -> bool {
+        self.panics >= PANICS_MAX
+    }
+
+    /// Counts a panic. Unwinding has given the batch back.
+    fn recover(&mut self) {
+        self.panics += 1;
+        self.scratch = Scratch::default();
+        self.shared.proposer_panics.count();
+        if self.has_given_up() {
+            self.shared.proposers_given_up.count();
+        }
     }
 
     /// Sends a batch to the committer; blocks while the inbox is full.

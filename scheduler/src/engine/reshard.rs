@@ -1,7 +1,7 @@
 //! Resharding: cuts a partition into a new number of sets when its size has changed a lot.
 //!
 //! By default a partition is split from 1,000 nodes on (`EngineLimits::single_set_nodes`). Sets are merged when the
-//! partition has shrunk to about half of the nodes for which it was split. In serial mode a partition is always one
+//! partition has shrunk to about half of the nodes for which it was split. In serial and background mode a partition is always one
 //! set, which gets the exact policy.
 
 use super::shared::Shared;

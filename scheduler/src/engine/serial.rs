@@ -1,23 +1,36 @@
-//! Serial mode: one thread commits and proposes in turn. It runs the same code as parallel mode; equal input gives
-//! an equal log.
+//! One thread commits and proposes in turn: the caller's in serial mode, one of the engine's own in background mode.
+//! It runs the same code as parallel mode. In serial mode, equal input gives an equal log.
 
 use std::sync::Arc;
 
 use super::group::GroupCommitter;
 use super::proposer::Proposer;
 use super::shared::{Message, Shared};
+use super::{Engine, StartError};
+use crate::clock::Clock;
+use crate::config::EngineConfig;
+use crate::log::LogSink;
 use crate::propose::PassScope;
 
 /// Both halves of a serial engine.
 pub(crate) struct SerialDriver {
-    shared: Arc<Shared>,
-    committer: GroupCommitter,
-    proposer: Proposer,
+    pub(super) shared: Arc<Shared>,
+    pub(super) committer: GroupCommitter,
+    pub(super) proposer: Proposer,
 }
 
 impl SerialDriver {
-    pub(crate) fn new(shared: Arc<Shared>, committer: GroupCommitter, proposer: Proposer) -> Self {
-        Self { shared, committer, proposer }
+    pub(super) fn new(
+        mut config: EngineConfig,
+        inbox_capacity: Option<usize>,
+        clock: Arc<dyn Clock>,
+        sink: Option<Box<dyn LogSink>>,
+    ) -> Result<Self, StartError> {
+        // One set gives the exact policy, for any number of nodes.
+        config.limits.single_set_nodes = u32::MAX as usize;
+        let (shared, mut parts) = Engine::make(config, inbox_capacity, 1, clock, sink)?;
+        let proposer = parts.proposers.remove(0);
+        Ok(Self { shared, committer: parts.committer, proposer })
     }
 
     /// Commits and proposes in turn until nothing is left to do at the present time.

@@ -12,7 +12,7 @@ use crate::place::PlacementSet;
 use crate::propose::{BatchOwner, PassLimits, PassScope, ProposalBatch, run_pass};
 use crate::state::State;
 
-/// The error for single steps outside serial mode; in parallel mode the threads run by themselves.
+/// The error for single steps outside serial mode; in the other modes the threads run by themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("single steps are possible in serial mode only")]
 pub struct NotSerial;

@@ -31,7 +31,7 @@ pub use sent::Sent;
 pub enum Certainty {
     /// Each commit must be legal; its time depends on the threads.
     Legal,
-    /// As above, and everything sent is applied before anything is scheduled.
+    /// As above, and one thread decides in order.
     Serial,
     /// Each placement is known in advance.
     Exact,
@@ -44,6 +44,8 @@ pub struct Checker {
     pub oracle: Oracle,
     /// How far the next steps are predictable.
     pub certainty: Certainty,
+    /// Whether everything sent is applied before anything is scheduled, as in serial mode.
+    applies_first: bool,
     seen: u64,
     /// A reservation ended in the present step. The pass that ended it does not look at its node again.
     has_ended_reservations: bool,
@@ -74,10 +76,11 @@ pub struct Step<'a> {
 impl Checker {
     /// A checker for an engine that has just started.
     #[must_use]
-    pub fn new(oracle: Oracle, certainty: Certainty) -> Self {
+    pub fn new(oracle: Oracle, certainty: Certainty, applies_first: bool) -> Self {
         Self {
             oracle,
             certainty,
+            applies_first,
             seen: 0,
             has_ended_reservations: false,
             has_kept_room: false,
@@ -110,12 +113,12 @@ impl Checker {
             self.seen += 1;
             let is_own = self.follow(&change, &mut sent, &mut told);
             let is_commit = matches!(change, Change::Committed { .. });
-            let is_in_turn = is_own || !has_scheduled || self.certainty == Certainty::Legal;
+            let is_in_turn = is_own || !has_scheduled || !self.applies_first;
             assert!(is_in_turn, "change {} was applied after scheduling had begun", self.seen);
             has_scheduled |= is_own && is_commit;
         }
         for left in &sent {
-            left.expect_refused(&self.oracle, self.certainty > Certainty::Legal && !has_scheduled);
+            left.expect_refused(&self.oracle, self.applies_first && !has_scheduled);
             self.refused.extend(left.subject());
         }
         let refused = std::mem::take(&mut self.refused);
@@ -132,7 +135,7 @@ impl Checker {
     /// Follows one change; returns whether the engine made it by itself.
     fn follow(&mut self, change: &Change, sent: &mut VecDeque<Sent>, told: &mut Told) -> bool {
         let seq = CommitSeq(self.seen);
-        let is_exact = self.certainty > Certainty::Legal;
+        let is_exact = self.applies_first;
         let is_timed = matches!(
             change,
             Change::TimeAdvanced { .. }
@@ -221,7 +224,9 @@ impl Checker {
                 "change {}",
                 self.seen
             );
-            let objection = self.oracle.objection_to(ask, node).filter(|_| !self.has_kept_room);
+            // In background mode, passes over the partitions take turns.
+            let objection = self.oracle.objection_to(ask, node, !self.applies_first);
+            let objection = objection.filter(|_| !self.has_kept_room);
             assert!(objection.is_none(), "change {}: {request:?}, but {}", self.seen, objection.unwrap());
         }
         self.check_own_borrowed(request);

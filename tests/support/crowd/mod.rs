@@ -157,7 +157,7 @@ impl Crowd {
             asks.extend(asked);
         }
         expect_nothing_lost(&log.bytes(), &events, &by_hand, &asks);
-        Checker::new(oracle, Certainty::Legal).check_crowd(engine, &log.bytes(), events, &by_hand)
+        Checker::new(oracle, Certainty::Legal, false).check_crowd(engine, &log.bytes(), events, &by_hand)
     }
 }
 

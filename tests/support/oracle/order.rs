@@ -21,11 +21,14 @@ impl Oracle {
     /// The reason why this is not the next container: it is not feasible, its room is blocked for others, or another
     /// one comes first. Same conditions as [`next_placement`](Self::next_placement).
     #[must_use]
-    pub fn objection_to(&self, ask: AskId, node: NodeId) -> Option<String> {
+    ///
+    /// With `in_partition`, asks for other partitions may come first.
+    pub fn objection_to(&self, ask: AskId, node: NodeId, in_partition: bool) -> Option<String> {
         let books = self.books();
         let is_it = |other, on| (other, on) == (ask, node);
         let first = self.first_placement(&books, |other, on| {
-            is_it(other, on) || !self.is_kept_from(&books, other, on, Kept::AtMost)
+            let is_considered = !in_partition || self.nodes[&on].partition == self.nodes[&node].partition;
+            is_it(other, on) || is_considered && !self.is_kept_from(&books, other, on, Kept::AtMost)
         });
         match first {
             None => Some("there is no room for it".to_owned()),

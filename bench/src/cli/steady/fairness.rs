@@ -1,5 +1,6 @@
 //! `apportion-bench fairness`.
 
+use apportion::Mode;
 use apportion_load::{ClusterShape, Profile};
 use serde::Serialize;
 
@@ -92,7 +93,12 @@ pub(in crate::cli) fn run(args: &SteadyArgs) -> Result<(), Failure> {
             fairness.at_ms as f64 / 1e3
         )));
     }
-    args.hand_out(file, &report(args, &plan, &fairness), &to_text(args, &fairness), fairness.interrupted)
+    args.hand_out(
+        file,
+        &report(args, &plan, &fairness),
+        &to_text(plan.setup.mode, &fairness),
+        fairness.interrupted,
+    )
 }
 
 fn report(args: &SteadyArgs, plan: &Plan, fairness: &Fairness) -> FairnessReport {
@@ -107,13 +113,13 @@ fn report(args: &SteadyArgs, plan: &Plan, fairness: &Fairness) -> FairnessReport
     }
 }
 
-fn to_text(args: &SteadyArgs, fairness: &Fairness) -> String {
+fn to_text(mode: Mode, fairness: &Fairness) -> String {
     format!(
         "{} mode, {} containers placed in {:.0} s of virtual time, {:.1} % of {} in use, audit: nothing found\n\
          leaves within 2 %, or one of the largest containers, of their fair share:\n  \
          of those that wait for containers of the smallest size {}\n  \
          of those that wait for any, the largest of which have to wait for room on one node, {}",
-        args.mode_name(),
+        mode.name(),
         count_text(fairness.placed),
         fairness.at_ms as f64 / 1e3,
         100.0 * fairness.used_part,

@@ -17,8 +17,8 @@ pub(super) use starvation::{explained as explained_starvation, run as run_starva
 
 use super::Failure;
 use super::limit::seconds;
+use super::mode::ModeArg;
 use super::progress::parts_bar;
-use super::replay::ModeArg;
 use crate::interrupt::Interruption;
 use crate::output::OutputFile;
 use crate::report::interrupted_line;
@@ -118,7 +118,7 @@ impl SteadyArgs {
     fn run_keys(&self, plan: &Plan, virtual_ms: u64, interruption: Option<Interruption>) -> RunKeys {
         let ClusterShape { nodes, leaves, applications } = plan.setup.shape;
         RunKeys {
-            mode: self.mode_name(),
+            mode: plan.setup.mode.name(),
             nodes,
             apps: applications,
             leaves,
@@ -126,13 +126,6 @@ impl SteadyArgs {
             seed: self.seed,
             virtual_s: virtual_ms as f64 / 1e3,
             interrupted_at_s: interruption,
-        }
-    }
-
-    fn mode_name(&self) -> &'static str {
-        match self.mode {
-            ModeArg::Serial => "serial",
-            ModeArg::Parallel => "parallel",
         }
     }
 

@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use apportion::Mode;
 use apportion_load::{ClusterShape, Profile, Room, Setup};
 use clap::{Args, ValueEnum};
 
 use super::super::Failure;
 use super::super::limit::seconds;
+use super::super::mode::ModeArg;
 use crate::output::check_distinct;
 use crate::report::ThroughputParameters;
 
@@ -66,9 +66,12 @@ pub(in crate::cli) struct ThroughputArgs {
     /// Submit this many asks per second, however long the answers take, and report the latency. Not for fill.
     #[arg(long, value_name = "R", value_parser = clap::value_parser!(u32).range(1..=100_000_000), conflicts_with = "with_limit")]
     pub(super) rate: Option<u32>,
-    /// Number of proposer threads.
-    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=apportion::engine::PROPOSERS_MAX as i64))]
-    proposers: u32,
+    /// Which threads do the engine's work [default: background; parallel with --proposers].
+    #[arg(long, value_enum)]
+    mode: Option<ModeArg>,
+    /// Number of proposer threads; parallel mode only [default: 2].
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=apportion::engine::PROPOSERS_MAX as i64))]
+    proposers: Option<u32>,
     /// The most requests in a batch [default: the engine's].
     #[arg(long, value_name = "B", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     batch: Option<u32>,
@@ -150,7 +153,7 @@ impl ThroughputArgs {
         check_distinct(&given, &[]).map_err(Failure::input)
     }
 
-    pub(super) fn setup(&self) -> Setup {
+    pub(super) fn setup(&self) -> Result<Setup, Failure> {
         let default = self.workload.defaults().shape;
         let or = |given: Option<u32>, default| given.map_or(default, |given| given as usize);
         let shape = ClusterShape {
@@ -158,22 +161,22 @@ impl ThroughputArgs {
             leaves: or(self.leaves, default.leaves),
             applications: or(self.apps, default.applications),
         };
-        Setup {
+        Ok(Setup {
             shape,
-            mode: Mode::Parallel { proposers: self.proposers as usize },
+            mode: ModeArg::or(self.mode, self.proposers, ModeArg::Background)?,
             profile: self.workload.profile(self.asks().unwrap_or_default() as usize),
             batch_requests: self.batch.map(|batch| batch as usize),
             seed: self.seed,
-        }
+        })
     }
 
-    pub(super) fn parameters(&self) -> ThroughputParameters {
+    pub(super) fn parameters(&self, setup: &Setup) -> ThroughputParameters {
         ThroughputParameters {
             workload: self.workload.name(),
-            shape: self.setup().shape,
+            shape: setup.shape,
             asks: self.asks(),
             rate: self.rate,
-            proposers: self.proposers,
+            mode: setup.mode,
             seed: self.seed,
         }
     }

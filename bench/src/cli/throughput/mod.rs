@@ -27,12 +27,13 @@ const RUN_S: f64 = 1.0;
 
 pub(super) fn run(args: &ThroughputArgs) -> Result<(), Failure> {
     args.check()?;
+    let setup = args.setup()?;
     let open = |path: &Option<PathBuf>| path.as_deref().map(OutputFile::create).transpose();
     let json = open(&args.json).map_err(Failure::input)?;
     let page = open(&args.report).map_err(Failure::input)?;
     let measured = match args.workload {
-        WorkloadName::Fill => measure_fill(args, &args.setup())?,
-        _ => measure_churn(args, &args.setup())?,
+        WorkloadName::Fill => measure_fill(args, &setup)?,
+        _ => measure_churn(args, &setup)?,
     };
     if measured.records.is_empty() {
         return Err(Failure::nothing_to_report("a run had placed a container"));
@@ -42,7 +43,7 @@ pub(super) fn run(args: &ThroughputArgs) -> Result<(), Failure> {
             "a run placed no container, so no rate was measured; let it take longer with --seconds",
         ));
     }
-    let report = ThroughputReport::new(args.parameters(), &measured);
+    let report = ThroughputReport::new(args.parameters(&setup), &measured);
     if let Some(file) = json {
         file.write_text(&serde_json::to_string_pretty(&report).map_err(Failure::run)?)?;
     }

@@ -25,12 +25,12 @@ pub fn to_throughput_html(report: &ThroughputReport, measured: &Measured) -> Res
             .concat();
     let title = format!("Apportion: throughput of {}", escape(&report.workload));
     let sub = format!(
-        "{}{} nodes, {} applications, {} leaves; {} proposers, seed {}; {}",
+        "{}{} nodes, {} applications, {} leaves; {}, seed {}; {}",
         interrupted_first(report.interrupted_at_s),
         count_text(report.nodes as u64),
         count_text(report.apps as u64),
         count_text(report.leaves as u64),
-        report.proposers,
+        report.mode_text,
         report.seed,
         runs_text(report),
     );
@@ -97,7 +97,7 @@ fn times(report: &ThroughputReport) -> Result<String, ChartError> {
     let bar = |(name, ns): (&str, Option<f64>)| Some((name.to_owned(), 0.0, ns?));
     let bars: Vec<_> = bars.into_iter().filter_map(bar).collect();
     let chart = bar_chart(&bars, Axis::new("nanoseconds per allocation", Unit::Count))?;
-    let note = "Of the median run. Proposers work side by side, so their times add up. Times with a lock include those in which \
+    let note = "Of the median run. In parallel mode, proposers work side by side, and their times add up. Times with a lock include those in which \
          the system had suspended the thread.";
     Ok(section("Where the time goes", note, &chart))
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use apportion::Mode;
 use apportion_load::{ClusterShape, CycleRate, Memory, Record};
 use hdrhistogram::Histogram;
 use serde::Serialize;
@@ -20,8 +21,8 @@ pub struct ThroughputParameters {
     pub asks: Option<u32>,
     /// The number of asks per second, if they come at a rate.
     pub rate: Option<u32>,
-    /// The number of proposer threads.
-    pub proposers: u32,
+    /// Which threads did the engine's work.
+    pub mode: Mode,
     /// The seed of all random values.
     pub seed: u64,
 }
@@ -51,7 +52,9 @@ pub struct ThroughputReport {
     pub(super) leaves: usize,
     pub(super) asks: Option<u32>,
     pub(super) rate: Option<u32>,
-    pub(super) proposers: u32,
+    proposers: usize,
+    #[serde(skip)]
+    pub(super) mode_text: String,
     pub(super) seed: u64,
     pub(super) repeat: usize,
     pub(super) placed: u64,
@@ -121,13 +124,14 @@ impl ThroughputReport {
         let decided = middle.committed + rejected;
         Self {
             workload: parameters.workload,
-            mode: "parallel",
+            mode: parameters.mode.name(),
             nodes: parameters.shape.nodes,
             apps: parameters.shape.applications,
             leaves: parameters.shape.leaves,
             asks: parameters.asks,
             rate: parameters.rate,
-            proposers: parameters.proposers,
+            proposers: parameters.mode.proposers(),
+            mode_text: parameters.mode.to_string(),
             seed: parameters.seed,
             repeat: records.len(),
             placed: middle.placed,

@@ -5,8 +5,12 @@ use std::sync::Arc;
 use loom::thread;
 
 use super::{Bound, Cluster, Workers, allocate, answer, model, plain, work_off};
+use crate::clock::ManualClock;
 use crate::config::{Maximum, QueueUpdate};
+use crate::engine::serial::SerialDriver;
+use crate::engine::{Driver, Engine};
 use crate::request::CommitOutcome;
+use crate::sync::Mutex;
 
 /// I14. A request against the closing of the gate. The bug: a gate that is tested and counted in two steps.
 #[test]
@@ -60,6 +64,24 @@ fn a_committer_answers_a_queue_update_before_it_ends() {
         cluster.engine.shutdown();
         assert!(ticket.wait().expect("it was taken").is_ok());
         committing.join().unwrap();
+        assert!(cluster.engine.shared.progress().ended);
+    });
+}
+
+/// I13, I14. The one thread of background mode against a caller. The bug: a thread that sleeps although a set is wanted,
+/// or that does not report that it has nothing left to do.
+#[test]
+fn a_background_engine_places_an_ask_and_ends() {
+    model(Bound::Four, || {
+        let driver = SerialDriver::new(plain(), Some(8), Arc::new(ManualClock::new()), None).unwrap();
+        let engine = Engine { shared: Arc::clone(&driver.shared), driver: Mutex::new(Driver::Elsewhere) };
+        let cluster = Cluster::new(engine, "root.default", 1);
+        let background = thread::spawn(move || driver.run());
+        cluster.ask(1);
+        cluster.engine.run_until_quiet();
+        assert_eq!(cluster.engine.read(|view| view.container_count()), 1);
+        cluster.engine.shutdown();
+        background.join().unwrap();
         assert!(cluster.engine.shared.progress().ended);
     });
 }

@@ -8,12 +8,13 @@ use super::{Bench, config, leaf, memory};
 use crate::change::{ApplicationSpec, AskSpec, NodeSpec};
 use crate::clock::ManualClock;
 use crate::config::NodeOrderKind;
-use crate::engine::{Engine, Mode, Proposer};
+use crate::engine::serial::SerialDriver;
+use crate::engine::{Driver, Engine, Mode, Proposer, Step};
 use crate::ids::{PartitionId, QueueId, SetId};
 use crate::place::Leases;
 use crate::request::ResourceAllocationCommitRequest;
 use crate::resource::Resources;
-use crate::sync::fault;
+use crate::sync::{Mutex, fault};
 
 #[test]
 fn a_proposer_may_panic_at_any_step() {
@@ -94,6 +95,79 @@ fn panics_are_counted_and_the_work_goes_on() {
     assert!(hand.engine.stats().proposer_panics > 0);
     assert_eq!(hand.engine.health().proposers_given_up, 0);
     hand.expect_idle(containers);
+}
+
+/// In background mode the thread that proposes also commits, so a panic must end the pass alone.
+#[test]
+fn a_pass_that_panics_at_any_step_is_tried_again() {
+    let mut steps = 0;
+    loop {
+        let (mut hand, containers) = busy();
+        fault::ask_for_panic(steps);
+        let mut batch = hand.parts.proposers[0].propose_or_recover();
+        let has_come_through = fault::withdraw();
+        assert_eq!(batch.is_some(), has_come_through, "step {steps}");
+        assert_eq!(hand.engine.stats().proposer_panics, u64::from(!has_come_through), "step {steps}");
+        if !has_come_through {
+            assert_eq!(hand.parts.committer.step(), Step::Worked, "the panic left a message");
+            batch = hand.parts.proposers[0].propose_or_recover();
+        }
+        hand.parts.proposers[0].send(batch.expect("the second try finds a set")).unwrap();
+        hand.expect_idle(containers);
+        if has_come_through {
+            break;
+        }
+        steps += 1;
+    }
+    assert!(steps > 10, "a pass takes more than {steps} steps");
+}
+
+#[test]
+fn a_background_engine_whose_passes_only_panic_commits_and_keeps_nobody_waiting() {
+    let clock = Arc::new(ManualClock::new());
+    let mut driver = SerialDriver::new(config([leaf("a")]), Some(8), clock, None).unwrap();
+    let engine = Engine { shared: Arc::clone(&driver.shared), driver: Mutex::new(Driver::Elsewhere) };
+    let handle = engine.handle();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !driver.proposer.has_given_up() {
+                fault::ask_for_panic(0);
+                assert!(driver.proposer.propose_or_recover().is_none());
+            }
+        });
+    });
+    let background = std::thread::spawn(move || driver.run());
+    handle.add_node(NodeSpec::new("n", memory(1))).unwrap();
+    let events = handle.event_stream(8);
+    let application =
+        handle.submit_application(ApplicationSpec::new("application", "root.a", "user"), &events);
+    handle.submit_ask(application.unwrap(), AskSpec::new(memory(1), 1)).unwrap();
+    engine.run_until_quiet();
+    let health = engine.health();
+    assert_eq!((health.proposer_panics, health.proposers_given_up), (100, 1));
+    assert!(health.is_running && health.sets_wanted == 1 && health.messages_waiting == 0, "{health:?}");
+    engine.shutdown();
+    background.join().unwrap();
+}
+
+/// A batch that fills a group leaves room for a message before the next one, however many sets are wanted.
+#[test]
+fn full_batches_do_not_keep_messages_waiting() {
+    let mut config = config([leaf("a")]);
+    (config.limits.batch_requests, config.limits.group_requests) = (1, 1);
+    let driver = SerialDriver::new(config, Some(1 << 10), Arc::new(ManualClock::new()), None).unwrap();
+    let engine = Engine { shared: Arc::clone(&driver.shared), driver: Mutex::new(Driver::Elsewhere) };
+    let (handle, events) = (engine.handle(), engine.handle().event_stream(1 << 10));
+    handle.add_node(NodeSpec::new("n1", memory(1_000))).unwrap();
+    let application = ApplicationSpec::new("application", "root.a", "user");
+    let application = handle.submit_application(application, &events).unwrap();
+    let ask = handle.submit_ask(application, AskSpec::new(memory(1), 500)).unwrap();
+    handle.cancel_ask(ask, 400).unwrap();
+    let background = std::thread::spawn(move || driver.run());
+    engine.run_until_quiet();
+    assert_eq!(engine.read(|view| view.container_count()), 100, "the cancellation came in time");
+    engine.shutdown();
+    background.join().unwrap();
 }
 
 /// Only panics in a row count: a proposer that sends batches in between never gives up.
