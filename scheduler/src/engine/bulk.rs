@@ -11,7 +11,51 @@ use crate::ids::{ApplicationId, AskId, ContainerId};
 /// Changes per message; the committer processes other messages between them.
 const CHUNK: usize = 32;
 
+/// One of the calls that [`Handle::submit_all`] makes together.
+#[derive(Clone, Debug, PartialEq)]
+pub enum BulkCall {
+    /// As [`Handle::submit_ask`].
+    SubmitAsk {
+        /// The application that asks.
+        application: ApplicationId,
+        /// The containers that it asks for.
+        spec: AskSpec,
+    },
+    /// As [`Handle::cancel_ask`].
+    CancelAsk {
+        /// The ask.
+        ask: AskId,
+        /// The most units to cancel.
+        units: u32,
+    },
+    /// As [`Handle::complete_container`].
+    CompleteContainer(ContainerId),
+    /// As [`Handle::release_container`].
+    ReleaseContainer(ContainerId),
+}
+
 impl Handle {
+    /// Makes many calls of mixed kinds, in this order. Returns the identifiers of the asks, in order. Each call is refused
+    /// by itself, as if made alone.
+    ///
+    /// # Errors
+    /// If one of the asks is not valid, no call is made. If the engine is shut down meanwhile, the first calls may have
+    /// been made.
+    pub fn submit_all(&self, calls: impl IntoIterator<Item = BulkCall>) -> Result<Vec<AskId>, SubmitError> {
+        let mut calls: Vec<_> = calls.into_iter().collect();
+        let mut asks = 0;
+        for call in &mut calls {
+            if let BulkCall::SubmitAsk { spec, .. } = call {
+                self.check_ask(spec)?;
+                asks += 1;
+            }
+        }
+        let ids = self.take_ask_ids(asks)?;
+        let mut next = ids.iter().copied();
+        self.send_all(calls.into_iter().filter_map(|call| change_of(call, &mut next)))?;
+        Ok(ids)
+    }
+
     /// Submits many asks, also of several applications, for a part of the cost of [`submit_ask`](Self::submit_ask).
     /// The identifiers are in the order of the asks.
     ///
@@ -24,19 +68,21 @@ impl Handle {
     ) -> Result<Vec<AskId>, SubmitError> {
         let mut asks: Vec<_> = asks.into_iter().collect();
         asks.iter_mut().try_for_each(|(_, spec)| self.check_ask(spec))?;
-        if self.shared.is_closed() {
-            return Err(SubmitError::Closed);
-        }
-        let ids: Vec<AskId> = {
-            let mut pool = self.shared.ids.asks.lock();
-            asks.iter().map(|_| pool.take()).collect()
-        };
+        let ids = self.take_ask_ids(asks.len())?;
         let changes = ids.iter().zip(asks).map(|(ask, (application, spec))| {
             let ask = *ask;
             Change::AskSubmitted { ask, application, spec }
         });
         self.send_all(changes)?;
         Ok(ids)
+    }
+
+    fn take_ask_ids(&self, count: usize) -> Result<Vec<AskId>, SubmitError> {
+        if self.shared.is_closed() {
+            return Err(SubmitError::Closed);
+        }
+        let mut pool = self.shared.ids.asks.lock();
+        Ok((0..count).map(|_| pool.take()).collect())
     }
 
     /// Reports that many containers have finished, as [`complete_container`](Self::complete_container) does for
@@ -61,4 +107,20 @@ impl Handle {
             self.shared.send(Message::Changes { changes: chunk, caller: Arc::clone(&self.refusals) })?;
         }
     }
+}
+
+/// The change that a call asks for. An ask takes the next identifier; `None` without one.
+fn change_of(call: BulkCall, ids: &mut impl Iterator<Item = AskId>) -> Option<Change> {
+    Some(match call {
+        BulkCall::SubmitAsk { application, spec } => {
+            Change::AskSubmitted { ask: ids.next()?, application, spec }
+        }
+        BulkCall::CancelAsk { ask, units } => Change::AskCancelled { ask, units },
+        BulkCall::CompleteContainer(container) => {
+            Change::ContainerEnded { container, cause: EndCause::Completed }
+        }
+        BulkCall::ReleaseContainer(container) => {
+            Change::ContainerEnded { container, cause: EndCause::Released }
+        }
+    })
 }

@@ -81,6 +81,7 @@ use std::sync::Arc;
 use thiserror::Error;
 
 pub use attach::{AttachedAsk, Attachment};
+pub use bulk::BulkCall;
 pub use group::{GroupCommitter, Step};
 pub use handle::{Handle, SubmitError};
 pub use health::Health;

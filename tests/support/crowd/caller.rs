@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use apportion::config::{Maximum, QueueUpdate};
+use apportion::engine::BulkCall;
 use apportion::event::{Event, EventKind};
 use apportion::request::{AllocationProposal, ReservationProposal};
 use apportion::{
@@ -130,8 +131,10 @@ impl Caller {
         if self.random.random_range(0..2u32) == 0 {
             self.asks.push(self.handle.submit_ask(application, ask).unwrap());
         } else {
-            let both = [ask.clone(), ask].map(|ask| (application, ask));
-            self.asks.extend(self.handle.submit_asks(both).unwrap());
+            let [first, second] = [ask.clone(), ask].map(|spec| BulkCall::SubmitAsk { application, spec });
+            let between = self.running.first().map(|container| BulkCall::CompleteContainer(*container));
+            let calls = [first].into_iter().chain(between).chain([second]);
+            self.asks.extend(self.handle.submit_all(calls).unwrap());
         }
     }
 

@@ -6,9 +6,10 @@ use super::hand::Hand;
 use super::{config, leaf, memory};
 use crate::change::{ApplicationSpec, AskSpec, NodeSpec};
 use crate::clock::ManualClock;
-use crate::engine::{Engine, Mode, SubmitError};
+use crate::engine::{BulkCall, Engine, Mode, SubmitError};
 use crate::event::EventKind;
-use crate::ids::{ApplicationId, ContainerId};
+use crate::facts::EndCause;
+use crate::ids::{ApplicationId, ContainerId, SlotId};
 use crate::log::SharedLog;
 use crate::replay::Replay;
 
@@ -46,6 +47,55 @@ fn everything_that_is_asked_for_and_completed_together_is_dealt_with() {
     hand.run_until_idle();
     assert_eq!(hand.engine.read(|view| view.container_count()), 0);
     assert!(hand.engine.audit().violations.is_empty());
+}
+
+#[test]
+fn calls_of_mixed_kinds_are_made_in_their_order() {
+    let (mut hand, application) = with_node();
+    let handle = hand.engine.handle();
+    let ask_for = |count| BulkCall::SubmitAsk { application, spec: AskSpec::new(memory(1), count) };
+    let both = [ask_for(5), BulkCall::CompleteContainer(ContainerId::new(9, 9)), ask_for(7)];
+    let asks = handle.submit_all(both).unwrap();
+    hand.commit();
+    let outstanding = |hand: &Hand| {
+        asks.iter()
+            .map(|ask| hand.engine.read(|view| view.ask(*ask).map(|ask| ask.outstanding())))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(outstanding(&hand), [Some(5), Some(7)], "identifiers are in the order of the asks");
+    assert_eq!(hand.engine.stats().refused.values().sum::<u64>(), 1, "the container is unknown");
+    handle.submit_all([BulkCall::CancelAsk { ask: asks[1], units: 5 }]).unwrap();
+    hand.run_until_idle();
+    let running = started(&hand);
+    assert_eq!(running.len(), 7);
+    let (completed, released) = (running[0], running[1]);
+    let ends = [BulkCall::CompleteContainer(completed), BulkCall::ReleaseContainer(released)];
+    handle.submit_all(ends.into_iter().chain([ask_for(1)])).unwrap();
+    hand.commit();
+    let causes: Vec<_> = std::iter::from_fn(|| hand.events.try_next().unwrap())
+        .filter_map(|event| match event.kind {
+            EventKind::ContainerEnded { container, cause, .. } => Some((container, cause)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(causes, [(completed, EndCause::Completed), (released, EndCause::Released)]);
+    hand.run_until_idle();
+    assert_eq!(hand.engine.read(|view| view.container_count()), 6);
+}
+
+#[test]
+fn calls_beside_an_impossible_ask_are_not_made() {
+    let (mut hand, application) = with_node();
+    let handle = hand.engine.handle();
+    handle.submit_ask(application, AskSpec::new(memory(1), 1)).unwrap();
+    hand.run_until_idle();
+    let impossible = BulkCall::SubmitAsk { application, spec: AskSpec::new(memory(1), 0) };
+    let calls = [BulkCall::CompleteContainer(started(&hand)[0]), impossible];
+    assert_eq!(handle.submit_all(calls), Err(SubmitError::NothingAsked));
+    hand.run_until_idle();
+    assert_eq!(hand.engine.read(|view| view.container_count()), 1);
+    hand.engine.shutdown();
+    assert_eq!(handle.submit_all([]), Err(SubmitError::Closed));
 }
 
 /// The first ask is valid, yet the call submits none.
