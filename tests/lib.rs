@@ -8,6 +8,7 @@
 
 /// Modules that all test binaries share.
 pub mod support {
+    mod by_kind;
     pub mod check;
     pub mod cluster;
     pub mod crowd;

@@ -4,6 +4,7 @@
 //! same changes to the same effect.
 
 mod ask;
+mod ask_kind;
 mod label;
 mod running;
 
@@ -13,6 +14,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 pub use ask::AskSpec;
+pub use ask_kind::AskOfKind;
+pub(crate) use ask_kind::SubmittedAsk;
 pub use running::RunningContainer;
 
 use crate::config::{EngineConfig, QueueUpdate, Reconfiguration};

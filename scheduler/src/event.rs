@@ -45,6 +45,8 @@ pub enum EventKind {
         node: NodeId,
         /// How near the node is to the hosts and racks that the ask named.
         locality: Locality,
+        /// The [number](crate::AskSpec::allocation_request_id) that the caller gave the ask.
+        allocation_request_id: u64,
     },
     /// The engine recovered a container that ran before the engine started.
     ContainerRecovered {
@@ -54,6 +56,8 @@ pub enum EventKind {
         container: ContainerId,
         /// The node on which it runs.
         node: NodeId,
+        /// The number with which the node reported it.
+        allocation_request_id: u64,
     },
     /// A container changed its size. The [view](crate::view::View::container) shows the new size.
     ContainerResized {
@@ -85,6 +89,8 @@ pub enum EventKind {
         container: ContainerId,
         /// The cause.
         cause: EndCause,
+        /// The [number](crate::AskSpec::allocation_request_id) that the caller gave its ask.
+        allocation_request_id: u64,
     },
     /// Units of an ask were cancelled.
     AskCancelled {

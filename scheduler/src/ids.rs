@@ -161,6 +161,10 @@ dense_id!(
     /// The pending asks of one user with one shape.
     pub(crate) LaneId, "lane-");
 
+dense_id!(
+    /// A [registered](crate::Handle::register_ask_kind) kind of asks.
+    pub AskKindId, "kind-");
+
 impl PartitionId {
     /// The partition of nodes without a label.
     pub const DEFAULT: Self = Self(0);

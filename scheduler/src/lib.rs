@@ -63,7 +63,7 @@ mod timers;
 pub mod view;
 
 pub use audit::{AuditReport, Violation};
-pub use change::{ApplicationSpec, AskSpec, Change, NodeSpec, RunningContainer};
+pub use change::{ApplicationSpec, AskOfKind, AskSpec, Change, NodeSpec, RunningContainer};
 pub use clock::{Clock, ManualClock};
 pub use engine::{Engine, EventStream, Handle, Mode};
 pub use facts::{
@@ -72,7 +72,8 @@ pub use facts::{
     NodeState, Quota, StateDigest, Stopping, TagLimit, TagNamespace, TagScope,
 };
 pub use ids::{
-    ApplicationId, AskId, ContainerId, InvalidId, NodeId, PartitionId, QueueId, RackId, ReservationId, SetId,
+    ApplicationId, AskId, AskKindId, ContainerId, InvalidId, NodeId, PartitionId, QueueId, RackId,
+    ReservationId, SetId,
 };
 pub use propose::{PassScope, ProposalBatch};
 pub use request::{CommitOutcome, CommitSeq, ResourceAllocationCommitRequest};

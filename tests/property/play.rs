@@ -268,6 +268,7 @@ impl Player {
             let device_type = self.plan.device_type();
             device_type.into_iter().for_each(|device_type| size[device_type] = 0);
             Some(RunningContainer {
+                allocation_request_id: 17,
                 application: pick(&self.applications, plan.application)?,
                 size: apportion::Resources::new(&size),
                 devices: plan

@@ -15,6 +15,7 @@ use apportion::{
     Resources, RunningContainer, StateDigest, Ticket,
 };
 
+use super::by_kind::submit_either_way;
 use super::check::{Certainty, Checker, Sent, Step};
 use super::oracle::Oracle;
 use super::watch::WatchedClock;
@@ -343,13 +344,13 @@ impl Cluster {
 
     /// Submits an ask.
     pub fn submit_ask(&mut self, application: ApplicationId, mut spec: AskSpec) -> AskId {
-        let ask = self.handle.submit_ask(application, spec.clone()).unwrap();
+        spec.allocation_request_id = self.sent.len() as u64;
+        let ask = submit_either_way(&self.handle, application, &spec);
         if let Some(need) = spec.devices {
             spec.size = self.with_devices(spec.size, need.total_milli());
         }
         spec.size = self.in_steps(&spec.size);
-        let has_wishes = !spec.preference.hosts.is_empty() || !spec.preference.racks.is_empty();
-        if has_wishes || !spec.preference.relax_locality {
+        if !spec.preference.is_empty() || !spec.preference.relax_locality {
             self.checker.certainty = self.checker.certainty.min(Certainty::Serial);
         }
         self.note(Change::AskSubmitted { ask, application, spec });

@@ -9,9 +9,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use apportion::event::{Event, EventKind};
-use apportion::{AskId, ContainerId, Mode};
+use apportion::{AskKindId, AskOfKind, ContainerId, Mode};
 use rand::RngExt;
-use rustc_hash::FxHashMap;
 
 use crate::cluster::{Cluster, Setup};
 use crate::latency::Latency;
@@ -19,7 +18,7 @@ use crate::memory::Memory;
 use crate::meter::{Meter, Record};
 use crate::profile::{Load, Profile};
 use crate::sizes::mean_size;
-use crate::tasks::{Kinds, Task};
+use crate::tasks::{Asked, Kinds, Task};
 
 /// Asks of one call while the cluster is filled.
 const ASKS_PER_CALL: usize = 1_024;
@@ -56,7 +55,9 @@ pub type GoOn<'a> = &'a dyn Fn() -> ControlFlow<()>;
 pub struct Churn {
     cluster: Cluster,
     kinds: Kinds,
-    asked: FxHashMap<AskId, (Task, Instant)>,
+    /// The engine's number of each kind, unless asks of the kind name hosts.
+    registered: Vec<Option<AskKindId>>,
+    asked: Asked,
     running: Vec<(ContainerId, Task)>,
     events: Vec<Event>,
     placed: u64,
@@ -93,7 +94,8 @@ impl Churn {
         let mut churn = Self {
             cluster,
             kinds: Kinds::default(),
-            asked: FxHashMap::default(),
+            registered: Vec::new(),
+            asked: Asked::default(),
             running: Vec::new(),
             events: Vec::new(),
             placed: 0,
@@ -120,7 +122,9 @@ impl Churn {
                 let spec = self.cluster.draw_ask();
                 asked += spec.size[self.scarce];
                 let application = (number % self.cluster.applications.len()) as u32;
-                tasks.push(Task { application, kind: self.kinds.number_of(spec) });
+                let kind = self.kinds.number_of(spec);
+                self.register(kind)?;
+                tasks.push(Task { application, kind });
                 number += 1;
                 part = self.profile.filled_part(number, asked, nodes, self.obtainable);
             }
@@ -302,9 +306,9 @@ impl Churn {
         self.latency.record_groups(self.cluster.notes.take_groups());
         for event in self.events.drain(..) {
             match event.kind {
-                EventKind::Allocated { ask, container, .. } => {
-                    let (task, asked_at) =
-                        self.asked.remove(&ask).context("a container of an unknown ask")?;
+                EventKind::Allocated { container, allocation_request_id, .. } => {
+                    let asked = self.asked.remove(allocation_request_id);
+                    let (task, asked_at) = asked.context("a container of an unknown ask")?;
                     self.latency.record(event.seq, asked_at);
                     self.used += self.kinds.of(task).size[self.scarce];
                     self.running.push((container, task));
@@ -317,12 +321,46 @@ impl Churn {
         Ok(count)
     }
 
+    fn register(&mut self, kind: u32) -> anyhow::Result<()> {
+        if self.registered.len() == kind as usize {
+            let spec = self.kinds.at(kind);
+            let is_plain = spec.preference.is_empty();
+            let registered = is_plain.then(|| self.cluster.handle.register_ask_kind(spec.clone()));
+            self.registered.push(registered.transpose()?);
+        }
+        Ok(())
+    }
+
     fn ask(&mut self, tasks: &[Task]) -> anyhow::Result<()> {
-        let application = |task: &Task| self.cluster.applications[task.application as usize];
-        let specs = tasks.iter().map(|task| (application(task), self.kinds.of(*task).clone()));
+        let kinds: Option<Vec<AskKindId>> =
+            tasks.iter().map(|task| self.registered[task.kind as usize]).collect();
+        match kinds {
+            Some(kinds) => self.ask_by_kind(tasks, &kinds),
+            None => self.ask_by_description(tasks),
+        }
+    }
+
+    fn ask_by_kind(&mut self, tasks: &[Task], kinds: &[AskKindId]) -> anyhow::Result<()> {
+        let Self { cluster, asked, .. } = self;
         let asked_at = Instant::now();
-        let asks = self.cluster.handle.submit_asks(specs)?;
-        self.asked.extend(asks.into_iter().zip(tasks.iter().map(|task| (*task, asked_at))));
+        let asks = tasks.iter().zip(kinds).map(|(task, kind)| AskOfKind {
+            application: cluster.applications[task.application as usize],
+            kind: *kind,
+            count: 1,
+            allocation_request_id: asked.insert(*task, asked_at),
+        });
+        cluster.handle.submit_asks_of_kinds(asks)?;
+        Ok(())
+    }
+
+    fn ask_by_description(&mut self, tasks: &[Task]) -> anyhow::Result<()> {
+        let Self { cluster, asked, kinds, .. } = self;
+        let asked_at = Instant::now();
+        let specs = tasks.iter().map(|task| {
+            let spec = kinds.of(*task).clone().with_allocation_request(asked.insert(*task, asked_at));
+            (cluster.applications[task.application as usize], spec)
+        });
+        cluster.handle.submit_asks(specs)?;
         Ok(())
     }
 }

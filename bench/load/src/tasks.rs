@@ -1,5 +1,7 @@
 //! Recurring tasks: the application and the kind of each ask.
 
+use std::time::Instant;
+
 use apportion::AskSpec;
 
 /// A container that is asked for again when it has completed.
@@ -30,6 +32,42 @@ impl Kinds {
     /// The ask for a task.
     #[must_use]
     pub fn of(&self, task: Task) -> &AskSpec {
-        &self.0[task.kind as usize]
+        self.at(task.kind)
+    }
+
+    /// The ask of the kind with this number.
+    #[must_use]
+    pub fn at(&self, kind: u32) -> &AskSpec {
+        &self.0[kind as usize]
+    }
+}
+
+/// The tasks whose asks are unanswered, with the times at which they were asked for. Each has a number, which its ask
+/// carries.
+#[derive(Debug, Default)]
+pub(crate) struct Asked {
+    tasks: Vec<Option<(Task, Instant)>>,
+    vacant: Vec<u64>,
+}
+
+impl Asked {
+    pub(crate) fn len(&self) -> usize {
+        self.tasks.len() - self.vacant.len()
+    }
+
+    /// Adds a task and returns its number.
+    pub(crate) fn insert(&mut self, task: Task, asked_at: Instant) -> u64 {
+        let number = self.vacant.pop().unwrap_or_else(|| {
+            self.tasks.push(None);
+            self.tasks.len() as u64 - 1
+        });
+        self.tasks[number as usize] = Some((task, asked_at));
+        number
+    }
+
+    pub(crate) fn remove(&mut self, number: u64) -> Option<(Task, Instant)> {
+        let asked = self.tasks.get_mut(number as usize)?.take()?;
+        self.vacant.push(number);
+        Some(asked)
     }
 }

@@ -40,13 +40,13 @@ impl Told {
     /// Records an event.
     pub(super) fn record(&mut self, event: &Event, names: &Names) {
         let line = match event.kind {
-            EventKind::Allocated { ask, container, node, locality } => {
+            EventKind::Allocated { ask, container, node, locality, .. } => {
                 self.running.push(Running { container, application: event.application, ask, node });
                 let has_locality = names.asks.values().any(|known| known.id == ask && known.has_locality);
                 let locality = if has_locality { locality_text(locality) } else { "" };
                 format!("allocated {}{locality}", place(names, ask, node))
             }
-            EventKind::ContainerRecovered { ask, container, node } => {
+            EventKind::ContainerRecovered { ask, container, node, .. } => {
                 self.running.push(Running { container, application: event.application, ask, node });
                 format!("recovered {}", place(names, ask, node))
             }
@@ -72,7 +72,7 @@ impl Told {
                 };
                 format!("stopping {}", place(names, known.ask, node))
             }
-            EventKind::ContainerEnded { container, cause } => {
+            EventKind::ContainerEnded { container, cause, .. } => {
                 let Some(at) = self.running.iter().position(|known| known.container == container) else {
                     return;
                 };

@@ -204,7 +204,7 @@ impl EngineClient {
             }
             EventKind::ContainerStopping { container, cause, .. } => self.told_to_stop(container, cause),
             EventKind::ContainerRecovered { container, .. } => self.recovered(container),
-            EventKind::ContainerEnded { container, cause } => self.ended(container, Some(cause)),
+            EventKind::ContainerEnded { container, cause, .. } => self.ended(container, Some(cause)),
             EventKind::AskCancelled { ask, .. } | EventKind::AskRefused { ask, .. } => {
                 self.requests.over(ask).map(Callback::Withdrawn)
             }

@@ -7,7 +7,7 @@ use crate::ids::{NodeId, PartitionId, RackId};
 use crate::resource::{DeviceNeed, Resources};
 
 /// A request for containers of one size.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct AskSpec {
     /// The size of one container. The device type is set from `devices` and can be omitted.
     pub size: Resources,
@@ -28,6 +28,9 @@ pub struct AskSpec {
     /// Whether its containers run their application. Such containers use only nodes of their own partition, not
     /// borrowed ones.
     pub is_master: bool,
+    /// The caller's own number for the ask, such as the index of its task. The engine only passes it on: to events, views
+    /// and the log, with the ask's containers, too. As YARN's `allocationRequestId`.
+    pub allocation_request_id: u64,
 }
 
 impl AskSpec {
@@ -44,6 +47,7 @@ impl AskSpec {
             rule: None,
             tags: None,
             is_master: false,
+            allocation_request_id: 0,
         }
     }
 
@@ -63,6 +67,13 @@ impl AskSpec {
     #[must_use]
     pub fn with_priority(mut self, priority: u32) -> Self {
         self.priority = priority;
+        self
+    }
+
+    /// The same ask under this number of the caller.
+    #[must_use]
+    pub fn with_allocation_request(mut self, id: u64) -> Self {
+        self.allocation_request_id = id;
         self
     }
 

@@ -18,13 +18,15 @@ pub struct RunningContainer {
     pub tags: Vec<String>,
     /// The priority of the ask for which it was placed.
     pub priority: u32,
+    /// The [number](super::AskSpec::allocation_request_id) that the caller gave that ask.
+    pub allocation_request_id: u64,
 }
 
 impl RunningContainer {
     /// A container without devices or tags.
     #[must_use]
     pub fn new(application: ApplicationId, size: Resources) -> Self {
-        Self { application, size, devices: None, tags: Vec::new(), priority: 0 }
+        Self { application, size, devices: None, tags: Vec::new(), priority: 0, allocation_request_id: 0 }
     }
 
     /// The same container with devices.
@@ -45,6 +47,13 @@ impl RunningContainer {
     #[must_use]
     pub fn with_priority(mut self, priority: u32) -> Self {
         self.priority = priority;
+        self
+    }
+
+    /// The same container, for an ask with this number of the caller.
+    #[must_use]
+    pub fn with_allocation_request(mut self, id: u64) -> Self {
+        self.allocation_request_id = id;
         self
     }
 

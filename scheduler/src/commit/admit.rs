@@ -8,7 +8,7 @@ use crate::change::{AskSpec, Change, RunningContainer};
 use crate::config::QueueState;
 use crate::event::Refusal;
 use crate::facts::{Application, Destination, ExecutionType, Facts, Master, Queue, Quota};
-use crate::ids::{ApplicationId, ContainerId, NodeId, PartitionId, QueueId};
+use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, PartitionId, QueueId};
 use crate::resource::{DEVICES_MAX, Resources};
 use crate::state::State;
 
@@ -62,8 +62,10 @@ pub(crate) fn admit(state: &State, change: &Change) -> Result<(), Refusal> {
         | Change::ApplicationPrioritySet { application, .. }
         | Change::BlacklistUpdated { application, .. } => unended(facts, *application).map(|_| ()),
         Change::AskSubmitted { application, ask, spec } => {
-            ok(facts.asks.is_vacant(*ask), Refusal::IdentifierTaken)?;
-            admit_ask(facts, *application, spec)
+            let is_taken = !facts.asks.is_vacant(*ask);
+            ok(is_taken || is_valid_ask(facts, spec), Refusal::OutOfRange)?;
+            ok(is_taken || facts.config.allocation.admits(&spec.size), Refusal::EmptyContainer)?;
+            admit_ask(facts, *ask, *application, spec, spec.count)
         }
         Change::AskCancelled { ask, .. } | Change::OpportunitiesMissed { ask, .. } => {
             ok(facts.asks.get(*ask).is_some(), Refusal::UnknownAsk)
@@ -96,22 +98,29 @@ fn unended(facts: &Facts, id: ApplicationId) -> Result<&Application, Refusal> {
     if application.ending.is_none() { Ok(application) } else { Err(Refusal::ApplicationEnding) }
 }
 
-/// Whether the application may submit this ask.
-fn admit_ask(facts: &Facts, application: ApplicationId, spec: &AskSpec) -> Result<(), Refusal> {
-    let is_valid = spec.count > 0
+/// Whether the amounts of an ask are in range. A [handle](crate::Handle) sends no other asks.
+fn is_valid_ask(facts: &Facts, spec: &AskSpec) -> bool {
+    spec.count > 0
         && spec.partition.is_none_or(|partition| partition.index() < facts.partitions.len())
         && spec.devices.is_none_or(|need| need.is_valid())
-        && facts.config.resources.is_counted(&spec.size, spec.devices_milli());
-    if !is_valid {
-        return Err(Refusal::OutOfRange);
-    }
-    if !facts.config.allocation.admits(&spec.size) {
-        return Err(Refusal::EmptyContainer);
+        && facts.config.resources.is_counted(&spec.size, spec.devices_milli())
+}
+
+/// Whether the application may submit a valid ask for this many containers.
+pub(super) fn admit_ask(
+    facts: &Facts,
+    ask: AskId,
+    application: ApplicationId,
+    spec: &AskSpec,
+    count: u32,
+) -> Result<(), Refusal> {
+    if !facts.asks.is_vacant(ask) {
+        return Err(Refusal::IdentifierTaken);
     }
     let application = unended(facts, application)?;
     let leaf = facts.queue(application.leaf);
     let partition = partition_for(leaf, spec);
-    if !pending_stays_countable(leaf.quota(partition), spec) {
+    if !pending_stays_countable(leaf.quota(partition), &spec.size, count) {
         return Err(Refusal::OutOfRange);
     }
     if leaf.may_use(partition) { Ok(()) } else { Err(Refusal::PartitionNotAccessible) }
@@ -231,9 +240,7 @@ fn is_possible(facts: &Facts, master: &Master) -> bool {
 
 /// Whether the leaf's pending amounts stay below [`PENDING_MAX`] with this ask, for the types that it wants. The ask's
 /// size is that of one container.
-fn pending_stays_countable(quota: &Quota, spec: &AskSpec) -> bool {
-    let count = i64::from(spec.count);
-    spec.size
-        .types()
-        .all(|i| spec.size[i] == 0 || spec.size[i].saturating_mul(count) <= PENDING_MAX - quota.pending[i])
+fn pending_stays_countable(quota: &Quota, size: &Resources, count: u32) -> bool {
+    let count = i64::from(count);
+    size.types().all(|i| size[i] == 0 || size[i].saturating_mul(count) <= PENDING_MAX - quota.pending[i])
 }

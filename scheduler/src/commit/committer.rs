@@ -3,7 +3,6 @@
 use super::accept::{accept, is_within_limits};
 use super::admit::admit;
 use super::apply::{Applier, Effects};
-use super::fetch::fetch_ended;
 use crate::change::Change;
 use crate::event::Refusal;
 use crate::ids::{AskId, SetId};
@@ -60,23 +59,6 @@ impl Committer<'_> {
         let seq = self.applier().apply(&change);
         self.log.append(seq, Logged::Change(change));
         seq
-    }
-
-    /// Applies and logs the changes that `is_admitted` says yes to. They stay in the vector until the log encodes them.
-    pub(crate) fn apply_all(
-        &mut self,
-        mut changes: Vec<Change>,
-        mut is_admitted: impl FnMut(&mut Self, &Change) -> bool,
-    ) {
-        fetch_ended(&self.state.facts, &changes);
-        changes.retain(|change| {
-            let is_admitted = is_admitted(self, change);
-            if is_admitted {
-                self.applier().apply(change);
-            }
-            is_admitted
-        });
-        self.log.append(CommitSeq(self.state.facts.changes), Logged::Changes(changes));
     }
 
     /// Applies a request if it is accepted, without logging it.
@@ -155,7 +137,7 @@ impl Committer<'_> {
         }
     }
 
-    fn applier(&mut self) -> Applier<'_> {
+    pub(super) fn applier(&mut self) -> Applier<'_> {
         Applier { state: self.state, effects: self.effects }
     }
 }

@@ -7,17 +7,21 @@ use std::hint::black_box;
 
 use crate::change::Change;
 use crate::facts::Facts;
+use crate::ids::ContainerId;
+
+/// The containers that the changes end.
+pub(super) fn ended_by(changes: &[Change]) -> impl Iterator<Item = ContainerId> + Clone {
+    changes.iter().filter_map(|change| match change {
+        Change::ContainerEnded { container, .. } => Some(*container),
+        _ => None,
+    })
+}
 
 /// Touches the records of ending containers and their nodes. It decides nothing.
-pub(super) fn fetch_ended(facts: &Facts, changes: &[Change]) {
-    let ended = || {
-        changes.iter().filter_map(|change| match change {
-            Change::ContainerEnded { container, .. } => facts.containers.get(*container),
-            _ => None,
-        })
-    };
-    black_box(ended().map(|container| container.shape.index()).sum::<usize>());
-    let nodes = || ended().filter_map(|container| facts.nodes.get(container.node));
-    black_box(nodes().map(|node| node.room.free[0]).sum::<i64>());
-    black_box(nodes().filter(|node| node.containers.first() == node.containers.last()).count());
+pub(super) fn fetch_ended(facts: &Facts, ended: impl Iterator<Item = ContainerId> + Clone) {
+    let containers = ended.filter_map(|container| facts.containers.get(container));
+    black_box(containers.clone().map(|container| container.shape.index()).sum::<usize>());
+    let nodes = containers.filter_map(|container| facts.nodes.get(container.node));
+    black_box(nodes.clone().map(|node| node.room.free[0]).sum::<i64>());
+    black_box(nodes.filter(|node| node.containers.first() == node.containers.last()).count());
 }

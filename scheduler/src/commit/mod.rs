@@ -46,6 +46,7 @@ mod committer;
 mod configure;
 mod destination;
 mod fetch;
+mod many;
 mod moving;
 mod observe;
 mod resizing;

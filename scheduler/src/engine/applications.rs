@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use super::handle::{Handle, SubmitError};
+use super::handle::Handle;
 use super::shared::Message;
 use super::stream::EventStream;
+use super::submit_error::SubmitError;
 use crate::change::{ApplicationSpec, Change};
 use crate::event::Refusal;
 use crate::facts::{ApplicationEnd, Blacklist, BlacklistUpdate, QueueRole};

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use super::handle::{Handle, SubmitError};
+use super::handle::Handle;
 use super::shared::Message;
 use super::stream::EventStream;
+use super::submit_error::SubmitError;
 use crate::event::Refusal;
 use crate::facts::{ApplicationEnd, Blacklist, ContainerOnNode};
 use crate::ids::{ApplicationId, AskId};
@@ -38,6 +39,8 @@ pub struct AttachedAsk {
     pub ask: AskId,
     /// Its priority.
     pub priority: u32,
+    /// The [number](crate::AskSpec::allocation_request_id) that the caller gave it.
+    pub allocation_request_id: u64,
     /// The size of one container.
     pub size: Resources,
     /// Units neither placed nor cancelled.
@@ -74,6 +77,7 @@ pub(super) fn attachment(state: &State, application: ApplicationId) -> Result<At
         AttachedAsk {
             ask: id,
             priority: ask.priority,
+            allocation_request_id: ask.allocation_request_id,
             size: facts.shapes.at(ask.shape).need.resources,
             outstanding: ask.outstanding(),
         }

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use super::handle::{Handle, SubmitError};
+use super::handle::Handle;
 use super::shared::Message;
+use super::submit_error::SubmitError;
 use crate::change::{AskSpec, Change};
 use crate::facts::EndCause;
 use crate::ids::{ApplicationId, AskId, ContainerId};
@@ -77,7 +78,7 @@ impl Handle {
         Ok(ids)
     }
 
-    fn take_ask_ids(&self, count: usize) -> Result<Vec<AskId>, SubmitError> {
+    pub(super) fn take_ask_ids(&self, count: usize) -> Result<Vec<AskId>, SubmitError> {
         if self.shared.is_closed() {
             return Err(SubmitError::Closed);
         }
@@ -94,17 +95,29 @@ impl Handle {
         &self,
         containers: impl IntoIterator<Item = ContainerId>,
     ) -> Result<(), SubmitError> {
-        let completed = |container| Change::ContainerEnded { container, cause: EndCause::Completed };
-        self.send_all(containers.into_iter().map(completed))
+        let message = |containers| Message::Completions { containers, caller: Arc::clone(&self.refusals) };
+        self.send_in_chunks(containers, CHUNK, message)
     }
 
-    fn send_all(&self, mut changes: impl Iterator<Item = Change>) -> Result<(), SubmitError> {
+    fn send_all(&self, changes: impl Iterator<Item = Change>) -> Result<(), SubmitError> {
+        let message = |changes| Message::Changes { changes, caller: Arc::clone(&self.refusals) };
+        self.send_in_chunks(changes, CHUNK, message)
+    }
+
+    /// Sends many items in messages of up to `size` each.
+    pub(super) fn send_in_chunks<T>(
+        &self,
+        items: impl IntoIterator<Item = T>,
+        size: usize,
+        message: impl Fn(Vec<T>) -> Message,
+    ) -> Result<(), SubmitError> {
+        let mut items = items.into_iter();
         loop {
-            let chunk: Vec<_> = changes.by_ref().take(CHUNK).collect();
+            let chunk: Vec<_> = items.by_ref().take(size).collect();
             if chunk.is_empty() {
                 return Ok(());
             }
-            self.shared.send(Message::Changes { changes: chunk, caller: Arc::clone(&self.refusals) })?;
+            self.shared.send(message(chunk))?;
         }
     }
 }

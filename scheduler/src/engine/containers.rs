@@ -1,7 +1,8 @@
 //! Calls of a handle that end, stop, preempt, resize, demote and promote containers.
 
-use super::handle::{Handle, SubmitError};
+use super::handle::Handle;
 use super::shared::Message;
+use super::submit_error::SubmitError;
 use crate::change::Change;
 use crate::event::Refusal;
 use crate::facts::{EndCause, ExecutionType};

@@ -233,6 +233,17 @@ impl GroupCommitter {
                 self.changes(state, changes);
                 self.publisher.record_refused(&caller);
             }
+            Message::AskKind(spec) => self.publisher.kinds.push(*spec),
+            Message::Asks { asks, caller } => {
+                let Publisher { effects, log, kinds, .. } = &mut self.publisher;
+                let mut committer = Committer { state, effects, log, stats: &mut self.stats };
+                committer.apply_asks(kinds, asks, refuse);
+                self.publisher.record_refused(&caller);
+            }
+            Message::Completions { containers, caller } => {
+                self.committer(state).apply_completions(containers, refuse);
+                self.publisher.record_refused(&caller);
+            }
             Message::Application { change, stream, caller } => {
                 self.application(state, change, &stream);
                 self.publisher.record_refused(&caller);

@@ -2,105 +2,20 @@
 
 use std::sync::Arc;
 
-use thiserror::Error;
-
 use super::refusals::RefusalList;
-use super::shared::{Closed, Message, Shared};
+use super::shared::{Message, Shared};
 use super::stream::EventStream;
+use super::submit_error::SubmitError;
 use crate::change::{AskSpec, Change};
 use crate::commit::check_reconfiguration;
 use crate::config::{ConfigError, EngineConfig, QueueDifferences, QueueUpdate, Reconfiguration};
 use crate::facts::{AskTags, ContainerOnNode, QueueRole};
 use crate::ids::{ApplicationId, AskId, NodeId, PartitionId, QueueId, RackId};
-use crate::nearest::{hint, nearest};
+use crate::nearest::nearest;
 use crate::request::{CommitOutcome, CommitSeq, ResourceAllocationCommitRequest};
 use crate::resource::{ResourceError, Resources};
 use crate::sync::{Ordering, Ticket};
 use crate::view::View;
-
-/// Why a submission failed. A failed submission leaves no trace in the engine.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum SubmitError {
-    /// The engine is shut down.
-    #[error("the engine is shut down")]
-    Closed,
-    /// A node with this name is registered.
-    #[error("a node named `{name}` is registered already")]
-    DuplicateNode {
-        /// The name.
-        name: String,
-    },
-    /// No queue has this path.
-    #[error("unknown queue `{path}`{}", hint(.nearest.as_deref()))]
-    UnknownQueue {
-        /// The path given.
-        path: String,
-        /// The known path closest to it.
-        nearest: Option<String>,
-    },
-    /// The queue is a parent.
-    #[error("queue `{path}` is not a leaf; applications go to leaf queues")]
-    NotALeaf {
-        /// The path of the queue.
-        path: String,
-    },
-    /// No partition has this name.
-    #[error("unknown partition `{name}`{}", hint(.nearest.as_deref()))]
-    UnknownPartition {
-        /// The name given.
-        name: String,
-        /// The known name closest to it.
-        nearest: Option<String>,
-    },
-    /// A wrong resource type or amount.
-    #[error(transparent)]
-    Resource(#[from] ResourceError),
-    /// More devices than a node can have, a share above a whole device, or none.
-    #[error("{count} devices of {milli} milli each are not possible")]
-    Devices {
-        /// The number of devices.
-        count: u8,
-        /// The share of each device, in thousandths.
-        milli: u16,
-    },
-    /// A container larger than the configuration allows.
-    #[error("a container has at most {maximum} of {name}, not {amount}")]
-    ContainerTooLarge {
-        /// The resource type.
-        name: String,
-        /// The amount requested.
-        amount: i64,
-        /// The largest amount allowed.
-        maximum: i64,
-    },
-    /// A container with zero of every resource type.
-    #[error(
-        "a container needs at least one resource; set `allow_empty` in [engine.allocation] to permit empty ones"
-    )]
-    EmptyContainer,
-    /// An ask for no containers.
-    #[error("an ask is for at least one container")]
-    NothingAsked,
-    /// A tag with an empty name, in the ask or in a limit.
-    #[error("a tag has a name; this one is empty")]
-    EmptyTag,
-    /// An ask that limits its own containers to none.
-    #[error("at most 0 of its own tag `{tag}` would let no container of the ask run; 1 keeps them apart")]
-    NoneOfOwnTag {
-        /// The tag.
-        tag: String,
-    },
-    /// An ask that is strictly local but names no host or rack.
-    #[error("an ask that is strictly local names at least one host or rack")]
-    NothingNamed,
-}
-
-impl From<Closed> for SubmitError {
-    fn from(_: Closed) -> Self {
-        Self::Closed
-    }
-}
 
 /// Submits calls to an engine and reads its state. Clones share the engine and the list of refusals.
 ///

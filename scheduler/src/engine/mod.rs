@@ -49,6 +49,7 @@
 //! a panic of that proposer.
 
 mod applications;
+mod ask_kinds;
 mod attach;
 mod background;
 mod bulk;
@@ -70,6 +71,7 @@ mod serial;
 mod shared;
 mod single_step;
 mod stream;
+mod submit_error;
 #[cfg(test)]
 mod tests;
 mod timing;
@@ -83,7 +85,7 @@ use thiserror::Error;
 pub use attach::{AttachedAsk, Attachment};
 pub use bulk::BulkCall;
 pub use group::{GroupCommitter, Step};
-pub use handle::{Handle, SubmitError};
+pub use handle::Handle;
 pub use health::Health;
 pub use mode::Mode;
 pub use nodes::Recovery;
@@ -91,6 +93,7 @@ pub use proposer::Proposer;
 pub use refusals::Refusals;
 pub use single_step::{NotSerial, PassError};
 pub use stream::{EventStream, Lagging};
+pub use submit_error::SubmitError;
 pub use timing::EngineTiming;
 
 use crate::audit::AuditReport;

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use super::handle::{Handle, SubmitError};
+use super::handle::Handle;
 use super::shared::Message;
+use super::submit_error::SubmitError;
 use crate::change::{Change, NodeSpec, RunningContainer};
 use crate::event::Refusal;
 use crate::facts::{NodeAttributes, NodeState};

@@ -5,6 +5,7 @@ use std::sync::{Arc, Weak};
 use super::refusals::RefusalList;
 use super::shared::{AttachResult, ChangeResult, RecoveryResult, Shared, UpdateResult};
 use super::stream::StreamCore;
+use crate::change::AskSpec;
 use crate::commit::Effects;
 use crate::event::{Event, Refused};
 use crate::ids::{ApplicationId, SlotId};
@@ -23,6 +24,8 @@ pub(super) struct Publisher {
     streams: Vec<Option<(ApplicationId, Weak<StreamCore>)>>,
     pub(super) effects: Effects,
     pub(super) log: LogBuffer,
+    /// The kinds of asks, by number.
+    pub(super) kinds: Vec<AskSpec>,
     log_error: Option<String>,
     refused: Vec<(Arc<RefusalList>, Refused)>,
     pub(super) outcomes: Vec<(Promise<CommitOutcome>, CommitOutcome)>,
@@ -54,6 +57,7 @@ impl Publisher {
             shared,
             log: if sink.is_some() && log_error.is_none() { LogBuffer::default() } else { LogBuffer::off() },
             sink,
+            kinds: Vec::new(),
             streams: Vec::new(),
             effects: Effects::default(),
             log_error,
@@ -141,7 +145,7 @@ impl Publisher {
     fn flush_log(&mut self) {
         let Some(sink) = &mut self.sink else { return };
         if self.log_error.is_none()
-            && let Err(error) = self.log.flush(sink.as_mut())
+            && let Err(error) = self.log.flush(&self.kinds, sink.as_mut())
         {
             self.log_error = Some(error.to_string());
             self.log = LogBuffer::off();

@@ -2,11 +2,12 @@
 
 use std::sync::{Arc, Weak};
 
+use super::ask_kinds::AskKinds;
 use super::attach::Attachment;
 use super::refusals::RefusalList;
 use super::stream::StreamCore;
 use super::timing::EngineTiming;
-use crate::change::Change;
+use crate::change::{AskSpec, Change, SubmittedAsk};
 use crate::clock::Clock;
 use crate::config::{ConfigError, EngineConfig};
 use crate::event::Refusal;
@@ -42,6 +43,16 @@ pub(crate) enum Message {
     /// Several changes in one message.
     Changes {
         changes: Vec<Change>,
+        caller: Arc<RefusalList>,
+    },
+    /// A new kind of asks; the kinds are numbered in the order of these messages.
+    AskKind(Box<AskSpec>),
+    Asks {
+        asks: Vec<SubmittedAsk>,
+        caller: Arc<RefusalList>,
+    },
+    Completions {
+        containers: Vec<ContainerId>,
         caller: Arc<RefusalList>,
     },
     /// A submission and the stream for the application's events.
@@ -90,6 +101,8 @@ impl Message {
     pub(crate) fn weight(&self) -> usize {
         match self {
             Self::Batch(batch) => batch.requests().len().max(1),
+            Self::Asks { asks, .. } => asks.len(),
+            Self::Completions { containers, .. } => containers.len(),
             Self::Changes { changes, .. } | Self::Recovery { changes, .. } => changes.len(),
             _ => 1,
         }
@@ -121,6 +134,7 @@ pub(crate) struct Shared {
     streams: Mutex<Vec<Weak<StreamCore>>>,
     pub(crate) names: Names,
     pub(crate) ids: Ids,
+    pub(crate) ask_kinds: Mutex<AskKinds>,
 }
 
 /// The names that callers use, readable without the state's lock.
@@ -254,6 +268,7 @@ impl Shared {
                 applications: Mutex::new(IdPool::new()),
                 asks: Mutex::new(IdPool::new()),
             },
+            ask_kinds: Mutex::new(AskKinds::default()),
             state: RwLock::new(state),
             clock,
             config,

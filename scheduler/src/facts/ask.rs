@@ -18,7 +18,7 @@ pub enum Locality {
 }
 
 /// The hosts and racks that an ask prefers.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct LocalityPreference {
     /// Hosts; a container on one of them is node-local.
     pub hosts: ThinVec<NodeId>,
@@ -79,6 +79,8 @@ pub(crate) struct Ask {
     pub(crate) pending_since_ms: u64,
     /// Opportunities missed since it last got a container at a preferred place; counted in the compatible mode.
     pub(crate) missed: u32,
+    /// The caller's own number.
+    pub(crate) allocation_request_id: u64,
     /// Passes that looked at its reserved nodes in vain, since one of its reservations was last made or ended; counted
     /// in the compatible mode.
     pub(crate) re_reservations: u32,
@@ -102,6 +104,8 @@ pub(crate) struct Container {
     pub(crate) devices: DeviceMask,
     /// The priority of its ask.
     pub(crate) priority: u32,
+    /// The caller's own number for its ask.
+    pub(crate) allocation_request_id: u64,
     /// Whether its node reported it, and no pass placed it.
     pub(crate) is_recovered: bool,
 }
@@ -162,6 +166,8 @@ pub struct ContainerOnNode {
     /// Whether it was [recovered](crate::Handle::recover_node) with its node. Then the application did not submit that
     /// ask.
     pub is_recovered: bool,
+    /// The [number](crate::AskSpec::allocation_request_id) that the caller gave that ask.
+    pub allocation_request_id: u64,
     /// Set while it is being stopped.
     pub stopping: Option<Stopping>,
 }

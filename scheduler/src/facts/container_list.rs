@@ -62,6 +62,7 @@ mod tests {
             shape: ShapeId(0),
             devices: DeviceMask::default(),
             priority: 0,
+            allocation_request_id: 0,
             is_recovered: false,
         };
         for generation in 0..1_000 {

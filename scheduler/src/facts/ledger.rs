@@ -38,7 +38,8 @@ impl Facts {
         let ask = self.asks.at_mut(ask_id);
         debug_assert!(ask.outstanding() > 0, "{ask_id} has nothing outstanding");
         ask.allocated += 1;
-        let (application, own, priority) = (ask.application, ask.shape, ask.priority);
+        let (application, own) = (ask.application, ask.shape);
+        let (priority, allocation_request_id) = (ask.priority, ask.allocation_request_id);
         let shape = self.shape_on(own, self.nodes.at(node_id)).expect("accepted only if the node is for it");
         let charged = self.charge(application, shape, node_id, Use::Placed, 1);
         let wanted_in = if shape == own { charged.partition } else { self.shapes.at(own).partition };
@@ -46,23 +47,30 @@ impl Facts {
         self.record_taken_units(application, charged.user, 1);
         self.count_tags(&charged, 1);
         self.shapes.add_user(shape);
-        (self.start(ask_id, &charged, priority, false), charged)
+        let container = self.start(Container {
+            application,
+            ask: ask_id,
+            node: node_id,
+            shape,
+            devices: DeviceMask::default(),
+            priority,
+            allocation_request_id,
+            is_recovered: false,
+        });
+        (container, charged)
     }
 
-    /// Starts a container for the charge. The caller has already counted it as a user of the shape.
-    fn start(&mut self, ask: AskId, charged: &Charged, priority: u32, is_recovered: bool) -> ContainerId {
-        let Charged { application, node, shape, .. } = *charged;
-        let devices = self.take_room(node, charged);
+    /// Starts a charged container, and gives it its devices. It is already counted as a user of its shape.
+    fn start(&mut self, mut container: Container) -> ContainerId {
         let id = self.container_ids.take();
-        self.applications.at_mut(application).containers.add(id);
-        self.nodes.at_mut(node).containers.push(id);
-        let container = Container { application, ask, node, shape, devices, priority, is_recovered };
+        container.devices = self.take_room(container.node, container.shape, id);
+        self.applications.at_mut(container.application).containers.add(id);
         self.containers.insert(id, container);
         id
     }
 
     /// Ends a container and frees everything that it held.
-    pub(crate) fn transition_end_container(&mut self, id: ContainerId) -> Charged {
+    pub(crate) fn transition_end_container(&mut self, id: ContainerId) -> (Container, Charged) {
         let container = self.containers.remove(id).expect("the caller checked that it is alive");
         self.container_ids.give_back(id);
         if !self.opportunistic.is_empty() {
@@ -84,7 +92,7 @@ impl Facts {
             node.overcommitted = !Resources::ZERO.within(&node.room.free);
         }
         self.shapes.remove_user(container.shape);
-        charged
+        (container, charged)
     }
 
     /// One unit of `ask` becomes a reservation on `node`, charged to queue and user, not to the node (I1).
@@ -261,10 +269,13 @@ impl Facts {
         }
     }
 
-    fn take_room(&mut self, node_id: NodeId, charged: &Charged) -> DeviceMask {
-        let node = self.nodes.at_mut(node_id);
-        node.room.free -= charged.resources;
-        let Some(need) = self.shapes.at(charged.shape).need.devices else { return DeviceMask::default() };
+    /// Lists the container on its node, which gives it room.
+    fn take_room(&mut self, node: NodeId, shape: ShapeId, container: ContainerId) -> DeviceMask {
+        let node = self.nodes.at_mut(node);
+        let need = &self.shapes.at(shape).need;
+        node.room.free -= need.resources;
+        node.containers.push(container);
+        let Some(need) = need.devices else { return DeviceMask::default() };
         let mask = node.room.devices.choose(need).expect("accepted only if the devices fit");
         node.room.devices.take(mask, need.milli);
         mask

@@ -18,7 +18,7 @@ use super::node::Node;
 use crate::ids::{ApplicationId, NodeId, RackId};
 
 /// The tags of an ask and its limits on tags.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct AskTags {
     /// The tags of its containers, which limits count.
     pub names: Vec<String>,

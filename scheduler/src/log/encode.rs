@@ -6,7 +6,7 @@
 
 use postcard::ser_flavors::ExtendFlavor;
 
-use crate::change::{AskSpec, Change};
+use crate::change::{AskSpec, Change, SubmittedAsk};
 use crate::facts::EndCause;
 use crate::ids::{ApplicationId, AskId, ContainerId, SlotId};
 use crate::request::ResourceAllocationCommitRequest;
@@ -38,7 +38,7 @@ impl Encoder {
         self.record.clear();
         let is_plain = match change {
             Change::AskSubmitted { ask, application, spec } => {
-                self.record.put_plain_ask(*ask, *application, spec)
+                self.record.put_plain_ask(*ask, *application, spec, spec.count, spec.allocation_request_id)
             }
             Change::ContainerEnded { container, cause } => self.record.put_end(*container, *cause),
             Change::Committed { request } => self.record.put_single(request),
@@ -49,6 +49,24 @@ impl Encoder {
         } else {
             self.add_by_postcard(change);
         }
+    }
+
+    /// Appends the [`Change::AskSubmitted`] of an ask of this kind.
+    pub(super) fn add_ask(&mut self, submitted: &SubmittedAsk, kind: &AskSpec) {
+        self.record.clear();
+        let SubmittedAsk { ask, of } = *submitted;
+        if self.record.put_plain_ask(ask, of.application, kind, of.count, of.allocation_request_id) {
+            self.frame.extend_from_slice(self.record.bytes());
+        } else {
+            self.add_by_postcard(&submitted.change(kind));
+        }
+    }
+
+    /// Appends the [`Change::ContainerEnded`] of a container that has finished.
+    pub(super) fn add_completion(&mut self, container: ContainerId) {
+        self.record.clear();
+        self.record.put_end(container, EndCause::Completed);
+        self.frame.extend_from_slice(self.record.bytes());
     }
 
     /// Appends a [`Change::Committed`].
@@ -73,7 +91,7 @@ impl Encoder {
     }
 }
 
-/// The bytes of one record. The longest plain ask has 1 + 2 * 10 + 81 + 18 bytes, so a length of eight bits indexes
+/// The bytes of one record. The longest plain ask has 1 + 2 * 10 + 81 + 28 bytes, so a length of eight bits indexes
 /// without a check.
 #[derive(Debug)]
 struct Record {
@@ -92,9 +110,19 @@ impl Record {
 
     /// Writes an ask without devices, preferences, rule and tags. For any other ask it returns false, and the
     /// record is useless.
-    fn put_plain_ask(&mut self, ask: AskId, application: ApplicationId, spec: &AskSpec) -> bool {
+    fn put_plain_ask(
+        &mut self,
+        ask: AskId,
+        application: ApplicationId,
+        spec: &AskSpec,
+        count: u32,
+        allocation_request_id: u64,
+    ) -> bool {
         // The pattern names all fields, so that a new field must be encoded here.
-        let AskSpec { size, devices, count, priority, partition, preference, rule, tags, is_master } = spec;
+        #[rustfmt::skip]
+        let AskSpec {
+            size, devices, count: _, priority, partition, preference, rule, tags, is_master, allocation_request_id: _,
+        } = spec;
         if devices.is_some() || rule.is_some() || tags.is_some() || !preference.is_empty() {
             return false;
         }
@@ -103,7 +131,7 @@ impl Record {
         self.put_id(application);
         self.put_resources(size);
         self.put(NONE);
-        self.put_number((*count).into());
+        self.put_number(count.into());
         self.put_number((*priority).into());
         match partition {
             None => self.put(NONE),
@@ -119,6 +147,7 @@ impl Record {
         self.put(NONE);
         self.put(NONE);
         self.put((*is_master).into());
+        self.put_number(allocation_request_id);
         true
     }
 

@@ -6,20 +6,22 @@
 //! The header has eight bytes: name and version. A frame is length, CRC-32, and the changes in postcard encoding. A
 //! replay checks every change again and commits with the same `accept`.
 
+mod digest;
 mod encode;
 mod reader;
 #[cfg(any(test, feature = "model"))]
 mod shared;
 mod sink;
 
+pub use digest::LogDigest;
 pub use reader::{LogError, LogReader};
 #[cfg(any(test, feature = "model"))]
 pub use shared::SharedLog;
 pub(crate) use sink::{LogBuffer, Logged};
-pub use sink::{LogDigest, LogSink, LoggedGroup};
+pub use sink::{LogSink, LoggedGroup};
 
 /// The first bytes of every log: a name and the version of the format.
-pub(crate) const HEADER: [u8; 8] = *b"APPLOG\x00\x08";
+pub(crate) const HEADER: [u8; 8] = *b"APPLOG\x00\x09";
 /// The bytes of length and checksum in front of each frame.
 pub(crate) const FRAME_HEADER_BYTES: usize = 8;
 /// The longest valid frame, far above any group commit; a longer one is damage.

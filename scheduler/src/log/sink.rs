@@ -1,13 +1,11 @@
 //! The writing half: collects the changes of a group and passes them to a sink.
 
-use std::fmt;
 use std::io;
-
-use xxhash_rust::xxh3::Xxh3;
 
 use super::FRAME_HEADER_BYTES;
 use super::encode::Encoder;
-use crate::change::Change;
+use crate::change::{AskSpec, Change, SubmittedAsk};
+use crate::ids::ContainerId;
 use crate::request::{CommitSeq, ResourceAllocationCommitRequest};
 
 /// Receives the log of an engine, one group at a time, on the committing thread after the guard is dropped.
@@ -58,6 +56,10 @@ impl<'a> LoggedGroup<'a> {
 pub(crate) enum Logged {
     Change(Change),
     Changes(Vec<Change>),
+    /// Each is a [`Change::AskSubmitted`].
+    Asks(Vec<SubmittedAsk>),
+    /// Each is a [`Change::ContainerEnded`] of a container that has finished.
+    Completions(Vec<ContainerId>),
     /// Each is a [`Change::Committed`].
     Requests(Vec<ResourceAllocationCommitRequest>),
 }
@@ -67,6 +69,8 @@ impl Logged {
         match self {
             Self::Change(_) => false,
             Self::Changes(changes) => changes.is_empty(),
+            Self::Asks(asks) => asks.is_empty(),
+            Self::Completions(containers) => containers.is_empty(),
             Self::Requests(requests) => requests.is_empty(),
         }
     }
@@ -95,12 +99,12 @@ impl LogBuffer {
         }
     }
 
-    /// Passes the collected changes to the sink as one frame and clears the buffer.
-    pub(crate) fn flush(&mut self, sink: &mut dyn LogSink) -> io::Result<()> {
+    /// Passes the collected changes to the sink as one frame and clears the buffer. The asks are of these kinds.
+    pub(crate) fn flush(&mut self, kinds: &[AskSpec], sink: &mut dyn LogSink) -> io::Result<()> {
         if self.logged.is_empty() {
             return Ok(());
         }
-        self.encode();
+        self.encode(kinds);
         let (head, payload) = self.frame.split_at_mut(FRAME_HEADER_BYTES);
         let length = u32::try_from(payload.len()).map_err(io::Error::other)?;
         head[..4].copy_from_slice(&length.to_le_bytes());
@@ -108,7 +112,7 @@ impl LogBuffer {
         sink.append(&LoggedGroup { frame: &self.frame, last: self.last })
     }
 
-    fn encode(&mut self) {
+    fn encode(&mut self, kinds: &[AskSpec]) {
         let mut frame = std::mem::take(&mut self.frame);
         frame.clear();
         frame.resize(FRAME_HEADER_BYTES, 0);
@@ -117,46 +121,17 @@ impl LogBuffer {
             match logged {
                 Logged::Change(change) => encoder.add(&change),
                 Logged::Changes(changes) => changes.iter().for_each(|change| encoder.add(change)),
+                Logged::Asks(asks) => {
+                    asks.iter().for_each(|ask| encoder.add_ask(ask, &kinds[ask.of.kind.index()]));
+                }
+                Logged::Completions(containers) => {
+                    containers.iter().for_each(|container| encoder.add_completion(*container));
+                }
                 Logged::Requests(requests) => {
                     requests.into_iter().for_each(|request| encoder.add_request(request));
                 }
             }
         }
         self.frame = encoder.into_frame();
-    }
-}
-
-/// A digest over logged changes, independent of their grouping.
-#[derive(Clone)]
-pub struct LogDigest(Xxh3);
-
-impl LogDigest {
-    /// A digest without any change.
-    #[must_use]
-    pub fn new() -> Self {
-        Self(Xxh3::new())
-    }
-
-    /// Adds a group.
-    pub fn update(&mut self, group: &LoggedGroup<'_>) {
-        self.0.update(group.payload());
-    }
-
-    /// The digest of everything added so far.
-    #[must_use]
-    pub fn value(&self) -> u128 {
-        self.0.digest128()
-    }
-}
-
-impl Default for LogDigest {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl fmt::Debug for LogDigest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "LogDigest({:032x})", self.value())
     }
 }

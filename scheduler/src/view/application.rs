@@ -84,6 +84,7 @@ impl<'a> ApplicationView<'a> {
                 node: container.node,
                 priority: container.priority,
                 is_recovered: container.is_recovered,
+                allocation_request_id: container.allocation_request_id,
                 stopping: state.facts.stopping.get(&id).copied(),
             }
         })

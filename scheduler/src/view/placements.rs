@@ -14,6 +14,8 @@ pub struct ContainerView {
     pub node: NodeId,
     /// The priority of the ask that it was placed for.
     pub priority: u32,
+    /// The [number](crate::AskSpec::allocation_request_id) that the caller gave that ask.
+    pub allocation_request_id: u64,
     /// Its size. An opportunistic container is charged only for its devices.
     pub size: Resources,
     /// Whether its size is guaranteed or opportunistic.
@@ -47,6 +49,7 @@ impl<'a> View<'a> {
             application: container.application,
             node: container.node,
             priority: container.priority,
+            allocation_request_id: container.allocation_request_id,
             size: *put_aside.unwrap_or(&shape.need.resources),
             execution_type: if is_guaranteed {
                 ExecutionType::Guaranteed

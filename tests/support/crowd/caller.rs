@@ -14,6 +14,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg32;
 
 use super::add_node;
+use crate::support::by_kind::submit_by_kind;
 
 /// More events than any caller gets.
 const EVENTS_MAX: usize = 1 << 16;
@@ -128,8 +129,11 @@ impl Caller {
             1 => ask = ask.on_hosts([self.node(), self.node()]).strictly_local(),
             _ => {}
         }
-        if self.random.random_range(0..2u32) == 0 {
+        let way = self.random.random_range(0..3u32);
+        if way == 0 {
             self.asks.push(self.handle.submit_ask(application, ask).unwrap());
+        } else if way == 1 {
+            self.asks.extend(submit_by_kind(&self.handle, application, &ask, 2));
         } else {
             let [first, second] = [ask.clone(), ask].map(|spec| BulkCall::SubmitAsk { application, spec });
             let between = self.running.first().map(|container| BulkCall::CompleteContainer(*container));

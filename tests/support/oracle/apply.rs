@@ -437,11 +437,11 @@ impl Oracle {
 
     /// Ends a container with its event, and its application if that was ending and this was its last container.
     pub(super) fn end_container(&mut self, id: ContainerId, cause: EndCause, effects: &mut Vec<Effect>) {
-        let found = self.containers.iter().find(|(_, container)| container.id == Some(id));
-        let number = *found.expect("checked before").0;
-        let container = self.containers.remove(&number).expect("just found");
-        let application = container.application;
-        effects.push((application, EventKind::ContainerEnded { container: id, cause }));
+        let number = *self.containers.iter().find(|(_, it)| it.id == Some(id)).expect("checked before").0;
+        let found = self.containers.remove(&number).expect("just found");
+        let (application, allocation_request_id) = (found.application, found.allocation_request_id);
+        let kind = EventKind::ContainerEnded { container: id, cause, allocation_request_id };
+        effects.push((application, kind));
         let runs = self.containers.values().any(|other| other.application == application);
         if let Some(end) = self.applications[&application].ending.filter(|_| !runs) {
             self.forget_application(application, end, effects);

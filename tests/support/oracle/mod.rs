@@ -110,6 +110,8 @@ pub struct Container {
     pub devices: Vec<usize>,
     /// Its tags.
     pub tags: Vec<String>,
+    /// The caller's number of its ask.
+    pub allocation_request_id: u64,
 }
 
 /// A node reserved for one unit of an ask.

@@ -40,9 +40,14 @@ impl Oracle {
             need: running.devices,
             devices: self.devices_for(node, running).expect("checked before"),
             tags: running.tags.clone(),
+            allocation_request_id: running.allocation_request_id,
         };
         self.started += 1;
         self.containers.insert(self.started, container);
-        Ok((running.application, EventKind::ContainerRecovered { ask, container: id, node }))
+        let allocation_request_id = running.allocation_request_id;
+        Ok((
+            running.application,
+            EventKind::ContainerRecovered { ask, container: id, node, allocation_request_id },
+        ))
     }
 }

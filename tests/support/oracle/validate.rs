@@ -191,6 +191,7 @@ impl Oracle {
             need: None,
             devices: Vec::new(),
             tags: Vec::new(),
+            allocation_request_id: 0,
         };
         self.containers.insert(self.started, charged);
     }
@@ -278,7 +279,7 @@ impl Oracle {
         let devices = need.map(|need| choose_devices(need, &books.nodes[&node].device_free));
         let devices = devices.map_or(Vec::new(), |devices| devices.expect("there is room"));
         let (application, size) = (ask.application, amounts(&ask.spec.size));
-        let tags = ask.tags().to_vec();
+        let (tags, allocation_request_id) = (ask.tags().to_vec(), ask.spec.allocation_request_id);
         let locality = ask.locality(node, &self.nodes[&node]);
         ask.outstanding -= 1;
         self.started += 1;
@@ -292,10 +293,11 @@ impl Oracle {
             need,
             devices,
             tags,
+            allocation_request_id,
         };
         self.containers.insert(self.started, started);
         if let Some(container) = container {
-            let kind = EventKind::Allocated { ask: id, container, node, locality };
+            let kind = EventKind::Allocated { ask: id, container, node, locality, allocation_request_id };
             verdict.effects.push((application, kind));
         }
     }

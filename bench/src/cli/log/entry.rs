@@ -128,14 +128,14 @@ impl Names {
     pub(super) fn event(&self, event: &Event) -> EventEntry {
         let job = self.application(event.application);
         let about = match event.kind {
-            EventKind::Allocated { ask, container, node, locality } => About {
+            EventKind::Allocated { ask, container, node, locality, .. } => About {
                 ask: Some(ask.to_string()),
                 container: Some(container.to_string()),
                 node: self.node(node),
                 detail: Some(word(locality)),
                 ..job
             },
-            EventKind::ContainerRecovered { ask, container, node } => About {
+            EventKind::ContainerRecovered { ask, container, node, .. } => About {
                 ask: Some(ask.to_string()),
                 container: Some(container.to_string()),
                 node: self.node(node),
@@ -145,7 +145,7 @@ impl Names {
             EventKind::ExecutionTypeChanged { container, execution_type } => {
                 About { detail: Some(word(execution_type)), ..self.container(container) }
             }
-            EventKind::ContainerEnded { container, cause } => {
+            EventKind::ContainerEnded { container, cause, .. } => {
                 About { detail: Some(word(cause)), ..self.container(container) }
             }
             EventKind::AskCancelled { ask, units } => {

@@ -131,7 +131,14 @@ impl Applier<'_> {
         self.effects.vacated_applications.push(id);
     }
 
-    pub(super) fn submit_ask(&mut self, id: AskId, application: ApplicationId, spec: &AskSpec) {
+    pub(super) fn submit_ask(
+        &mut self,
+        id: AskId,
+        application: ApplicationId,
+        spec: &AskSpec,
+        count: u32,
+        allocation_request_id: u64,
+    ) {
         let facts = &self.state.facts;
         let leaf = facts.applications.at(application).leaf;
         let partition = partition_for(facts.queue(leaf), spec);
@@ -153,12 +160,13 @@ impl Applier<'_> {
             priority: spec.priority,
             shape: shape_id,
             preference,
-            asked: spec.count,
+            asked: count,
             allocated: 0,
             cancelled: 0,
             reservations: ThinVec::new(),
             pending_since_ms: state.facts.now_ms,
             missed: 0,
+            allocation_request_id,
             re_reservations: 0,
         };
         state.facts.transition_submit_ask(id, ask);

@@ -16,7 +16,7 @@ use crate::commit::resizing::resized;
 use crate::event::EventKind;
 use crate::facts::{Borrowing, Charged, Container, EndCause, ExecutionType, Rule, Shape, Stopping};
 use crate::ids::{AskId, ContainerId, NodeId};
-use crate::resource::{Need, Resources};
+use crate::resource::{DeviceMask, Need, Resources};
 use crate::state::State;
 use crate::timers::Timer;
 
@@ -96,14 +96,26 @@ impl Applier<'_> {
         };
         let shape = self.intern(&shape);
         let State { facts, node_shards, backlog, version, .. } = &mut *self.state;
-        let (container, charged) =
-            facts.transition_recover(ask, running.application, node, shape, running.priority);
+        let (container, charged) = facts.transition_recover(Container {
+            application: running.application,
+            ask,
+            node,
+            shape,
+            devices: DeviceMask::default(),
+            priority: running.priority,
+            allocation_request_id: running.allocation_request_id,
+            is_recovered: true,
+        });
         node_shards.record_change(node, charged.partition);
         backlog.rekey(facts, charged.leaf, charged.application);
         backlog.leaf_changed(charged.leaf, *version);
         self.state.tags_placed(&charged);
         self.state.review_reservation(node);
-        self.tell(charged.application, EventKind::ContainerRecovered { ask, container, node });
+        let allocation_request_id = running.allocation_request_id;
+        self.tell(
+            charged.application,
+            EventKind::ContainerRecovered { ask, container, node, allocation_request_id },
+        );
         self.effects.vacated_asks.push(ask);
     }
 }

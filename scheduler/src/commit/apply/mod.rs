@@ -6,6 +6,7 @@
 mod applications;
 mod blacklist;
 mod containers;
+mod many;
 mod moving;
 mod nodes;
 mod placements;
@@ -98,7 +99,9 @@ impl Applier<'_> {
             Change::ApplicationPrioritySet { application, priority } => {
                 self.set_priority(*application, *priority);
             }
-            Change::AskSubmitted { ask, application, spec } => self.submit_ask(*ask, *application, spec),
+            Change::AskSubmitted { ask, application, spec } => {
+                self.submit_ask(*ask, *application, spec, spec.count, spec.allocation_request_id);
+            }
             Change::AskCancelled { ask, units } => self.cancel(*ask, *units),
             Change::ContainerRecovered { ask, node, container } => {
                 self.recover_container(*ask, *node, container);

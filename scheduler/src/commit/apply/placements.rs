@@ -46,7 +46,9 @@ impl Applier<'_> {
         }
         let State { facts, node_shards, backlog, version, .. } = &mut *self.state;
         let node = facts.nodes.at(proposal.node);
-        let locality = facts.asks.at(proposal.ask).preference.locality_of(proposal.node, node.rack);
+        let ask = facts.asks.at(proposal.ask);
+        let locality = ask.preference.locality_of(proposal.node, node.rack);
+        let allocation_request_id = ask.allocation_request_id;
         if Some(node_shards.place_of(proposal.node, node.partition).0) != debited_in {
             node_shards.record_change(proposal.node, node.partition);
         }
@@ -58,15 +60,17 @@ impl Applier<'_> {
         backlog.leaf_changed(charged.leaf, *version);
         self.state.tags_placed(&charged);
         let AllocationProposal { ask, node, .. } = *proposal;
-        self.tell(charged.application, EventKind::Allocated { ask, container, node, locality });
+        let kind = EventKind::Allocated { ask, container, node, locality, allocation_request_id };
+        self.tell(charged.application, kind);
     }
 
     pub(super) fn end_container(&mut self, container: ContainerId, cause: EndCause) {
-        let charged = self.state.facts.transition_end_container(container);
+        let (ended, charged) = self.state.facts.transition_end_container(container);
         self.use_fell(&charged);
         self.state.node_freed(charged.node, &charged.resources);
         self.state.tags_ended(&charged);
-        self.tell(charged.application, EventKind::ContainerEnded { container, cause });
+        let allocation_request_id = ended.allocation_request_id;
+        self.tell(charged.application, EventKind::ContainerEnded { container, cause, allocation_request_id });
         self.finish_if_awaited(charged.application);
     }
 

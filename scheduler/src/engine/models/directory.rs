@@ -5,8 +5,8 @@ use std::sync::Arc;
 use loom::thread;
 
 use super::{Bound, Cluster, model, one};
-use crate::change::NodeSpec;
-use crate::engine::SubmitError;
+use crate::change::{AskOfKind, AskSpec, NodeSpec};
+use crate::engine::{Handle, SubmitError};
 use crate::sync::NameMap;
 
 /// I10. A node is added under the name of a node that is being removed. The bug: the removal takes the successor's
@@ -106,5 +106,26 @@ fn a_rack_has_one_number() {
         let (b, a) = (cluster.handle.rack("b"), cluster.handle.rack("a"));
         assert_eq!(other.join().unwrap(), (a, b));
         assert_ne!(a, b);
+    });
+}
+
+/// I10. Two callers register the same kind of asks and ask for it at once. The bug: a kind that the second caller finds although
+/// the committer does not know it yet, so that its ask overtakes the kind.
+#[test]
+fn a_kind_comes_before_its_asks() {
+    model(Bound::None, || {
+        let cluster = Cluster::serial(1);
+        let ask = |handle: &Handle, application| {
+            let kind = handle.register_ask_kind(AskSpec::new(one(), 1)).unwrap();
+            let ask = AskOfKind { application, kind, count: 1, allocation_request_id: 0 };
+            handle.submit_asks_of_kinds([ask]).unwrap();
+            kind
+        };
+        let (handle, application) = (cluster.handle.clone(), cluster.application);
+        let other = thread::spawn(move || ask(&handle, application));
+        let kind = ask(&cluster.handle, cluster.application);
+        assert_eq!(other.join().unwrap(), kind);
+        cluster.commit();
+        assert_eq!(cluster.engine.read(|view| view.asks().count()), 2);
     });
 }

@@ -3,6 +3,7 @@
 #![allow(clippy::disallowed_methods, reason = "tests bring threads of their own")]
 
 mod activation;
+mod ask_kinds;
 mod at_once;
 mod attach;
 mod borrowed;

@@ -63,7 +63,10 @@ fn a_preempted_container_is_charged_until_its_end_is_confirmed() {
     handle.complete_container(containers[0]).unwrap();
     hand.expect_idle(1);
     let cause = EndCause::Preempted;
-    assert_eq!(told(&hand.events), [EventKind::ContainerEnded { container: containers[0], cause }]);
+    assert_eq!(
+        told(&hand.events),
+        [EventKind::ContainerEnded { container: containers[0], cause, allocation_request_id: 0 }]
+    );
 }
 
 #[test]
@@ -97,7 +100,7 @@ fn an_application_that_is_ending_takes_nothing_and_ends_with_its_last_container(
     handle.release_container(containers[0]).unwrap();
     hand.expect_idle(0);
     let cause = EndCause::ApplicationEnded;
-    let last = EventKind::ContainerEnded { container: containers[0], cause };
+    let last = EventKind::ContainerEnded { container: containers[0], cause, allocation_request_id: 0 };
     assert_eq!(told(&late), [last, EventKind::ApplicationEnded { end: ENDED }]);
     assert_eq!((view(&hand), told(&waits)), (None, vec![EventKind::ApplicationActivated]));
 }

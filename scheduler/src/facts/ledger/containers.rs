@@ -1,25 +1,19 @@
 //! Transitions of containers between their start and their end.
 
 use super::{Charged, Use};
-use crate::facts::Facts;
-use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, ShapeId};
+use crate::facts::{Container, Facts};
+use crate::ids::{ContainerId, ShapeId};
 use crate::resource::Resources;
 
 impl Facts {
     /// Charges a running container with this shape, of which it is already a user. If the node has too little room, it
     /// is overcommitted.
-    pub(crate) fn transition_recover(
-        &mut self,
-        ask: AskId,
-        application: ApplicationId,
-        node: NodeId,
-        shape: ShapeId,
-        priority: u32,
-    ) -> (ContainerId, Charged) {
+    pub(crate) fn transition_recover(&mut self, container: Container) -> (ContainerId, Charged) {
+        let Container { application, node, shape, .. } = container;
         let charged = self.charge(application, shape, node, Use::Running, 1);
         self.count_tags(&charged, 1);
         self.applications.at_mut(application).demand += charged.resources;
-        let id = self.start(ask, &charged, priority, true);
+        let id = self.start(container);
         let node = self.nodes.at_mut(node);
         node.overcommitted = !Resources::ZERO.within(&node.room.free);
         (id, charged)
