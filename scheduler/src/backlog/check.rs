@@ -193,8 +193,12 @@ impl Backlog {
                 if lane.share.is_borrowed && self.is_own_at_limit(lane.user, lane.shape) {
                     *ahead.entry(lane.shape).or_default() += 1;
                 }
-                for queue in &facts.queue(lane.leaf).chain {
-                    below[queue.index()][lane.share.index()] += 1;
+                for queue in facts.queue(lane.leaf).chain.iter().rev() {
+                    let below = &mut below[queue.index()][lane.share.index()];
+                    *below += 1;
+                    if *below > 1 {
+                        break;
+                    }
                 }
             }
         }

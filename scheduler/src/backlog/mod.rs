@@ -107,7 +107,7 @@ struct QueueBacklog {
     parent: Option<QueueId>,
     /// Runnable lanes by share, in the order of their first applications; leaves only.
     runnable: Vec<BTreeSet<(Place, LaneId)>>,
-    /// Runnable lanes in the subtree, by share.
+    /// By share: the runnable lanes of a leaf, or the children of a parent with a runnable lane in their subtree.
     runnable_below: Vec<u32>,
     /// By partition: the headroom that lanes in the subtree block, parked at the limit of a queue above this one.
     blocked_headroom: Vec<Resources>,

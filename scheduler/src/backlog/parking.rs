@@ -150,15 +150,18 @@ impl Backlog {
         }
     }
 
-    /// Counts one more, or one less, runnable lane in the leaf, in the queues above and for the shape.
+    /// Counts one more, or one less, runnable lane in the leaf and for the shape. The queues above count only a leaf's first
+    /// lane.
     fn count_runnable_lane(&mut self, lane_id: LaneId, count: Count) {
         let lane = self.lane(lane_id);
         let (share, user, shape) = (lane.share, lane.user, lane.shape);
         let mut queue = Some(lane.leaf);
         while let Some(id) = queue {
             let backlog = &mut self.queues[id.index()];
-            count.add_to(&mut backlog.runnable_below[share.index()]);
-            queue = backlog.parent;
+            let below = &mut backlog.runnable_below[share.index()];
+            let before = *below;
+            count.add_to(below);
+            queue = backlog.parent.filter(|_| before == 0 || *below == 0);
         }
         self.count_runnable(shape, count);
         if share.is_borrowed && self.is_own_at_limit(user, shape) {
