@@ -14,15 +14,25 @@ fn pause(units: u32) {
 /// Seeds of shuttle that once failed: a set was still leased right after the engine had said that it was quiet.
 const ONCE_FAILED: [u64; 1] = [17_506_797_836_731_818_113];
 
-fn crowd() {
+fn crowd_with(proposers: usize) {
     let seed = shuttle::rand::thread_rng().r#gen();
-    Crowd { seed, callers: 6, proposers: 3, steps: 4, pause, sink_fails_after: None }.run(|_| {});
+    Crowd { seed, callers: 6, proposers, steps: 4, pause, sink_fails_after: None }.run(|_| {});
+}
+
+fn crowd() {
+    crowd_with(3);
 }
 
 /// 6 callers, an operator, 3 proposers, a committer and the waiting thread: 12 threads.
 #[test]
 fn callers_nodes_and_limits_at_a_time() {
     check(crowd, schedules());
+}
+
+/// The same beside the one thread of background mode.
+#[test]
+fn callers_nodes_and_limits_in_background_mode() {
+    check(|| crowd_with(0), schedules());
 }
 
 #[test]

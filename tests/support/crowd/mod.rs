@@ -15,7 +15,7 @@ use apportion::explain::PendingReason;
 use apportion::log::SharedLog;
 use apportion::sync::Thread;
 use apportion::{
-    AskId, Change, CommitSeq, Engine, EngineStats, Handle, ManualClock, NodeId, NodeSpec, PartitionId,
+    AskId, Change, CommitSeq, Engine, EngineStats, Handle, ManualClock, Mode, NodeId, NodeSpec, PartitionId,
     ResourceTypes, Resources,
 };
 use rand::SeedableRng;
@@ -37,7 +37,7 @@ pub struct Crowd {
     pub seed: u64,
     /// Threads that each have applications of their own.
     pub callers: usize,
-    /// Threads that propose.
+    /// Threads that propose. With none, the engine runs in background mode.
     pub proposers: usize,
     /// Steps of each caller.
     pub steps: usize,
@@ -80,21 +80,29 @@ impl Crowd {
         let (log, clock) = (SharedLog::new(), ManualClock::new());
         let sink = TroubledSink::new(log.clone(), self.pause, self.sink_fails_after);
         let troubled = Arc::new(TroubledClock::new(clock.clone(), self.pause));
-        let (engine, parts) =
-            Engine::assemble(self.config(), self.proposers, troubled, Some(Box::new(sink))).unwrap();
-        let engine = Arc::new(engine);
+        let (engine, workers) = self.start(troubled, Box::new(sink));
         watch(&engine);
-        let mut workers = vec![start("committer", move || parts.committer.run())];
-        for (number, proposer) in parts.proposers.into_iter().enumerate() {
-            let (seed, pause) = (self.seed ^ (number as u64), self.pause);
-            workers.push(start("proposer", move || propose_with_trouble(proposer, number, seed, pause)));
-        }
         let callers = self.call(&engine, &clock);
         engine.run_until_quiet();
         let outcome = self.check(&engine, &log, callers);
         engine.shutdown();
         workers.into_iter().for_each(|worker| worker.join().unwrap());
         outcome
+    }
+
+    /// The engine, and its threads except for that of background mode, which the engine keeps.
+    fn start(&self, clock: Arc<TroubledClock>, sink: Box<TroubledSink>) -> (Arc<Engine>, Vec<Thread>) {
+        if self.proposers == 0 {
+            let engine = Engine::start(self.config(), Mode::Background, clock, Some(sink)).unwrap();
+            return (Arc::new(engine), Vec::new());
+        }
+        let (engine, parts) = Engine::assemble(self.config(), self.proposers, clock, Some(sink)).unwrap();
+        let mut workers = vec![start("committer", move || parts.committer.run())];
+        for (number, proposer) in parts.proposers.into_iter().enumerate() {
+            let (seed, pause) = (self.seed ^ (number as u64), self.pause);
+            workers.push(start("proposer", move || propose_with_trouble(proposer, number, seed, pause)));
+        }
+        (Arc::new(engine), workers)
     }
 
     /// Runs all callers concurrently, to the end.
