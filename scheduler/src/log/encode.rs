@@ -24,92 +24,99 @@ const SOME: u8 = 1;
 #[derive(Debug, Default)]
 pub(super) struct Encoder {
     frame: Vec<u8>,
-    record: Record,
+    records: Records,
 }
 
 impl Encoder {
     /// An encoder that appends to `frame`.
     pub(super) fn new(frame: Vec<u8>) -> Self {
-        Self { frame, record: Record::default() }
+        Self { frame, records: Records::default() }
     }
 
     /// Appends any change.
     pub(super) fn add(&mut self, change: &Change) {
-        self.record.clear();
-        let is_plain = match change {
+        let is_plain = self.add_plain(|records| match change {
             Change::AskSubmitted { ask, application, spec } => {
-                self.record.put_plain_ask(*ask, *application, spec, spec.count, spec.allocation_request_id)
+                records.put_plain_ask(*ask, *application, spec, spec.count, spec.allocation_request_id)
             }
-            Change::ContainerEnded { container, cause } => self.record.put_end(*container, *cause),
-            Change::Committed { request } => self.record.put_single(request),
+            Change::ContainerEnded { container, cause } => records.put_end(*container, *cause),
+            Change::Committed { request } => records.put_single(request),
             _ => false,
-        };
-        if is_plain {
-            self.frame.extend_from_slice(self.record.bytes());
-        } else {
+        });
+        if !is_plain {
             self.add_by_postcard(change);
         }
     }
 
     /// Appends the [`Change::AskSubmitted`] of an ask of this kind.
     pub(super) fn add_ask(&mut self, submitted: &SubmittedAsk, kind: &AskSpec) {
-        self.record.clear();
         let SubmittedAsk { ask, of } = *submitted;
-        if self.record.put_plain_ask(ask, of.application, kind, of.count, of.allocation_request_id) {
-            self.frame.extend_from_slice(self.record.bytes());
-        } else {
+        let is_plain = self.add_plain(|records| {
+            records.put_plain_ask(ask, of.application, kind, of.count, of.allocation_request_id)
+        });
+        if !is_plain {
             self.add_by_postcard(&submitted.change(kind));
         }
     }
 
     /// Appends the [`Change::ContainerEnded`] of a container that has finished.
     pub(super) fn add_completion(&mut self, container: ContainerId) {
-        self.record.clear();
-        self.record.put_end(container, EndCause::Completed);
-        self.frame.extend_from_slice(self.record.bytes());
+        self.add_plain(|records| records.put_end(container, EndCause::Completed));
     }
 
     /// Appends a [`Change::Committed`].
     pub(super) fn add_request(&mut self, request: ResourceAllocationCommitRequest) {
-        self.record.clear();
-        if self.record.put_single(&request) {
-            self.frame.extend_from_slice(self.record.bytes());
-        } else {
+        if !self.add_plain(|records| records.put_single(&request)) {
             self.add_by_postcard(&Change::Committed { request });
         }
     }
 
     /// The frame with everything appended so far.
-    pub(super) fn into_frame(self) -> Vec<u8> {
+    pub(super) fn into_frame(mut self) -> Vec<u8> {
+        self.move_to_frame();
         self.frame
     }
 
+    /// Appends a record if `put` can write it.
+    #[inline]
+    fn add_plain(&mut self, put: impl FnOnce(&mut Records) -> bool) -> bool {
+        if self.records.length > RECORDS_FULL {
+            self.move_to_frame();
+        }
+        let before = self.records.length;
+        let is_plain = put(&mut self.records);
+        if !is_plain {
+            self.records.length = before;
+        }
+        is_plain
+    }
+
+    fn move_to_frame(&mut self) {
+        self.frame.extend_from_slice(&self.records.bytes[..usize::from(self.records.length)]);
+        self.records.length = 0;
+    }
+
     fn add_by_postcard(&mut self, change: &Change) {
+        self.move_to_frame();
         let frame = ExtendFlavor::new(std::mem::take(&mut self.frame));
         self.frame =
             postcard::serialize_with_flavor(change, frame).expect("changes have no unsizable sequences");
     }
 }
 
-/// The bytes of one record. The longest plain ask has 1 + 2 * 10 + 81 + 28 bytes, so a length of eight bits indexes
-/// without a check.
+/// The longest plain ask has 1 + 2 * 10 + 81 + 28 bytes. Beyond this length it may find no room.
+const RECORDS_FULL: u8 = 255 - 130;
+
+/// The bytes of a few records, on their way to the frame. A length of eight bits indexes without a check.
 #[derive(Debug)]
-struct Record {
+struct Records {
     bytes: [u8; 256],
     length: u8,
 }
 
-impl Record {
-    fn clear(&mut self) {
-        self.length = 0;
-    }
-
-    fn bytes(&self) -> &[u8] {
-        &self.bytes[..usize::from(self.length)]
-    }
-
-    /// Writes an ask without devices, preferences, rule and tags. For any other ask it returns false, and the
-    /// record is useless.
+impl Records {
+    /// Writes an ask without devices, preferences, rule and tags. For any other ask it returns false, and its
+    /// bytes are useless.
     fn put_plain_ask(
         &mut self,
         ask: AskId,
@@ -199,7 +206,7 @@ impl Record {
     }
 }
 
-impl Default for Record {
+impl Default for Records {
     fn default() -> Self {
         Self { bytes: [0; 256], length: 0 }
     }
