@@ -141,8 +141,11 @@ impl<'a> QueueWalk<'a> {
                 (top.0.at, top.0.pending, top.0.has_more) = (found.at, found.pending, found.has_more);
             }
             None => {
-                PeekMut::pop(top);
+                let Reverse(done) = PeekMut::pop(top);
                 cursor.lanes[place].heads -= 1;
+                if done.is_last {
+                    self.push_next_application(leaf, place);
+                }
                 self.report_if_done(leaf, place, proposals);
             }
         }
@@ -157,11 +160,14 @@ impl<'a> QueueWalk<'a> {
         }
     }
 
-    /// Adds the lane's next application to the heap, since the top one may fall behind it.
+    /// Adds the lane's next application to the heap, since the top one may fall behind it. In FIFO order it does not, and the
+    /// next one comes once the top one has no further ask in the lane.
     pub(super) fn advance(&mut self, leaf: QueueId) {
         let heads = &mut self.scratch.queues[leaf.index()].leaf.heads;
         // Mutable access only if the top changes, because it costs a new order of the heap.
-        if heads.peek().is_none_or(|top| !top.0.is_last) {
+        if heads.peek().is_none_or(|top| !top.0.is_last)
+            || !self.state.facts.queue(leaf).config.ordering.is_fair()
+        {
             return;
         }
         let Some(mut top) = heads.peek_mut() else { return };
