@@ -53,6 +53,9 @@ fn bad_bytes() -> Vec<Vec<u8>> {
         vec![0; 16],
         Vec::new(),
         vec![b'['; 60_000],
+        // The longest value that is kept, and one more byte.
+        vec![0xff; MESSAGE_MAX],
+        vec![0xff; MESSAGE_MAX + 1],
     ]);
     all
 }

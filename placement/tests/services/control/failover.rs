@@ -62,6 +62,16 @@ fn also_when_its_node_is_lost<M: Manager>() {
     assert!(![was, standby].contains(&bed.host_of("0-0")));
 }
 
+on_both!(a_failover_may_use_the_hosts_of_an_earlier_one);
+fn a_failover_may_use_the_hosts_of_an_earlier_one<M: Manager>() {
+    let mut bed = stateful::<M>(1, 2);
+    for failover in 1..=4 {
+        let (was, standby) = (bed.host_of("0"), bed.host_of("0-0"));
+        end(&mut bed, ContainerExit::ABORTED);
+        assert_eq!((bed.host_of("0"), bed.host_of("0-0")), (standby, was), "failover {failover}");
+    }
+}
+
 on_both!(a_failure_brings_it_back_to_its_host_first);
 /// Any other exit: the processor requests its own host, and takes its standby's after the time limit.
 fn a_failure_brings_it_back_to_its_host_first<M: Manager>() {

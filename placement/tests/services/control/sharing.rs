@@ -44,6 +44,27 @@ fn a_control_plane_that_was_superseded_says_nothing_more() {
 }
 
 #[test]
+fn a_job_that_is_deployed_anew_leaves_other_jobs_as_they_are() {
+    let bed = start(3, 4);
+    let others = [("elsewhere", true), ("ended", false)].map(|(id, is_current)| Deployment {
+        id: id.to_owned(),
+        job: "other".to_owned(),
+        started_ms: 1,
+        is_current,
+    });
+    assert_eq!(bed.store.apply(&others.clone().map(Change::PutDeployment)), Ok(()));
+    let next = Job::start(job_of(2), ServiceSettings::default(), cluster::<FakeCluster>(3, 4), None, 1);
+    let next = next.unwrap_or_else(|error| panic!("{error}"));
+    let store = Arc::clone(&bed.store) as Arc<dyn ControlStore>;
+    assert!(ControlPlane::new(store, ControlSettings::default()).deploy("run-2", next, 1).is_ok());
+    let is_current = |id: &str| bed.store.deployment(id).map(|found| found.map(|found| found.is_current));
+    assert_eq!(
+        ["run-1", "run-2", "elsewhere", "ended"].map(is_current),
+        [Ok(Some(false)), Ok(Some(true)), Ok(Some(true)), Ok(Some(false))]
+    );
+}
+
+#[test]
 fn a_request_that_nobody_looks_at_is_answered_in_the_end() {
     let mut bed = start(3, 4);
     let deployment =

@@ -2,7 +2,7 @@
 
 use super::{Bench, config, leaf, memory, propose};
 use crate::change::NodeSpec;
-use crate::config::{EngineConfig, Maximum};
+use crate::config::{EngineConfig, Maximum, Percent};
 use crate::ids::{ApplicationId, PartitionId, SetId};
 use crate::propose::{ProposalBatch, Scratch};
 
@@ -35,6 +35,28 @@ fn what_was_proposed_and_is_dropped_comes_back_to_the_old_queues() {
     // Where no limit blocks it any more, the rest is placed.
     let _answer = bench.engine.handle().move_application(application, "root.a").unwrap();
     bench.expect_running(4);
+}
+
+/// The queues' use includes its reservations.
+#[test]
+fn a_reservation_moves_with_its_application() {
+    let mut config = config([leaf("a"), leaf("b")]);
+    (config.reservations.delay_ms, config.reservations.nodes) = (Some(0), Percent::ALL);
+    let bench = Bench::serial(config);
+    bench.node("n1", 4);
+    bench.ask(bench.application("root.b"), 3, 1);
+    bench.expect_running(1);
+    bench.add_idle_room();
+    let application = bench.application("root.a");
+    let ask = bench.ask(application, 2, 1);
+    bench.expect_running(1);
+    assert_eq!(bench.reservations(ask), 1);
+    let used =
+        |path: &str| bench.engine.read(|view| view.queue(path).unwrap().quota(PartitionId::DEFAULT).used[0]);
+    assert_eq!((used("root.a"), used("root.b")), (2, 3));
+    let _answer = bench.engine.handle().move_application(application, "root.b").unwrap();
+    bench.expect_running(1);
+    assert_eq!((used("root.a"), used("root.b"), bench.reservations(ask)), (0, 5, 1));
 }
 
 /// Four borrowed containers are proposed on a node that then moves to the default partition, where their leaf is at
