@@ -92,7 +92,7 @@ impl Planner<'_> {
         component: ComponentId,
         or_elsewhere: bool,
     ) -> Option<Moves> {
-        let (number, standby) = self.standby_to_take_over(processor)?;
+        let (number, standby) = self.standby_to_take_over(processor, component)?;
         let is_stateful = self.roster.processor(processor).is_some_and(|known| known.is_stateful);
         let reads = is_stateful.then_some(Move::AwaitStandby { number, has_to_catch_up: true });
         let goes = Move::HandOver { standby, component, or_elsewhere };
@@ -101,16 +101,20 @@ impl Planner<'_> {
 
     /// Picks a standby that runs on a host that accepts the processor, preferably one that has read all
     /// state.
-    fn standby_to_take_over(self, processor: &ProcessorId) -> Option<(u32, ComponentId)> {
+    fn standby_to_take_over(
+        self,
+        processor: &ProcessorId,
+        component: ComponentId,
+    ) -> Option<(u32, ComponentId)> {
         let known = self.roster.processor(processor).filter(|_| processor.standby_number().is_none())?;
-        let takes_it = |component: &ComponentId| {
-            let host = self.live_container(*component).and_then(|_| self.host_of(*component));
-            host.is_some_and(|host| self.state.is_taken_by(*component, &host))
+        let takes_it = |standby: ComponentId| {
+            let host = self.live_container(standby).and_then(|_| self.host_of(standby));
+            host.is_some_and(|host| self.state.is_taken_by(component, &host))
         };
-        let component = |number: &u32| Some((*number, self.roster.standby(processor, *number)?));
-        let standbys = known.standbys.iter().filter_map(component).filter(|(_, standby)| takes_it(standby));
+        let numbered = |number: &u32| Some((*number, self.roster.standby(processor, *number)?));
+        let standbys = known.standbys.iter().filter_map(numbered).filter(|(_, standby)| takes_it(*standby));
         let standbys: Vec<(u32, ComponentId)> = standbys.collect();
-        let has_read = |(_, component): &&(u32, ComponentId)| self.has_caught_up(*component);
+        let has_read = |(_, standby): &&(u32, ComponentId)| self.has_caught_up(*standby);
         standbys.iter().find(has_read).or_else(|| standbys.first()).copied()
     }
 

@@ -1,8 +1,8 @@
 //! The limit on failures of a processor, and the time of its restart (`samza.md` 1.10).
 
-use apportion_placement::control::JobSpec;
+use apportion_placement::control::{Destination, JobSpec};
 
-use super::bed::{JobBed, job_of};
+use super::bed::{JobBed, job_of, processor, with_standbys};
 use super::one::cluster;
 use crate::support::{Manager, on_both};
 
@@ -125,6 +125,27 @@ fn a_host_is_shunned_by_the_processor_that_fails_there<M: Manager>() {
     let back = bed.move_to("0", &was);
     bed.run_until_idle();
     assert_eq!(bed.host_of("0"), was, "the failure window has ended: {}", bed.message(back));
+}
+
+on_both!(it_takes_no_standbys_place_on_a_host_that_it_shuns);
+/// Not even if only that standby has read all state.
+fn it_takes_no_standbys_place_on_a_host_that_it_shuns<M: Manager>() {
+    let spec = JobSpec { failures_max: None, node_failure_threshold: Some(0), ..with_standbys(job_of(1), 2) };
+    let mut bed = JobBed::start(spec, cluster::<M>(4, 1));
+    let shunned = bed.host_of("0");
+    fail_after(&mut bed, 100 * SECOND_MS);
+    assert_ne!(bed.host_of("0"), shunned);
+    bed.move_to("0-0", &shunned);
+    bed.run_until_idle();
+    assert_eq!(bed.host_of("0-0"), shunned, "the standby has not failed there");
+    bed.job.report_caught_up(&processor("0-0"), bed.now_ms);
+    let other = bed.host_of("0-1");
+    let request = bed.place("0", Destination::Standby);
+    bed.run_until_idle();
+    assert_eq!(bed.message(request), "it waits until the standby has read all state");
+    bed.job.report_caught_up(&processor("0-1"), bed.now_ms);
+    bed.run_until_idle();
+    assert_eq!(bed.host_of("0"), other, "{}", bed.message(request));
 }
 
 on_both!(where_it_shuns_all_hosts_a_processor_waits_for_the_window);
