@@ -27,6 +27,13 @@ fn more_than_the_cluster_has<M: Manager>() {
     assert_eq!(causes(&mut bed), [OutstandingCause::ClusterTooSmall; 2]);
 }
 
+on_both!(nodes_with_another_label_do_not_count);
+fn nodes_with_another_label_do_not_count<M: Manager>() {
+    let mut bed = Cluster::<M>::of(2, 2).start(vec![component(0, 6)], None);
+    bed.manager().add_node("labelled", "", "gpu", 9);
+    assert_eq!(causes(&mut bed), [OutstandingCause::ClusterTooSmall; 2]);
+}
+
 on_both!(no_room_beside_what_else_runs);
 fn no_room_beside_what_else_runs<M: Manager>() {
     let mut bed = Cluster::<M>::of(2, 2).start(vec![component(0, 4)], None);

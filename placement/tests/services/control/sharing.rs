@@ -304,6 +304,25 @@ fn requests_about_many_containers_are_refused_beside_others_too() {
     );
 }
 
+/// Otherwise a thread that sleeps until then would not sleep, or a pause would not end.
+#[test]
+fn the_control_plane_says_when_it_has_to_be_called_again() {
+    let settings = ControlSettings { sweep_every_ms: HOUR_MS, ..ControlSettings::default() };
+    let mut bed =
+        PlaneBed::<FakeCluster>::with(job_of(2), cluster(2, 4), settings, ConflictPolicy::default());
+    bed.run_until_idle();
+    let next_ms = |bed: &mut PlaneBed<FakeCluster>, now_ms: u64| {
+        bed.plane.turn(now_ms).unwrap_or_else(|error| panic!("{error}")).unwrap_or(u64::MAX)
+    };
+    let sweep_ms = next_ms(&mut bed, 1);
+    assert_eq!(next_ms(&mut bed, sweep_ms), sweep_ms, "the store is read again at once");
+    assert_eq!(next_ms(&mut bed, sweep_ms), sweep_ms + HOUR_MS, "the sweep is done");
+    bed.at(sweep_ms);
+    bed.ask_for("ROLLING_RESTART", "", "", &json!({"canaries": 1, "canaryWaitMs": 60_000}));
+    bed.run_until_idle();
+    assert_eq!(next_ms(&mut bed, sweep_ms), sweep_ms + 60_000, "the wait for the first containers ends");
+}
+
 #[test]
 fn at_most_so_many_requests_about_many_containers_wait() {
     let rules = (ControlSettings::default(), ConflictPolicy::Queue { most: 1 });
@@ -312,6 +331,7 @@ fn at_most_so_many_requests_about_many_containers_wait() {
     let requests = [0, 1, 2].map(|_| bed.ask_for("ROLLING_RESTART", "", "", &slow));
     bed.run_until_idle();
     assert_eq!(bed.status(requests[2]), Some(Conflict), "{}", bed.why(requests[2]));
+    assert_ne!(bed.status(requests[1]), Some(Conflict), "one may wait");
     let long = json!({"version": "v".repeat(257)});
     let long = bed.ask_for("ROLLING_RESTART", "", "", &long);
     bed.run_until_idle();
