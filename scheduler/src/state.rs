@@ -29,6 +29,8 @@ pub(crate) struct State {
     moved_at: u64,
     /// The version in which a container with tags last ended.
     tags_ended_at: u64,
+    /// The version in which [`reconsider_reservations`](Self::reconsider_reservations) last ran.
+    reconsidered_at: u64,
     /// Whether guarantees and maxima have to be recomputed before their next use.
     limits_stale: bool,
 }
@@ -47,6 +49,7 @@ impl State {
             nodes_version: 0,
             moved_at: 0,
             tags_ended_at: 0,
+            reconsidered_at: 0,
             limits_stale: true,
         }
     }
@@ -108,6 +111,11 @@ impl State {
     /// counts its own, so a cap that it found reached need not have been reached in the facts, and no node was told.
     pub(crate) fn may_be_under_rack_caps_since(&self, shape: &Shape, seen: u64) -> bool {
         self.tags_ended_at > seen && shape.caps().iter().any(|cap| cap.scope == TagScope::Rack)
+    }
+
+    /// Whether a node may have become free to be reserved since the version that a pass saw.
+    pub(crate) fn may_reserve_more_since(&self, seen: u64) -> bool {
+        self.reconsidered_at > seen
     }
 
     /// The digest of the facts. Limits must be computed.
@@ -281,6 +289,7 @@ impl State {
     /// Lets shapes that fit nowhere reserve a node again, after a reservation ended or a node that may be reserved
     /// came.
     pub(crate) fn reconsider_reservations(&mut self, partition: PartitionId) {
+        self.reconsidered_at = self.version;
         let closed: Vec<ShapeId> = self
             .facts
             .shapes

@@ -190,3 +190,43 @@ fn a_node_that_is_no_longer_what_the_ask_requires_loses_the_reservation() {
     cluster.run();
     assert_eq!((reservations(&cluster), cluster.used("root")), (0, 4));
 }
+
+/// Two nodes of 10 and small ones, half of which may be reserved, and an ask for 6 containers of 10.
+fn two_reservable(mut config: EngineConfig) -> (Cluster, apportion::ApplicationId) {
+    config.reservations.nodes = Percent::whole(50);
+    config.reservations.continue_looking = false;
+    let mut cluster = Cluster::serial(config);
+    for (name, memory) in [("n0", 10), ("n1", 10), ("small0", 9), ("small1", 9), ("small2", 9)] {
+        cluster.node(name, &[memory]);
+    }
+    let application = cluster.application("root.default", "user");
+    cluster.ask(application, &[10], 6);
+    cluster.run();
+    (cluster, application)
+}
+
+/// The pass that uses the reservation still sees the node as reserved, and finds no other.
+#[test]
+fn an_ask_that_used_its_reservation_reserves_the_node_again() {
+    let mut queue = leaf("default", 100);
+    queue.maximum = Maximum::Absolute([Some(40), None, None, None, None, None, None, None]);
+    let (mut cluster, application) = two_reservable(reserving(queue, 0));
+    // While the ask is at its queue's maximum, a node has room for it. So the next pass for the ask will look for a node.
+    let spare = cluster.node("spare", &[10]);
+    cluster.run();
+    cluster.drain(spare);
+    cluster.run();
+    assert_eq!(reservations(&cluster), 2);
+    let first = cluster.running(application)[0];
+    cluster.complete(first);
+    cluster.run();
+    assert_eq!((cluster.running(application).len(), reservations(&cluster)), (2, 2));
+}
+
+#[test]
+fn an_ask_goes_on_reserving_after_a_pass_that_was_full() {
+    let mut config = reserving(leaf("default", 100), 0);
+    config.limits.batch_requests = 1;
+    let (cluster, _) = two_reservable(config);
+    assert_eq!(reservations(&cluster), 2);
+}

@@ -32,11 +32,13 @@ impl Picker<'_> {
         }
         if scratch.shape_status(next.shape) == ShapeStatus::Open {
             scratch.set_shape_status(next.shape, ShapeStatus::MayReserve);
-            proposals.observations.push(Observation::ReserveTried { shape: next.shape });
         }
         let reserved = facts.partitions[shape.partition.index()].reserved_nodes + self.reservations;
         let node = (reserved < facts.reserved_nodes_max(shape.partition)).then(|| self.reservable(shape));
-        let Some(position) = node.flatten() else { return give_up(next, scratch) };
+        let Some(position) = node.flatten() else {
+            proposals.observations.push(Observation::ReserveTried { shape: next.shape });
+            return give_up(next, scratch);
+        };
         let node = self.set.node(position);
         if !self.take(self.unit_of(&next.pending)) {
             return Pick::InFlight;
