@@ -3,8 +3,8 @@
 //! Checks the invariants of `ARCHITECTURE.md` that one state shows. It reads the whole state, so its time is
 //! proportional to the state's size. It is meant for production, too.
 //!
-//! It checks I1, I2, I4 to I6, I9, I10 and I12. Of I13 it checks parked lanes, paused sets, asks that wait for hosts
-//! and applications that wait for activation. I9 and the sets' part of I12 hold only while no proposer works, so the
+//! It checks I1, I2, I4 to I6, I9, I10 and I12. Of I13 it checks parked lanes, paused sets, timers, asks that wait for
+//! hosts and applications that wait for activation. I9 and the sets' part of I12 hold only while no proposer works, so the
 //! audit of a busy engine skips them. `audit/tests.rs` damages a state once for each of these invariants.
 
 mod applications;
@@ -85,6 +85,9 @@ impl State {
         check_tags(&self.facts, &mut report);
         check_ready_reservations(self, &mut report);
         self.check_parked(&mut report);
+        for timer in self.missing_timers() {
+            report.check(false, "I13", || format!("the timer {timer:?} is not set"));
+        }
         for (invariant, detail) in self.backlog.findings(&self.facts, &self.node_shards) {
             report.check(false, invariant, || detail);
         }

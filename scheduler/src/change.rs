@@ -219,6 +219,13 @@ pub enum Change {
         /// The applied request.
         request: ResourceAllocationCommitRequest,
     },
+    /// A caller named a rack that no node is on yet.
+    RackNamed {
+        /// The number of the rack.
+        rack: RackId,
+        /// Its name.
+        name: Box<str>,
+    },
 }
 
 /// The description of a node that registers.

@@ -119,6 +119,11 @@ pub(crate) trait SlotId: Copy + Eq + fmt::Debug {
     fn new(index: u32, generation: u32) -> Self;
     fn index(self) -> usize;
     fn generation(self) -> u32;
+
+    /// The identifier of the slot's next value.
+    fn successor(self) -> Self {
+        Self::new(self.index() as u32, self.generation().wrapping_add(1))
+    }
 }
 
 generational_id!(

@@ -1,5 +1,7 @@
 //! The state under the engine's one lock: the facts, and all data derived from them.
 
+mod timers;
+
 use std::sync::Arc;
 
 use crate::backlog::Backlog;

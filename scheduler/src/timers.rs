@@ -1,6 +1,6 @@
 //! Timers: entries that become due when the driver moves the clock. The engine never sleeps until a timer.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, QueueId, ReservationId, ShapeId};
 
@@ -34,6 +34,15 @@ impl Timers {
     /// When the next timer is due.
     pub(crate) fn next_ms(&self) -> Option<u64> {
         self.0.first().map(|(at_ms, _)| *at_ms)
+    }
+
+    /// The first time at which each timer is due.
+    pub(crate) fn first_times(&self) -> BTreeMap<Timer, u64> {
+        let mut first = BTreeMap::new();
+        for (at_ms, timer) in &self.0 {
+            first.entry(*timer).or_insert(*at_ms);
+        }
+        first
     }
 
     /// Takes a timer that is due.

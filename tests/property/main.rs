@@ -16,6 +16,7 @@ mod placement;
 mod plan;
 mod play;
 mod queues;
+mod recovery;
 mod reservations;
 mod serial;
 mod user_limits;

@@ -32,11 +32,20 @@ pub(crate) struct Player {
     applications: Vec<ApplicationId>,
     asks: Vec<AskId>,
     containers: Vec<ContainerId>,
+    /// For each of the next runs, the last one first: whether the engine crashes afterwards, and in which mode the next one
+    /// goes on.
+    crashes: Vec<Option<Mode>>,
 }
 
 /// Plays a whole plan; checks the engine at each `Run` and at the end.
 pub(crate) fn play(plan: &Plan, mode: Mode) -> Cluster {
+    play_with_crashes(plan, mode, &[])
+}
+
+/// The same with an engine that crashes after some of the first runs, and goes on with its log.
+pub(crate) fn play_with_crashes(plan: &Plan, mode: Mode, crashes: &[bool]) -> Cluster {
     let mut player = Player::new(&plan.cluster, mode);
+    player.crashes = crashes.iter().rev().map(|crashes| crashes.then_some(mode)).collect();
     plan.nodes.iter().for_each(|node| player.add_node(node));
     for operation in &plan.operations {
         player.perform(operation);
@@ -69,11 +78,15 @@ impl Player {
             applications: Vec::new(),
             asks: Vec::new(),
             containers: Vec::new(),
+            crashes: Vec::new(),
         }
     }
 
     pub(crate) fn run(&mut self) {
         self.cluster.run();
+        if let Some(mode) = self.crashes.pop().flatten() {
+            self.cluster.crash(mode);
+        }
         let running = self.cluster.checker.oracle.containers.values().filter_map(|container| container.id);
         // A few ended containers stay in the list, so that operations name them again.
         let gone = self.containers.len().saturating_sub(2);

@@ -1,6 +1,9 @@
 //! A cluster for tests: an engine on virtual time, short methods for operations, and a check of everything after each
 //! [`run`](Cluster::run).
 
+mod crash;
+mod reads;
+
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -408,41 +411,5 @@ impl Cluster {
     pub fn commit(&mut self, request: ResourceAllocationCommitRequest) {
         let ticket = self.handle.commit(request.clone()).unwrap();
         self.sent.push(Waiting::Request(request, ticket));
-    }
-}
-
-/// Reads.
-impl Cluster {
-    /// The queue's use of the first resource type in the default partition.
-    #[must_use]
-    pub fn used(&self, path: &str) -> i64 {
-        self.quota(path).used[0]
-    }
-
-    /// The queue's pending amount of the first resource type in the default partition.
-    #[must_use]
-    pub fn pending(&self, path: &str) -> i64 {
-        self.quota(path).pending[0]
-    }
-
-    /// The queue's quota in the default partition.
-    #[must_use]
-    pub fn quota(&self, path: &str) -> apportion::Quota {
-        self.engine.read(|view| view.queue(path).unwrap().quota(apportion::PartitionId::DEFAULT))
-    }
-
-    /// The allocated amount of the first resource type on a node.
-    #[must_use]
-    pub fn allocated(&self, node: NodeId) -> i64 {
-        self.engine.read(|view| view.node(node).unwrap().allocated()[0])
-    }
-
-    /// The running containers of an application, oldest first.
-    #[must_use]
-    pub fn running(&self, application: ApplicationId) -> Vec<ContainerId> {
-        let of_application = |(id, container): (ContainerId, apportion::view::ContainerView)| {
-            (container.application == application).then_some(id)
-        };
-        self.engine.read(|view| view.containers().filter_map(of_application).collect())
     }
 }

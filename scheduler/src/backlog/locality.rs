@@ -73,9 +73,18 @@ impl LocalityWaits {
 
     /// When the ask may next look further, if its locality delay is a time.
     pub(crate) fn looks_further_ms(facts: &Facts, ask: &Ask) -> Option<u64> {
-        let LocalityDelay::Time { rack_ms, any_ms } = facts.config.locality_delay else { return None };
-        let due_ms = [rack_ms, any_ms].map(|delay_ms| ask.pending_since_ms.saturating_add(delay_ms));
-        due_ms.into_iter().filter(|at_ms| *at_ms > facts.now_ms).min()
+        Self::further_times(facts, ask).min()
+    }
+
+    /// All times at which the ask will look further.
+    pub(crate) fn further_times(facts: &Facts, ask: &Ask) -> impl Iterator<Item = u64> + use<> {
+        let (since_ms, now_ms) = (ask.pending_since_ms, facts.now_ms);
+        let delays_ms = match facts.config.locality_delay {
+            LocalityDelay::Time { rack_ms, any_ms } => Some([rack_ms, any_ms]),
+            LocalityDelay::Nodes { .. } => None,
+        };
+        let due_ms = delays_ms.into_iter().flatten().map(move |delay_ms| since_ms.saturating_add(delay_ms));
+        due_ms.filter(move |at_ms| *at_ms > now_ms)
     }
 
     /// The number of offers to the ask that count: missed opportunities, or else distinct nodes.

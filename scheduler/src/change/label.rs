@@ -32,4 +32,5 @@ labels! { Change {
     QueueExpired => "queue_expired",
     ReservationExpired => "reservation_expired",
     Committed => "committed",
+    RackNamed => "rack_named",
 } }

@@ -8,7 +8,7 @@ use crate::change::{AskSpec, Change, RunningContainer};
 use crate::config::QueueState;
 use crate::event::Refusal;
 use crate::facts::{Application, Destination, ExecutionType, Facts, Master, Queue, Quota};
-use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, PartitionId, QueueId};
+use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, PartitionId, QueueId, RackId};
 use crate::resource::{DEVICES_MAX, Resources};
 use crate::state::State;
 
@@ -30,8 +30,10 @@ pub(crate) fn admit(state: &State, change: &Change) -> Result<(), Refusal> {
         Change::TimeAdvanced { now_ms } => ok(*now_ms >= facts.now_ms, Refusal::TimeBackwards),
         Change::NodeAdded { node, rack, spec } => {
             ok(facts.nodes.is_vacant(*node), Refusal::IdentifierTaken)?;
-            let is_near = rack.index() < facts.racks.len() + RACKS_AHEAD_MAX;
-            ok(is_near && spec.partition.index() < facts.partitions.len(), Refusal::OutOfRange)?;
+            ok(
+                is_near(facts, *rack) && spec.partition.index() < facts.partitions.len(),
+                Refusal::OutOfRange,
+            )?;
             let is_counted = facts.config.resources.is_counted(&spec.capacity, spec.devices_milli());
             ok(is_counted && usize::from(spec.devices) <= DEVICES_MAX, Refusal::OutOfRange)?;
             ok(facts.nodes.len() < NODES_MAX, Refusal::OutOfRange)
@@ -89,7 +91,13 @@ pub(crate) fn admit(state: &State, change: &Change) -> Result<(), Refusal> {
         Change::ReservationExpired { reservation } => {
             ok(facts.reservations.get(*reservation).is_some(), Refusal::UnknownReservation)
         }
+        Change::RackNamed { rack, .. } => ok(is_near(facts, *rack), Refusal::OutOfRange),
     }
+}
+
+/// Whether a handle may have given this number to a rack.
+fn is_near(facts: &Facts, rack: RackId) -> bool {
+    rack.index() < facts.racks.len() + RACKS_AHEAD_MAX
 }
 
 /// The application, unless it has ended or is ending.
@@ -102,6 +110,7 @@ fn unended(facts: &Facts, id: ApplicationId) -> Result<&Application, Refusal> {
 fn is_valid_ask(facts: &Facts, spec: &AskSpec) -> bool {
     spec.count > 0
         && spec.partition.is_none_or(|partition| partition.index() < facts.partitions.len())
+        && spec.preference.racks.iter().all(|rack| rack.index() < facts.racks.len())
         && spec.devices.is_none_or(|need| need.is_valid())
         && facts.config.resources.is_counted(&spec.size, spec.devices_milli())
 }

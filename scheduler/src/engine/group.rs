@@ -20,7 +20,6 @@ use crate::commit::{Committer, check_configuration};
 use crate::event::Refusal;
 use crate::facts::{ApplicationEnd, EndCause};
 use crate::ids::NodeId;
-use crate::log::LogSink;
 use crate::propose::ProposalBatch;
 use crate::state::State;
 use crate::stats::EngineStats;
@@ -59,8 +58,7 @@ pub struct GroupCommitter {
 }
 
 impl GroupCommitter {
-    pub(crate) fn new(shared: Arc<Shared>, inbox: Inbox<Message>, sink: Option<Box<dyn LogSink>>) -> Self {
-        let publisher = Publisher::new(Arc::clone(&shared), sink);
+    pub(super) fn new(shared: Arc<Shared>, inbox: Inbox<Message>, publisher: Publisher) -> Self {
         // The configured partitions do not include the default one.
         let concurrency_limit = ConcurrencyLimit::new(shared.config.partitions.len() + 1);
         let stats = EngineStats { sets_out_max: concurrency_limit.sets_out_max(), ..EngineStats::default() };

@@ -10,11 +10,11 @@ use crate::change::{AskSpec, Change};
 use crate::commit::check_reconfiguration;
 use crate::config::{ConfigError, EngineConfig, QueueDifferences, QueueUpdate, Reconfiguration};
 use crate::facts::{AskTags, ContainerOnNode, QueueRole};
-use crate::ids::{ApplicationId, AskId, NodeId, PartitionId, QueueId, RackId};
+use crate::ids::{ApplicationId, AskId, NodeId, PartitionId, QueueId};
 use crate::nearest::nearest;
 use crate::request::{CommitOutcome, CommitSeq, ResourceAllocationCommitRequest};
 use crate::resource::{ResourceError, Resources};
-use crate::sync::{Ordering, Ticket};
+use crate::sync::Ticket;
 use crate::view::View;
 
 /// Submits calls to an engine and reads its state. Clones share the engine and the list of refusals.
@@ -60,14 +60,6 @@ impl Handle {
     #[must_use]
     pub fn node(&self, name: &str) -> Option<NodeId> {
         self.shared.names.nodes.get(name)
-    }
-
-    /// The number of the rack with this name, whether or not it has a node yet.
-    #[must_use]
-    pub fn rack(&self, name: &str) -> RackId {
-        let names = &self.shared.names;
-        let next = || RackId(names.racks_known.fetch_add(1, Ordering::Relaxed) as u32);
-        names.racks.get_or_insert_with(name, next).0
     }
 
     /// The queue with this full path.

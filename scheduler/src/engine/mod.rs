@@ -55,6 +55,7 @@ mod background;
 mod bulk;
 mod concurrency_limit;
 mod containers;
+mod directory;
 mod group;
 mod handle;
 mod health;
@@ -65,6 +66,8 @@ mod nodes;
 mod parallel;
 mod proposer;
 mod publish;
+mod racks;
+mod recover;
 mod refusals;
 mod reshard;
 mod serial;
@@ -90,6 +93,7 @@ pub use health::Health;
 pub use mode::Mode;
 pub use nodes::Recovery;
 pub use proposer::Proposer;
+pub use recover::{RecoverError, Recovered};
 pub use refusals::Refusals;
 pub use single_step::{NotSerial, PassError};
 pub use stream::{EventStream, Lagging};
@@ -103,11 +107,12 @@ use crate::explain::Explanation;
 use crate::facts::StateDigest;
 use crate::ids::{AskId, SETS_MAX};
 use crate::log::LogSink;
-use crate::state::State;
 use crate::stats::EngineStats;
 use crate::sync::{Mutex, channel};
 use crate::view::View;
 use parallel::Threads;
+use publish::Publisher;
+use recover::Origin;
 use serial::SerialDriver;
 use shared::Shared;
 
@@ -177,23 +182,32 @@ impl Engine {
         clock: Arc<dyn Clock>,
         sink: Option<Box<dyn LogSink>>,
     ) -> Result<Self, StartError> {
+        Self::begin(Origin::new(config)?, mode, clock, sink)
+    }
+
+    fn begin(
+        origin: Origin,
+        mode: Mode,
+        clock: Arc<dyn Clock>,
+        sink: Option<Box<dyn LogSink>>,
+    ) -> Result<Self, StartError> {
         match mode {
             Mode::Serial => {
-                let driver = SerialDriver::new(config, None, clock, sink)?;
+                let driver = SerialDriver::new(origin, None, clock, sink);
                 Ok(Self {
                     shared: Arc::clone(&driver.shared),
                     driver: Mutex::new(Driver::Serial(Box::new(driver))),
                 })
             }
             Mode::Background => {
-                let inbox_capacity = Some(config.limits.inbox);
-                let driver = SerialDriver::new(config, inbox_capacity, clock, sink)?;
+                let inbox_capacity = Some(origin.state.facts.config.limits.inbox);
+                let driver = SerialDriver::new(origin, inbox_capacity, clock, sink);
                 let shared = Arc::clone(&driver.shared);
                 let threads = Threads::start_one(driver)?;
                 Ok(Self { shared, driver: Mutex::new(Driver::Threads(threads)) })
             }
             Mode::Parallel { proposers } => {
-                let (engine, parts) = Self::assemble(config, proposers, clock, sink)?;
+                let (engine, parts) = Self::assemble_from(origin, proposers, clock, sink)?;
                 let threads = Threads::start(&engine.shared, parts.committer, parts.proposers)?;
                 *engine.driver.lock() = Driver::Threads(threads);
                 Ok(engine)
@@ -214,31 +228,43 @@ impl Engine {
         clock: Arc<dyn Clock>,
         sink: Option<Box<dyn LogSink>>,
     ) -> Result<(Self, Parts), StartError> {
-        if !(1..=PROPOSERS_MAX).contains(&proposers) {
-            return Err(StartError::Proposers { proposers });
-        }
-        let inbox_capacity = Some(config.limits.inbox);
-        let (shared, parts) = Self::make(config, inbox_capacity, proposers, clock, sink)?;
-        Ok((Self { shared, driver: Mutex::new(Driver::Elsewhere) }, parts))
+        Self::assemble_from(Origin::new(config)?, proposers, clock, sink)
     }
 
-    fn make(
-        config: EngineConfig,
-        inbox_capacity: Option<usize>,
+    fn assemble_from(
+        origin: Origin,
         proposers: usize,
         clock: Arc<dyn Clock>,
         sink: Option<Box<dyn LogSink>>,
-    ) -> Result<(Arc<Shared>, Parts), StartError> {
-        config.validate()?;
-        let config = Arc::new(config);
+    ) -> Result<(Self, Parts), StartError> {
+        if !(1..=PROPOSERS_MAX).contains(&proposers) {
+            return Err(StartError::Proposers { proposers });
+        }
+        let config = Arc::clone(&origin.state.facts.config);
+        let inbox_capacity = Some(config.limits.inbox);
+        let (shared, parts) = Self::make(origin, config, inbox_capacity, proposers, clock, sink);
+        Ok((Self { shared, driver: Mutex::new(Driver::Elsewhere) }, parts))
+    }
+
+    /// Makes the parts of an engine with these limits, which may be others than the log's.
+    fn make(
+        origin: Origin,
+        config: Arc<EngineConfig>,
+        inbox_capacity: Option<usize>,
+        proposers: usize,
+        clock: Arc<dyn Clock>,
+        mut sink: Option<Box<dyn LogSink>>,
+    ) -> (Arc<Shared>, Parts) {
         let (outbox, inbox) = channel(inbox_capacity);
-        let state = State::new(&config);
-        let shared = Arc::new(Shared::new(config, clock, state, outbox));
-        let mut committer = GroupCommitter::new(Arc::clone(&shared), inbox, sink);
+        let log_error = sink.as_mut().and_then(|sink| origin.begin_log(sink.as_mut()));
+        let Origin { state, identifiers, .. } = origin;
+        let shared = Arc::new(Shared::new(config, clock, *state, identifiers, outbox));
+        let publisher = Publisher::new(Arc::clone(&shared), sink, log_error);
+        let mut committer = GroupCommitter::new(Arc::clone(&shared), inbox, publisher);
         committer.commit_group(None);
         let start = |number: usize| (number * SETS_MAX / proposers) as u32;
         let proposers = (0..proposers).map(|number| Proposer::new(&shared, start(number))).collect();
-        Ok((shared, Parts { committer, proposers }))
+        (shared, Parts { committer, proposers })
     }
 
     /// Returns a handle for calls to the engine. Handles are cheap and can be used from any thread.
@@ -332,7 +358,7 @@ impl Engine {
     }
 
     #[cfg(test)]
-    pub(crate) fn shared_state(&self) -> State {
+    pub(crate) fn shared_state(&self) -> crate::state::State {
         self.shared.state.read().clone()
     }
 

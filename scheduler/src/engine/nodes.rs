@@ -48,22 +48,20 @@ impl Handle {
         mut running: Vec<RunningContainer>,
     ) -> Result<Recovery, SubmitError> {
         running.iter_mut().try_for_each(|container| self.check_running(container))?;
-        let asks: Vec<AskId> = {
-            let mut pool = self.shared.ids.asks.lock();
-            running.iter().map(|_| pool.take()).collect()
-        };
+        let mut asks: Vec<AskId> = Vec::new();
         let (answer, containers) = Ticket::new();
         let caller = Arc::clone(&self.refusals);
+        // Takes identifiers only once the node has its own, so that a duplicate node uses up none.
         let message = |node, change| {
+            let mut pool = self.shared.ids.asks.lock();
+            asks.extend(running.iter().map(|_| pool.take()));
+            drop(pool);
             let recovered = |(ask, container)| Change::ContainerRecovered { ask, node, container };
             let containers = asks.iter().copied().zip(running.into_iter().map(Box::new)).map(recovered);
             let changes = std::iter::once(change).chain(containers).collect();
             Message::Recovery { changes, answer, caller }
         };
-        let node = self.register(spec, message).inspect_err(|_| {
-            let mut pool = self.shared.ids.asks.lock();
-            asks.iter().for_each(|ask| pool.give_back(*ask));
-        })?;
+        let node = self.register(spec, message)?;
         Ok(Recovery { node, asks, containers })
     }
 
@@ -92,19 +90,20 @@ impl Handle {
         types.count_devices(&mut spec.capacity, milli)?;
         types.check(&spec.capacity)?;
         self.check_partition(spec.partition)?;
-        let rack = self.rack(&spec.rack);
+        let rack = self.shared.names.racks.number(&spec.rack);
         let names = &self.shared.names.nodes;
         let (node, is_new) =
             names.get_or_insert_with(&spec.name, || self.shared.ids.nodes.lock().take(&spec.name));
         if !is_new {
             return Err(SubmitError::DuplicateNode { name: spec.name });
         }
-        let name = spec.name.clone();
-        let change = Change::NodeAdded { node, rack, spec: Box::new(spec) };
+        let (name, rack_name) = (spec.name.clone(), spec.rack.clone());
+        let change = Change::NodeAdded { node, rack: rack.number, spec: Box::new(spec) };
         self.shared.send(say(node, change)).inspect_err(|_| {
             names.remove(&name, node);
             self.shared.ids.nodes.lock().give_back(node);
         })?;
+        rack.publish(&rack_name);
         self.shared.ids.nodes.lock().set_sent(node);
         Ok(node)
     }

@@ -9,7 +9,7 @@ use crate::change::AskSpec;
 use crate::commit::Effects;
 use crate::event::{Event, Refused};
 use crate::ids::{ApplicationId, SlotId};
-use crate::log::{HEADER, LogBuffer, LogSink};
+use crate::log::{LogBuffer, LogSink};
 use crate::propose::ProposalBatch;
 use crate::request::CommitOutcome;
 use crate::sync::Promise;
@@ -49,10 +49,12 @@ struct Attached {
 }
 
 impl Publisher {
-    /// Begins the log if there is a sink.
-    pub(super) fn new(shared: Arc<Shared>, mut sink: Option<Box<dyn LogSink>>) -> Self {
-        let started = sink.as_mut().map(|sink| sink.start(&HEADER));
-        let log_error = started.and_then(|started| started.err()).map(|error| error.to_string());
+    /// Publishes to a sink, if there is one, that has begun or failed to.
+    pub(super) fn new(
+        shared: Arc<Shared>,
+        sink: Option<Box<dyn LogSink>>,
+        log_error: Option<String>,
+    ) -> Self {
         Self {
             shared,
             log: if sink.is_some() && log_error.is_none() { LogBuffer::default() } else { LogBuffer::off() },

@@ -4,6 +4,7 @@ use std::sync::{Arc, Weak};
 
 use super::ask_kinds::AskKinds;
 use super::attach::Attachment;
+use super::directory::{Ids, Names};
 use super::refusals::RefusalList;
 use super::stream::StreamCore;
 use super::timing::EngineTiming;
@@ -11,16 +12,14 @@ use crate::change::{AskSpec, Change, SubmittedAsk};
 use crate::clock::Clock;
 use crate::config::{ConfigError, EngineConfig};
 use crate::event::Refusal;
-use crate::facts::{IdPool, QueueRole};
-use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, PartitionId, QueueId, RackId, SlotId};
+use crate::ids::{ApplicationId, ContainerId, PartitionId};
 use crate::place::Leases;
 use crate::propose::{BatchOwner, PassLimits, PassScope, ProposalBatch};
+use crate::replay::Identifiers;
 use crate::request::{CommitOutcome, CommitSeq, ResourceAllocationCommitRequest};
 use crate::state::State;
 use crate::stats::EngineStats;
-use crate::sync::{
-    AtomicU64, Condvar, Counter, Figures, Mutex, NameMap, Ordering, Outbox, Promise, RwLock, Signal,
-};
+use crate::sync::{AtomicU64, Condvar, Counter, Figures, Mutex, Ordering, Outbox, Promise, RwLock, Signal};
 
 /// Whether a queue's new limits were valid, and the change that set them.
 pub(crate) type UpdateResult = Result<CommitSeq, ConfigError>;
@@ -137,71 +136,6 @@ pub(crate) struct Shared {
     pub(crate) ask_kinds: Mutex<AskKinds>,
 }
 
-/// The names that callers use, readable without the state's lock.
-pub(crate) struct Names {
-    pub(crate) nodes: NameMap<NodeId>,
-    pub(crate) racks: NameMap<RackId>,
-    pub(crate) racks_known: AtomicU64,
-    /// Queues and their roles, by path.
-    pub(crate) queues: NameMap<(QueueId, QueueRole)>,
-}
-
-/// Identifiers that callers get before the committer has processed the calls.
-pub(crate) struct Ids {
-    pub(crate) nodes: Mutex<NodeIds>,
-    pub(crate) applications: Mutex<IdPool<ApplicationId>>,
-    pub(crate) asks: Mutex<IdPool<AskId>>,
-}
-
-/// Identifiers of nodes and the names they were given out for.
-#[derive(Debug)]
-pub(crate) struct NodeIds {
-    pool: IdPool<NodeId>,
-    /// The newest identifier of each slot.
-    named: Vec<NamedNode>,
-}
-
-impl NodeIds {
-    fn new() -> Self {
-        Self { pool: IdPool::new(), named: Vec::new() }
-    }
-
-    pub(crate) fn take(&mut self, name: &str) -> NodeId {
-        let node = self.pool.take();
-        let entry = NamedNode { node, name: name.into(), is_sent: false };
-        match self.named.get_mut(node.index()) {
-            Some(slot) => *slot = entry,
-            None => self.named.push(entry),
-        }
-        node
-    }
-
-    pub(crate) fn give_back(&mut self, node: NodeId) {
-        self.pool.give_back(node);
-    }
-
-    /// Records that the registration of the node is in the inbox.
-    pub(crate) fn set_sent(&mut self, node: NodeId) {
-        if let Some(named) = self.named.get_mut(node.index()).filter(|named| named.node == node) {
-            named.is_sent = true;
-        }
-    }
-
-    /// The name of a node whose registration is in the inbox, unless a later node took over the slot.
-    pub(crate) fn sent_name(&self, node: NodeId) -> Option<Arc<str>> {
-        let named = self.named.get(node.index())?;
-        (named.node == node && named.is_sent).then(|| Arc::clone(&named.name))
-    }
-}
-
-#[derive(Debug)]
-struct NamedNode {
-    node: NodeId,
-    name: Arc<str>,
-    /// Any message sent from now on comes after the node's registration.
-    is_sent: bool,
-}
-
 /// The progress that waiting callers read: the committer's, published after each group, and the number of
 /// proposers.
 #[derive(Clone, Debug, Default)]
@@ -233,12 +167,9 @@ impl Shared {
         config: Arc<EngineConfig>,
         clock: Arc<dyn Clock>,
         state: State,
+        identifiers: Identifiers,
         outbox: Outbox<Message>,
     ) -> Self {
-        let queues = NameMap::new();
-        for (index, queue) in state.facts.queues.iter().enumerate() {
-            queues.set(&queue.path, Some((QueueId(index as u32), queue.role())));
-        }
         Self {
             pass_limits: PassLimits {
                 requests: config.limits.batch_requests,
@@ -257,17 +188,8 @@ impl Shared {
             progress: Mutex::new(Progress::default()),
             progressed: Condvar::default(),
             streams: Mutex::new(Vec::new()),
-            names: Names {
-                nodes: NameMap::new(),
-                racks: NameMap::new(),
-                racks_known: AtomicU64::new(0),
-                queues,
-            },
-            ids: Ids {
-                nodes: Mutex::new(NodeIds::new()),
-                applications: Mutex::new(IdPool::new()),
-                asks: Mutex::new(IdPool::new()),
-            },
+            names: Names::of(&state.facts),
+            ids: Ids::after(identifiers, &state.facts),
             ask_kinds: Mutex::new(AskKinds::default()),
             state: RwLock::new(state),
             clock,

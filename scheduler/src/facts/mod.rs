@@ -90,7 +90,7 @@ pub(crate) struct Facts {
     pub(crate) partitions: Vec<PartitionTotals>,
     /// Partitions that lend nodes to asks for the default partition.
     pub(crate) lending: Vec<PartitionId>,
-    /// Names by rack number; empty for a rack that only asks have named.
+    /// Names by rack number.
     pub(crate) racks: Vec<String>,
     pub(crate) nodes: Table<NodeId, Node>,
     /// All queues, including removed ones.

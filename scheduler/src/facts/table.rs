@@ -124,6 +124,11 @@ impl<I: SlotId> IdPool<I> {
         Self { next: 0, vacant: Vec::new() }
     }
 
+    /// A pool where `next` slots are used, and these of them are vacant.
+    pub(crate) fn of(next: u32, vacant: Vec<I>) -> Self {
+        Self { next, vacant }
+    }
+
     pub(crate) fn take(&mut self) -> I {
         self.vacant.pop().unwrap_or_else(|| {
             let index = self.next;
@@ -134,7 +139,7 @@ impl<I: SlotId> IdPool<I> {
 
     /// Makes the slot of `id` available again, under the next generation.
     pub(crate) fn give_back(&mut self, id: I) {
-        self.vacant.push(I::new(id.index() as u32, id.generation().wrapping_add(1)));
+        self.vacant.push(id.successor());
     }
 }
 

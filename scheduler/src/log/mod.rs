@@ -1,7 +1,8 @@
 //! The log: every change in the order applied, written to any sink and read back.
 //!
 //! A log is a header and frames. A frame holds the changes of one group commit and a checksum. A torn end or other
-//! damage is an error with its position; the frames before it are intact.
+//! damage is an error with its position; the frames before it are intact. A frame that is not whole counts as torn if no
+//! whole frame follows it: then a crash has cut the log there, and a [recovery](crate::Engine::recover) goes on before it.
 //!
 //! The header has eight bytes: name and version. A frame is length, CRC-32, and the changes in postcard encoding. A
 //! replay checks every change again and commits with the same `accept`.
@@ -14,14 +15,14 @@ mod shared;
 mod sink;
 
 pub use digest::LogDigest;
-pub use reader::{LogError, LogReader};
+pub use reader::{LogEnd, LogError, LogReader};
 #[cfg(any(test, feature = "model"))]
 pub use shared::SharedLog;
 pub(crate) use sink::{LogBuffer, Logged};
 pub use sink::{LogSink, LoggedGroup};
 
 /// The first bytes of every log: a name and the version of the format.
-pub(crate) const HEADER: [u8; 8] = *b"APPLOG\x00\x09";
+pub(crate) const HEADER: [u8; 8] = *b"APPLOG\x00\x0a";
 /// The bytes of length and checksum in front of each frame.
 pub(crate) const FRAME_HEADER_BYTES: usize = 8;
 /// The longest valid frame, far above any group commit; a longer one is damage.

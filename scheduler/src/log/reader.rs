@@ -23,15 +23,15 @@ pub enum LogError {
         /// The version found.
         found: u8,
     },
-    /// The log ends in the middle of a frame: the writer was interrupted.
-    #[error("the log ends in the middle of a group at byte {at}; {}", last_whole(*.last))]
+    /// The last frame of the log is not whole: the writer was interrupted.
+    #[error("the last group of the log, at byte {at}, is not whole; {}", last_whole(*.last))]
     Torn {
         /// The position of the incomplete frame.
         at: u64,
         /// The number of the last change before it; 0 if there is none.
         last: u64,
     },
-    /// A frame does not match its checksum, or does not decode.
+    /// A frame does not match its checksum although whole frames follow, or it does not decode.
     #[error("the log is damaged at byte {at}; {}", last_whole(*.last))]
     Damaged {
         /// The position of the damaged frame.
@@ -55,6 +55,15 @@ pub enum LogError {
         /// The requested change.
         wanted: u64,
     },
+}
+
+/// The end of the whole frames of a log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogEnd {
+    /// The position behind the last whole frame.
+    pub at: u64,
+    /// The number of changes before it.
+    pub last: u64,
 }
 
 /// Reads the changes of a log one after another.
@@ -112,31 +121,57 @@ impl<R: Read> LogReader<R> {
         Ok(Some(change))
     }
 
+    /// The end of the frames read so far.
+    pub(crate) fn end(&self) -> LogEnd {
+        LogEnd { at: self.at, last: self.changes }
+    }
+
     fn next_frame(&mut self) -> Result<bool, LogError> {
         let mut head = [0; FRAME_HEADER_BYTES];
-        self.frame_at = self.at;
+        (self.frame_at, self.used) = (self.at, 0);
+        self.frame.clear();
         match read_up_to(&mut self.source, &mut head)? {
             0 => return Ok(false),
             length if length < head.len() => return Err(LogError::Torn { at: self.at, last: self.changes }),
             _ => {}
         }
-        let [l0, l1, l2, l3, c0, c1, c2, c3] = head;
-        let length = u32::from_le_bytes([l0, l1, l2, l3]) as usize;
-        if length > FRAME_BYTES_MAX {
-            return Err(LogError::Damaged { at: self.at, last: self.changes });
+        let (length, checksum) = parse_head(head);
+        if length <= FRAME_BYTES_MAX {
+            (&mut self.source).take(length as u64).read_to_end(&mut self.frame)?;
         }
-        self.frame.clear();
-        self.used = 0;
-        let read = (&mut self.source).take(length as u64).read_to_end(&mut self.frame)?;
-        if read < length {
-            return Err(LogError::Torn { at: self.at, last: self.changes });
-        }
-        if crc32fast::hash(&self.frame) != u32::from_le_bytes([c0, c1, c2, c3]) {
-            return Err(LogError::Damaged { at: self.at, last: self.changes });
+        if self.frame.len() < length || crc32fast::hash(&self.frame) != checksum {
+            return Err(self.broken()?);
         }
         self.at += (FRAME_HEADER_BYTES + length) as u64;
         Ok(true)
     }
+
+    /// What is wrong with a log whose next frame is not whole. The frame is the last one if no whole frame follows.
+    fn broken(&mut self) -> Result<LogError, LogError> {
+        let Self { source, frame, at, changes, .. } = self;
+        source.take(SEARCHED_BYTES_MAX as u64).read_to_end(frame)?;
+        let (at, last) = (*at, *changes);
+        let is_followed = (0..frame.len().min(SEARCHED_BYTES_MAX)).any(|start| begins_whole(&frame[start..]));
+        frame.clear();
+        Ok(if is_followed { LogError::Damaged { at, last } } else { LogError::Torn { at, last } })
+    }
+}
+
+/// How far behind a frame that is not whole, a whole one is searched for; and the longest that is recognised there.
+const SEARCHED_BYTES_MAX: usize = 4 << 20;
+
+/// The length and the checksum that a frame's first bytes give.
+fn parse_head(head: [u8; FRAME_HEADER_BYTES]) -> (usize, u32) {
+    let [l0, l1, l2, l3, c0, c1, c2, c3] = head;
+    (u32::from_le_bytes([l0, l1, l2, l3]) as usize, u32::from_le_bytes([c0, c1, c2, c3]))
+}
+
+/// Whether the bytes begin with a whole frame that is not empty.
+fn begins_whole(bytes: &[u8]) -> bool {
+    let Some((head, rest)) = bytes.split_first_chunk() else { return false };
+    let (length, checksum) = parse_head(*head);
+    let payload = rest.get(..length).filter(|payload| !payload.is_empty() && length <= SEARCHED_BYTES_MAX);
+    payload.is_some_and(|payload| crc32fast::hash(payload) == checksum)
 }
 
 /// Fills as much of `buffer` as the source has.
@@ -189,6 +224,30 @@ mod tests {
         let log = [&HEADER[..], &empty, &empty, &[1]].concat();
         let torn = LogReader::new(&log[..]).unwrap().next_change().unwrap_err();
         assert!(matches!(torn, LogError::Torn { at: 24, last: 0 }), "{torn}");
+    }
+
+    fn frame(payload: &[u8]) -> Vec<u8> {
+        let length = u32::try_from(payload.len()).unwrap().to_le_bytes();
+        [&length[..], &crc32fast::hash(payload).to_le_bytes(), payload].concat()
+    }
+
+    /// A frame that is not whole is torn at the end of a log and damage before whole frames, whichever byte is wrong.
+    #[test]
+    fn damage_in_the_middle_is_told_from_a_torn_end() {
+        let last = frame(b"the last one");
+        for at in 0..last.len() {
+            let mut broken = last.clone();
+            broken[at] ^= 0x40;
+            let read = |behind: &[u8]| {
+                let log = [&HEADER[..], &broken, behind].concat();
+                LogReader::new(&log[..]).unwrap().next_change().unwrap_err()
+            };
+            let (torn, damaged) = (read(&[]), read(&frame(b"another")));
+            assert!(matches!(torn, LogError::Torn { at: 8, last: 0 }), "byte {at}: {torn}");
+            assert!(matches!(damaged, LogError::Damaged { at: 8, last: 0 }), "byte {at}: {damaged}");
+            let torn = read(&frame(b"cut off, too")[..10]);
+            assert!(matches!(torn, LogError::Torn { at: 8, last: 0 }), "byte {at}: {torn}");
+        }
     }
 
     #[test]

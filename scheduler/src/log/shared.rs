@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use super::{LogSink, LoggedGroup};
+use super::{LogEnd, LogSink, LoggedGroup};
 use crate::sync::Mutex;
 
 /// A log kept in memory; clones share it.
@@ -17,6 +17,14 @@ impl SharedLog {
         Self::default()
     }
 
+    /// A log of these bytes.
+    #[must_use]
+    pub fn of(bytes: &[u8]) -> Self {
+        let log = Self::new();
+        log.0.lock().extend_from_slice(bytes);
+        log
+    }
+
     /// A copy of everything logged so far.
     #[must_use]
     pub fn bytes(&self) -> Vec<u8> {
@@ -27,6 +35,11 @@ impl SharedLog {
 impl LogSink for SharedLog {
     fn start(&mut self, header: &[u8]) -> io::Result<()> {
         self.0.lock().extend_from_slice(header);
+        Ok(())
+    }
+
+    fn resume(&mut self, end: LogEnd) -> io::Result<()> {
+        self.0.lock().truncate(usize::try_from(end.at).map_err(io::Error::other)?);
         Ok(())
     }
 

@@ -2,8 +2,8 @@
 
 use std::io;
 
-use super::FRAME_HEADER_BYTES;
 use super::encode::Encoder;
+use super::{FRAME_HEADER_BYTES, LogEnd};
 use crate::change::{AskSpec, Change, SubmittedAsk};
 use crate::ids::ContainerId;
 use crate::request::{CommitSeq, ResourceAllocationCommitRequest};
@@ -16,6 +16,16 @@ pub trait LogSink: Send {
     /// If the medium fails. The engine then stops logging; [`Engine::log_error`](crate::Engine::log_error) has the
     /// error.
     fn start(&mut self, header: &[u8]) -> io::Result<()>;
+
+    /// Prepares to continue a log, in place of [`start`](Self::start): everything behind `end` is to be cut off.
+    ///
+    /// # Errors
+    /// As for [`start`](Self::start), or if the sink only begins new logs. [`Engine::recover`](crate::Engine::recover)
+    /// then fails.
+    fn resume(&mut self, end: LogEnd) -> io::Result<()> {
+        let problem = format!("the sink begins new logs only, and cannot go on after change {}", end.last);
+        Err(io::Error::new(io::ErrorKind::Unsupported, problem))
+    }
 
     /// Receives one group of changes.
     ///

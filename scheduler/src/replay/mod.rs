@@ -2,11 +2,14 @@
 
 #[cfg(any(test, feature = "fuzz"))]
 mod fuzz;
+mod identifiers;
 
 use std::io::Read;
 
 #[cfg(feature = "fuzz")]
 pub use fuzz::fuzz_log;
+use identifiers::Taken;
+pub(crate) use identifiers::{FollowedPool, Identifiers};
 
 use crate::audit::AuditReport;
 use crate::change::Change;
@@ -17,6 +20,7 @@ use crate::log::{LogBuffer, LogError, LogReader};
 use crate::request::{CommitOutcome, CommitSeq};
 use crate::state::State;
 use crate::stats::EngineStats;
+use crate::timers::Timers;
 use crate::view::View;
 
 /// A state made from a log. It checks every change again, and commits by the rules under which the change was first
@@ -24,6 +28,10 @@ use crate::view::View;
 #[derive(Debug)]
 pub struct Replay {
     state: State,
+    identifiers: Identifiers,
+    effects: Effects,
+    log: LogBuffer,
+    stats: EngineStats,
 }
 
 impl Replay {
@@ -56,11 +64,16 @@ impl Replay {
             return Err(problem("a log begins with a configuration".into()));
         };
         config.validate().map_err(|error| problem(error.to_string()))?;
-        let mut replay = Self { state: State::new(&config) };
+        let mut replay = Self {
+            state: State::new(&config),
+            identifiers: Identifiers::default(),
+            effects: Effects::default(),
+            log: LogBuffer::off(),
+            stats: EngineStats::default(),
+        };
         // A log holds only accepted requests, so rejections are unknown.
         replay.state.backlog.notes.miss_rejections();
-        let mut events = Vec::new();
-        replay.committing(&mut events, |committer| committer.apply(Change::Configured { config }));
+        replay.committer().apply(Change::Configured { config });
         Ok(replay)
     }
 
@@ -82,32 +95,43 @@ impl Replay {
         events: &mut Vec<Event>,
     ) -> Result<CommitSeq, LogError> {
         let seq = self.seq().0 + 1;
-        let problem = |problem: String| LogError::Inconsistent { seq, problem };
-        self.committing(events, |committer| match change {
+        let taken = Taken::by(&change);
+        self.effects.clear();
+        let done = self.apply(change);
+        self.identifiers.follow(taken, &self.effects);
+        std::mem::swap(events, &mut self.effects.events);
+        done.map_err(|problem| LogError::Inconsistent { seq, problem })
+    }
+
+    fn apply(&mut self, change: Change) -> Result<CommitSeq, String> {
+        let mut committer = self.committer();
+        match change {
             Change::Configured { .. } => Err("the configuration comes first, and once".to_owned()),
             Change::Committed { request } => match committer.commit(request) {
                 CommitOutcome::Accepted(seq) => Ok(seq),
                 CommitOutcome::Rejected(reason) => Err(reason.to_string()),
             },
-            change => match committer.admit(&change) {
-                Ok(()) => Ok(committer.apply(change)),
-                Err(refusal) => Err(refusal.to_string()),
-            },
-        })
-        .map_err(problem)
+            change => {
+                committer.admit(&change).map_err(|refusal| refusal.to_string())?;
+                // The log has all that timers led to. So they are not needed, and a long log would set many.
+                if matches!(change, Change::TimeAdvanced { .. }) {
+                    committer.state.timers = Timers::default();
+                }
+                Ok(committer.apply(change))
+            }
+        }
     }
 
-    fn committing<T>(&mut self, events: &mut Vec<Event>, work: impl FnOnce(&mut Committer<'_>) -> T) -> T {
-        let (mut effects, mut log, mut stats) =
-            (Effects::default(), LogBuffer::off(), EngineStats::default());
-        let done = work(&mut Committer {
-            state: &mut self.state,
-            effects: &mut effects,
-            log: &mut log,
-            stats: &mut stats,
-        });
-        *events = effects.events;
-        done
+    fn committer(&mut self) -> Committer<'_> {
+        let Self { state, effects, log, stats, .. } = self;
+        Committer { state, effects, log, stats }
+    }
+
+    /// The state with its timers, and the identifiers that are taken.
+    pub(crate) fn into_parts(mut self) -> (State, Identifiers) {
+        self.state.restore_timers();
+        self.state.recompute_limits();
+        (self.state, self.identifiers)
     }
 
     /// The last change applied.
@@ -134,6 +158,7 @@ impl Replay {
     #[must_use]
     pub fn audit(&mut self) -> AuditReport {
         self.state.recompute_limits();
+        self.state.restore_timers();
         self.state.audit()
     }
 

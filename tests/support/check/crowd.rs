@@ -37,7 +37,8 @@ fn as_sent(change: Change, seq: CommitSeq, by_hand: &[CommitSeq]) -> Option<Sent
         | Change::OpportunitiesMissed { .. }
         | Change::ReservedAgain { .. }
         | Change::QueueExpired { .. }
-        | Change::ReservationExpired { .. } => None,
+        | Change::ReservationExpired { .. }
+        | Change::RackNamed { .. } => None,
         Change::QueueUpdated { .. } | Change::Reconfigured { .. } => Some(Sent::Queue(change, Ok(seq))),
         Change::Committed { request } => {
             by_hand.contains(&seq).then_some(Sent::Request(request, CommitOutcome::Accepted(seq)))

@@ -135,6 +135,10 @@ impl Checker {
     /// Follows one change; returns whether the engine made it by itself.
     fn follow(&mut self, change: &Change, sent: &mut VecDeque<Sent>, told: &mut Told) -> bool {
         let seq = CommitSeq(self.seen);
+        if let Change::RackNamed { rack, name } = change {
+            self.oracle.name_rack(*rack, name);
+            return false;
+        }
         let is_exact = self.applies_first;
         let is_timed = matches!(
             change,

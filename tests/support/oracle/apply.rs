@@ -164,7 +164,7 @@ impl Oracle {
     }
 
     fn add_node(&mut self, id: NodeId, rack: RackId, spec: &NodeSpec) {
-        let position = self.take_position(spec.partition);
+        self.name_rack(rack, &spec.rack);
         let node = Node {
             name: spec.name.clone(),
             rack,
@@ -176,7 +176,7 @@ impl Oracle {
             state: apportion::NodeState::Active,
             stale: false,
             heard_ms: self.now_ms,
-            position,
+            position: self.take_position(spec.partition),
         };
         assert!(self.nodes.insert(id, node).is_none(), "{id} is registered twice");
     }

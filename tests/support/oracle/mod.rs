@@ -144,6 +144,8 @@ pub struct Oracle {
     pub partitions: Vec<PartitionId>,
     /// The queues.
     pub tree: Tree,
+    /// Names of racks.
+    pub racks: BTreeMap<RackId, String>,
     /// Registered nodes.
     pub nodes: BTreeMap<NodeId, Node>,
     /// Applications that have not ended.
@@ -183,6 +185,7 @@ impl Oracle {
             config,
             partitions,
             tree,
+            racks: BTreeMap::new(),
             nodes: BTreeMap::new(),
             applications: BTreeMap::new(),
             asks: BTreeMap::new(),

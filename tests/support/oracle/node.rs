@@ -52,6 +52,15 @@ impl Node {
     }
 }
 
+impl Oracle {
+    /// Records the name of a rack.
+    pub fn name_rack(&mut self, rack: RackId, name: &str) {
+        let agrees = |(number, known): (&RackId, &String)| (*number == rack) == (known == name);
+        assert!(self.racks.iter().all(agrees), "{rack:?} is called {name}: {:?}", self.racks);
+        self.racks.insert(rack, name.to_owned());
+    }
+}
+
 /// Whether a container of the ask fits into these free amounts and devices.
 #[must_use]
 pub(super) fn fits(ask: &AskSpec, free: &Amounts, devices: &[u16]) -> bool {

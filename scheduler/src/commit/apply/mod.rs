@@ -122,6 +122,7 @@ impl Applier<'_> {
             Change::QueueExpired { queue } => self.expire_queue(*queue),
             Change::ReservationExpired { reservation } => self.drop_reservation(*reservation),
             Change::Committed { request } => self.carry_out(request, None),
+            Change::RackNamed { rack, name } => self.state.facts.name_rack(*rack, name),
         }
         self.activate_if_due();
         seq

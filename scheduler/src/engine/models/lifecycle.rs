@@ -7,6 +7,7 @@ use loom::thread;
 use super::{Bound, Cluster, Workers, allocate, answer, model, plain, work_off};
 use crate::clock::ManualClock;
 use crate::config::{Maximum, QueueUpdate};
+use crate::engine::recover::Origin;
 use crate::engine::serial::SerialDriver;
 use crate::engine::{Driver, Engine};
 use crate::request::CommitOutcome;
@@ -73,7 +74,8 @@ fn a_committer_answers_a_queue_update_before_it_ends() {
 #[test]
 fn a_background_engine_places_an_ask_and_ends() {
     model(Bound::Four, || {
-        let driver = SerialDriver::new(plain(), Some(8), Arc::new(ManualClock::new()), None).unwrap();
+        let driver =
+            SerialDriver::new(Origin::new(plain()).unwrap(), Some(8), Arc::new(ManualClock::new()), None);
         let engine = Engine { shared: Arc::clone(&driver.shared), driver: Mutex::new(Driver::Elsewhere) };
         let cluster = Cluster::new(engine, "root.default", 1);
         let background = thread::spawn(move || driver.run());

@@ -1,0 +1,139 @@
+//! The identifiers that the handles of an engine gave out, as its log shows them.
+
+use crate::change::Change;
+use crate::commit::Effects;
+use crate::facts::IdPool;
+use crate::ids::{ApplicationId, AskId, NodeId, SlotId};
+
+/// The pools of an engine that continues a log.
+#[derive(Debug, Default)]
+pub(crate) struct Identifiers {
+    pub(crate) nodes: FollowedPool<NodeId>,
+    pub(crate) applications: FollowedPool<ApplicationId>,
+    pub(crate) asks: FollowedPool<AskId>,
+}
+
+impl Identifiers {
+    /// Follows a change and its effects. Handles take identifiers before the change comes to the log, so the pools give
+    /// each change the identifier that it has.
+    pub(super) fn follow(&mut self, taken: Taken, effects: &Effects) {
+        match taken {
+            Taken::Nothing => {}
+            Taken::Node(id) => self.nodes.take(id),
+            Taken::Application(id) => self.applications.take(id),
+            Taken::Ask(id) => self.asks.take(id),
+        }
+        effects.vacated_nodes.iter().for_each(|(id, _)| self.nodes.give_back(*id));
+        effects.vacated_applications.iter().for_each(|id| self.applications.give_back(*id));
+        effects.vacated_asks.iter().for_each(|id| self.asks.give_back(*id));
+    }
+}
+
+/// The identifier that a handle took for a change.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Taken {
+    Nothing,
+    Node(NodeId),
+    Application(ApplicationId),
+    Ask(AskId),
+}
+
+impl Taken {
+    pub(super) fn by(change: &Change) -> Self {
+        match change {
+            Change::NodeAdded { node, .. } => Self::Node(*node),
+            Change::ApplicationSubmitted { application, .. } => Self::Application(*application),
+            Change::AskSubmitted { ask, .. } | Change::ContainerRecovered { ask, .. } => Self::Ask(*ask),
+            _ => Self::Nothing,
+        }
+    }
+}
+
+/// A pool that is told which identifier it gave out. In the order of the log, that is not always the next one: a caller
+/// may have taken one long before its change was applied.
+#[derive(Debug)]
+pub(crate) struct FollowedPool<I> {
+    /// Vacant identifiers in the order in which they came back. `None` where one was taken out of turn.
+    vacant: Vec<Option<I>>,
+    /// For each slot that was ever used: its place in `vacant`.
+    places: Vec<Option<u32>>,
+}
+
+impl<I> Default for FollowedPool<I> {
+    fn default() -> Self {
+        Self { vacant: Vec::new(), places: Vec::new() }
+    }
+}
+
+impl<I: SlotId> FollowedPool<I> {
+    fn take(&mut self, id: I) {
+        // Callers hold the slots in between, and their changes may still come.
+        while self.places.len() <= id.index() {
+            self.push(I::new(self.places.len() as u32, 0));
+        }
+        if let Some(place) = self.places[id.index()].take() {
+            self.vacant[place as usize] = None;
+        }
+        while self.vacant.pop_if(|last| last.is_none()).is_some() {}
+    }
+
+    fn give_back(&mut self, id: I) {
+        self.push(id.successor());
+    }
+
+    fn push(&mut self, id: I) {
+        if self.places.len() <= id.index() {
+            self.places.resize(id.index() + 1, None);
+        }
+        self.places[id.index()] = Some(self.vacant.len() as u32);
+        self.vacant.push(Some(id));
+    }
+
+    /// The pool as handles use it.
+    pub(crate) fn into_pool(self) -> IdPool<I> {
+        IdPool::of(self.places.len() as u32, self.vacant.into_iter().flatten().collect())
+    }
+
+    /// The number of slots that were ever used.
+    pub(crate) fn slots(&self) -> usize {
+        self.places.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use proptest::sample::Index;
+
+    use super::*;
+
+    proptest! {
+        /// Handles take and return identifiers; the log shows each taking later, in any order.
+        #[test]
+        fn a_followed_pool_gives_what_the_followed_one_gives(
+            steps in prop::collection::vec((any::<bool>(), any::<Index>(), any::<Index>()), 1..200),
+        ) {
+            let (mut pool, mut followed) = (IdPool::<AskId>::new(), FollowedPool::default());
+            let (mut on_the_way, mut known) = (Vec::new(), Vec::new());
+            for (takes, first, second) in steps {
+                if takes {
+                    on_the_way.push(pool.take());
+                } else if !known.is_empty() {
+                    let id: AskId = known.swap_remove(first.index(known.len()));
+                    pool.give_back(id);
+                    followed.give_back(id);
+                }
+                if on_the_way.len() > 3 {
+                    let id: AskId = on_the_way.remove(second.index(on_the_way.len()));
+                    followed.take(id);
+                    known.push(id);
+                }
+            }
+            on_the_way.into_iter().for_each(|id| followed.take(id));
+            let mut followed = followed.into_pool();
+            for _ in 0..100 {
+                prop_assert_eq!(pool.take(), followed.take());
+            }
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! An engine goes on where a log ends, as if nothing had happened.
+
+use std::sync::Arc;
+
+use apportion::config::LocalityDelay;
+use apportion::log::{LogReader, SharedLog};
+use apportion::replay::Replay;
+use apportion::{ApplicationEnd, Change, EndCause, Engine, ManualClock, Mode};
+use apportion_tests::support::check::read_log;
+use apportion_tests::support::cluster::Cluster;
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::Index;
+
+use crate::generate::{EVERYTHING, WITH_REQUESTS, plan};
+use crate::plan::{ClusterPlan, Operation};
+use crate::play::{play, play_with_crashes};
+use crate::{cases, mode};
+
+proptest! {
+    #![proptest_config(cases(300))]
+
+    /// The sequential model goes on too, and checks everything that the second engine does.
+    #[test]
+    fn an_engine_goes_on_after_a_crash(plan in plan(EVERYTHING), crashes in vec(any::<bool>(), 1..6), mode in mode()) {
+        play_with_crashes(&plan, mode, &crashes);
+    }
+
+    #[test]
+    fn a_serial_run_with_crashes_writes_the_log_of_one_without(
+        plan in plan(WITH_REQUESTS),
+        crashes in vec(any::<bool>(), 1..6),
+    ) {
+        let (whole, crashed) = (play(&plan, Mode::Serial), play_with_crashes(&plan, Mode::Serial, &crashes));
+        if is_exact(&plan.cluster) && !refuses_submissions(&whole) {
+            expect_equal(&read_log(&whole.log()), &read_log(&crashed.log()));
+            prop_assert!(whole.engine.canonical_bytes() == crashed.engine.canonical_bytes(), "the states differ");
+            prop_assert!(whole.log() == crashed.log(), "the groups differ");
+        }
+    }
+
+    /// Whatever the engine had still to do when it crashed, the next one does alike.
+    #[test]
+    fn a_serial_run_that_was_cut_between_two_groups_ends_alike(mut plan in plan(EVERYTHING), at in any::<Index>()) {
+        // The log does not say that a caller asked for a pass.
+        plan.operations.retain(|operation| !matches!(operation, Operation::Pass { .. }));
+        let whole = play(&plan, Mode::Serial);
+        let log = whole.log();
+        let ends = group_ends(&log);
+        let cut = ends[at.index(ends.len())];
+        let clock = Arc::new(ManualClock::new());
+        let (engine, recovered) = Engine::recover(&log[..cut], Mode::Serial, clock, None).unwrap();
+        engine.run_until_quiet();
+        let next = whole.history().iter().find(|(seq, _)| seq.0 >= recovered.end.last);
+        let changes = read_log(&log);
+        if let Some((seq, digest)) = next
+            && is_exact(&plan.cluster)
+            && !refuses_submissions(&whole)
+            && changes[recovered.end.last as usize..seq.0 as usize].iter().all(is_own)
+        {
+            prop_assert_eq!(engine.digest(), *digest, "cut behind change {}", recovered.end.last);
+        }
+    }
+
+    /// The rest of an interrupted group is cut off. What the engine then does is legal and in the log.
+    #[test]
+    fn a_log_that_was_cut_anywhere_is_continued(plan in plan(EVERYTHING), at in any::<Index>(), mode in mode()) {
+        let log = play(&plan, mode).log();
+        let cut = &log[..at.index(log.len())];
+        let Some(whole) = whole_changes(cut) else { return Ok(()) };
+        let sink = SharedLog::of(cut);
+        let clock = Arc::new(ManualClock::new());
+        let (engine, recovered) = Engine::recover(cut, mode, clock, Some(Box::new(sink.clone()))).unwrap();
+        prop_assert_eq!(recovered.end.last, whole);
+        prop_assert_eq!(recovered.was_torn, recovered.end.at < cut.len() as u64);
+        engine.run_until_quiet();
+        let report = engine.audit();
+        prop_assert!(report.is_clean(), "{}", report);
+        engine.shutdown();
+        prop_assert_eq!(engine.log_error(), None);
+        let continued = sink.bytes();
+        prop_assert_eq!(&continued[..recovered.end.at as usize], &cut[..recovered.end.at as usize]);
+        prop_assert_eq!(Replay::read(&continued[..], None).unwrap().canonical_bytes(), engine.canonical_bytes());
+    }
+}
+
+fn expect_equal(whole: &[Change], crashed: &[Change]) {
+    for (number, changes) in (1..).zip(whole.iter().zip(crashed)) {
+        assert_eq!(changes.0, changes.1, "change {number}, without a crash and with one");
+    }
+    assert_eq!(whole.len(), crashed.len(), "the numbers of changes");
+}
+
+/// The positions behind the groups of a whole log.
+fn group_ends(log: &[u8]) -> Vec<usize> {
+    const HEADER_BYTES: usize = 8;
+    const FRAME_HEADER_BYTES: usize = 8;
+    let next = |at: &usize| {
+        let length = log[*at..].first_chunk().map(|length| u32::from_le_bytes(*length) as usize)?;
+        Some(at + FRAME_HEADER_BYTES + length)
+    };
+    std::iter::successors(next(&HEADER_BYTES), next).collect()
+}
+
+/// Whether an engine makes the change by itself, at the same time.
+fn is_own(change: &Change) -> bool {
+    matches!(
+        change,
+        Change::Committed { .. }
+            | Change::NodeSilenceSet { .. }
+            | Change::OpportunitiesMissed { .. }
+            | Change::ReservedAgain { .. }
+            | Change::QueueExpired { .. }
+            | Change::ReservationExpired { .. }
+            | Change::ApplicationEnded { end: ApplicationEnd::Expired, .. }
+            | Change::ContainerEnded { cause: EndCause::StopTimedOut, .. }
+    )
+}
+
+/// The number of changes in the whole groups of a log; `None` if not even the configuration is whole.
+fn whole_changes(log: &[u8]) -> Option<u64> {
+    let mut reader = LogReader::new(log).ok()?;
+    let mut changes = 0;
+    while let Ok(Some(_)) = reader.next_change() {
+        changes += 1;
+    }
+    (changes > 0).then_some(changes)
+}
+
+/// Whether a new engine knows all that the configured policies look at. Offers to asks that wait for their hosts are not
+/// in the log, or are counted again.
+fn is_exact(plan: &ClusterPlan) -> bool {
+    !matches!(plan.locality_delay, LocalityDelay::Nodes { .. })
+}
+
+/// Whether an identifier was given out for an object that was refused. A later engine may give it out again.
+fn refuses_submissions(cluster: &Cluster) -> bool {
+    !cluster.engine.stats().refused.is_empty()
+}

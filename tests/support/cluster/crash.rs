@@ -1,0 +1,51 @@
+//! The end of an engine by a crash, and another engine that goes on with its log.
+
+use std::sync::Arc;
+
+use apportion::engine::{Attachment, Recovered};
+use apportion::log::SharedLog;
+use apportion::{ApplicationId, Engine, Mode};
+
+use super::{Cluster, EVENTS_MAX};
+use crate::support::oracle::Oracle;
+
+impl Cluster {
+    /// Replaces the engine, as after a crash, by one that recovers from the log. Nothing may have been sent since the last
+    /// [`run`](Self::run). The applications get a new stream, with which they come to know all that they have.
+    pub fn crash(&mut self, mode: Mode) {
+        assert!(self.sent.is_empty(), "what was sent would be lost");
+        let (log, digest) = (self.log.bytes(), self.engine.digest());
+        self.log = SharedLog::of(&log);
+        let sink = Box::new(self.log.clone());
+        let (engine, recovered) =
+            Engine::recover(&log[..], mode, Arc::new(self.clock.clone()), Some(sink)).unwrap();
+        assert_eq!(recovered.end.at, log.len() as u64);
+        assert_eq!(recovered, Recovered { was_torn: false, ..recovered });
+        self.handle = engine.handle();
+        self.engine = Arc::new(engine);
+        if mode == Mode::Serial {
+            assert_eq!(self.engine.digest(), digest, "the state is as before");
+            assert_eq!(self.log.bytes(), log, "nothing happened meanwhile");
+        }
+        self.events = self.handle.event_stream(EVENTS_MAX);
+        let attach = |id: &ApplicationId| self.handle.attach(*id, &self.events).unwrap();
+        let tickets: Vec<_> = self.checker.oracle.applications.keys().map(attach).collect();
+        // Under some policies the engine looks again at asks that have waited.
+        self.run();
+        for ticket in tickets {
+            expect_holdings(&self.checker.oracle, &ticket.try_take().unwrap().unwrap());
+        }
+    }
+}
+
+/// Whether the application has what the model says.
+fn expect_holdings(oracle: &Oracle, attachment: &Attachment) {
+    let id = attachment.application;
+    let containers: Vec<_> = attachment.containers.iter().map(|one| Some(one.container)).collect();
+    let expected = oracle.containers.values().filter(|one| one.application == id).map(|one| one.id);
+    assert_eq!(containers, expected.collect::<Vec<_>>(), "containers of {id}");
+    let mut asks: Vec<_> = attachment.asks.iter().map(|one| one.ask).collect();
+    asks.sort();
+    let expected = oracle.asks.iter().filter(|(_, ask)| ask.application == id).map(|(ask, _)| *ask);
+    assert_eq!(asks, expected.collect::<Vec<_>>(), "asks of {id}");
+}
