@@ -1,6 +1,6 @@
 //! Timers: entries that become due when the driver moves the clock. The engine never sleeps until a timer.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, QueueId, ReservationId, ShapeId};
 
@@ -36,20 +36,16 @@ impl Timers {
         self.0.first().map(|(at_ms, _)| *at_ms)
     }
 
-    /// The first time at which each timer is due.
-    pub(crate) fn first_times(&self) -> BTreeMap<Timer, u64> {
-        let mut first = BTreeMap::new();
-        for (at_ms, timer) in &self.0 {
-            first.entry(*timer).or_insert(*at_ms);
-        }
-        first
+    /// All timers in the order of their times.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, Timer)> {
+        self.0.iter().copied()
     }
 
-    /// Takes a timer that is due.
-    pub(crate) fn take_due(&mut self, now_ms: u64) -> Option<Timer> {
+    /// Takes the first timer if it is due, with its time.
+    pub(crate) fn take_due(&mut self, now_ms: u64) -> Option<(u64, Timer)> {
         if self.next_ms()? > now_ms {
             return None;
         }
-        self.0.pop_first().map(|(_, timer)| timer)
+        self.0.pop_first()
     }
 }

@@ -8,9 +8,10 @@ use apportion::explain::Stage;
 use apportion::request::{AllocationProposal, RejectReason};
 use apportion::resource::DeviceNeed;
 use apportion::{
-    AskSpec, CommitOutcome, NodeAttributes, NodeId, NodeSpec, ResourceAllocationCommitRequest, ResourceTypes,
-    Resources,
+    AskSpec, Change, CommitOutcome, NodeAttributes, NodeId, NodeSpec, ResourceAllocationCommitRequest,
+    ResourceTypes, Resources,
 };
+use apportion_tests::support::check::read_log;
 use apportion_tests::support::cluster::Cluster;
 
 use crate::{engine, leaf};
@@ -285,4 +286,25 @@ fn a_bound_ask_with_a_reservation_waits_for_its_rack_all_the_same() {
     let explained = cluster.engine.explain(bound);
     let stages = &explained.pending().unwrap().funnel.stages;
     assert_eq!(stages.get(&Stage::LaterByLocality), Some(&1), "{other}: {explained}");
+}
+
+/// Timers are set for the heartbeat before, so that a heartbeat sets none. When the clock jumps, all of them are due at
+/// once.
+#[test]
+fn nodes_are_found_silent_in_the_order_of_their_last_heartbeats() {
+    let mut config = engine([leaf("default", 100)]);
+    config.heartbeat = Some(HeartbeatPolicy { interval_ms: 100, missed_max: 3 });
+    let mut cluster = Cluster::serial(config);
+    let nodes = ["a", "b"].map(|name| cluster.node(name, &[1]));
+    cluster.run();
+    cluster.advance(1);
+    cluster.heartbeat(&nodes[..1]);
+    cluster.run();
+    cluster.advance(1_000);
+    cluster.run();
+    let silent = read_log(&cluster.log()).into_iter().filter_map(|change| match change {
+        Change::NodeSilenceSet { node, stale: true } => Some(node),
+        _ => None,
+    });
+    assert_eq!(silent.collect::<Vec<_>>(), [nodes[1], nodes[0]]);
 }

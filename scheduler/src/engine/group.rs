@@ -342,12 +342,12 @@ impl GroupCommitter {
     }
 
     fn ring_timers(&mut self, state: &mut State) {
-        while let Some(timer) = state.timers.take_due(state.facts.now_ms) {
+        while let Some((at_ms, timer)) = state.timers.take_due(state.facts.now_ms) {
             match timer {
-                Timer::Silence(node) => self.check_silence(state, node),
+                Timer::Silence(node) => self.check_silence(state, node, at_ms),
                 Timer::QueueIdle(queue) => {
                     // The queue may have been used and become idle again since; a later timer is then set.
-                    if state.facts.expires_ms(queue).is_some_and(|at_ms| at_ms <= state.facts.now_ms) {
+                    if state.facts.expires_ms(queue).is_some_and(|expires_ms| expires_ms <= at_ms) {
                         self.committer(state).apply(Change::QueueExpired { queue });
                     }
                 }
@@ -374,7 +374,9 @@ impl GroupCommitter {
         }
     }
 
-    fn check_silence(&mut self, state: &mut State, node: NodeId) {
+    /// Acts on the timer of a node at `at_ms`. A heartbeat sets no timer: the one before it then sets the next, even if
+    /// that is due as well, so that nodes come in the order of their last heartbeats.
+    fn check_silence(&mut self, state: &mut State, node: NodeId, at_ms: u64) {
         let (Some(policy), Some(facts)) = (state.facts.config.heartbeat, state.facts.nodes.get(node)) else {
             return;
         };
@@ -382,7 +384,7 @@ impl GroupCommitter {
         if facts.stale {
             return;
         }
-        if silent_from_ms <= state.facts.now_ms {
+        if silent_from_ms <= at_ms {
             self.committer(state).apply(Change::NodeSilenceSet { node, stale: true });
         } else {
             state.timers.add(silent_from_ms, Timer::Silence(node));
