@@ -1,5 +1,6 @@
 //! The state under the engine's one lock: the facts, and all data derived from them.
 
+mod image;
 mod timers;
 
 use std::sync::Arc;
@@ -12,6 +13,7 @@ use crate::in_flight::InFlight;
 use crate::place::{NodeShards, Nodes};
 use crate::resource::{Resources, fits};
 use crate::timers::{Timer, Timers};
+pub(crate) use image::{StateImage, StateImageOf};
 
 /// The engine's state. Proposers read it under the read guard and change only [`InFlight`]. The committer changes the
 /// rest under the write guard. A thread that drops a batch also takes the write guard, but changes no facts.
@@ -32,7 +34,7 @@ pub(crate) struct State {
     /// The version in which a container with tags last ended.
     tags_ended_at: u64,
     /// The version in which [`reconsider_reservations`](Self::reconsider_reservations) last ran.
-    reconsidered_at: u64,
+    pub(crate) reconsidered_at: u64,
     /// Whether guarantees and maxima have to be recomputed before their next use.
     limits_stale: bool,
 }
@@ -113,11 +115,6 @@ impl State {
     /// counts its own, so a cap that it found reached need not have been reached in the facts, and no node was told.
     pub(crate) fn may_be_under_rack_caps_since(&self, shape: &Shape, seen: u64) -> bool {
         self.tags_ended_at > seen && shape.caps().iter().any(|cap| cap.scope == TagScope::Rack)
-    }
-
-    /// Whether a node may have become free to be reserved since the version that a pass saw.
-    pub(crate) fn may_reserve_more_since(&self, seen: u64) -> bool {
-        self.reconsidered_at > seen
     }
 
     /// The digest of the facts. Limits must be computed.

@@ -12,7 +12,7 @@ use apportion::{
     ResourceAllocationCommitRequest, RunningContainer, TagLimit,
 };
 use apportion_tests::support::check::Certainty;
-use apportion_tests::support::cluster::Cluster;
+use apportion_tests::support::cluster::{Cluster, Source};
 
 use crate::plan::{AskPlan, ClusterPlan, ConditionPlan, NodePlan, Operation, Pick, Plan, RunningPlan};
 
@@ -32,9 +32,8 @@ pub(crate) struct Player {
     applications: Vec<ApplicationId>,
     asks: Vec<AskId>,
     containers: Vec<ContainerId>,
-    /// For each of the next runs, the last one first: whether the engine crashes afterwards, and in which mode the next one
-    /// goes on.
-    crashes: Vec<Option<Mode>>,
+    /// For each of the next runs, the last one first: whether the engine crashes afterwards, and how the next one goes on.
+    crashes: Vec<Option<(Source, Mode)>>,
 }
 
 /// Plays a whole plan; checks the engine at each `Run` and at the end.
@@ -43,9 +42,9 @@ pub(crate) fn play(plan: &Plan, mode: Mode) -> Cluster {
 }
 
 /// The same with an engine that crashes after some of the first runs, and goes on with its log.
-pub(crate) fn play_with_crashes(plan: &Plan, mode: Mode, crashes: &[bool]) -> Cluster {
+pub(crate) fn play_with_crashes(plan: &Plan, mode: Mode, crashes: &[Option<Source>]) -> Cluster {
     let mut player = Player::new(&plan.cluster, mode);
-    player.crashes = crashes.iter().rev().map(|crashes| crashes.then_some(mode)).collect();
+    player.crashes = crashes.iter().rev().map(|crash| crash.map(|source| (source, mode))).collect();
     plan.nodes.iter().for_each(|node| player.add_node(node));
     for operation in &plan.operations {
         player.perform(operation);
@@ -84,8 +83,8 @@ impl Player {
 
     pub(crate) fn run(&mut self) {
         self.cluster.run();
-        if let Some(mode) = self.crashes.pop().flatten() {
-            self.cluster.crash(mode);
+        if let Some((source, mode)) = self.crashes.pop().flatten() {
+            self.cluster.crash(source, mode);
         }
         let running = self.cluster.checker.oracle.containers.values().filter_map(|container| container.id);
         // A few ended containers stay in the list, so that operations name them again.

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use apportion::config::LocalityDelay;
-use apportion::log::{LogReader, SharedLog};
+use apportion::log::{LogError, LogReader, SharedLog};
 use apportion::replay::Replay;
 use apportion::{ApplicationEnd, Change, EndCause, Engine, ManualClock, Mode};
 use apportion_tests::support::check::read_log;
-use apportion_tests::support::cluster::Cluster;
+use apportion_tests::support::cluster::{Cluster, Source};
 use proptest::collection::vec;
+use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::Index;
 
@@ -22,14 +23,14 @@ proptest! {
 
     /// The sequential model goes on too, and checks everything that the second engine does.
     #[test]
-    fn an_engine_goes_on_after_a_crash(plan in plan(EVERYTHING), crashes in vec(any::<bool>(), 1..6), mode in mode()) {
+    fn an_engine_goes_on_after_a_crash(plan in plan(EVERYTHING), crashes in crashes(), mode in mode()) {
         play_with_crashes(&plan, mode, &crashes);
     }
 
     #[test]
     fn a_serial_run_with_crashes_writes_the_log_of_one_without(
         plan in plan(WITH_REQUESTS),
-        crashes in vec(any::<bool>(), 1..6),
+        crashes in crashes(),
     ) {
         let (whole, crashed) = (play(&plan, Mode::Serial), play_with_crashes(&plan, Mode::Serial, &crashes));
         if is_exact(&plan.cluster) && !refuses_submissions(&whole) {
@@ -37,6 +38,40 @@ proptest! {
             prop_assert!(whole.engine.canonical_bytes() == crashed.engine.canonical_bytes(), "the states differ");
             prop_assert!(whole.log() == crashed.log(), "the groups differ");
         }
+    }
+
+    #[test]
+    fn a_snapshot_replaces_the_log_before_it(plan in plan(WITH_REQUESTS), at in any::<Index>(), mode in mode()) {
+        let cluster = play(&plan, mode);
+        let log = cluster.log();
+        let ends = group_ends(&log);
+        let cut = ends[at.index(ends.len())];
+        let mut before = Replay::read(&log[..cut], None).unwrap();
+        let mut shorter = Vec::new();
+        before.write_snapshot(&mut shorter).unwrap();
+        let mut read = Replay::read(&shorter[..], None).unwrap();
+        prop_assert_eq!(read.seq(), before.seq());
+        prop_assert!(read.canonical_bytes() == before.canonical_bytes(), "the state is another");
+        prop_assert!(read.audit().is_clean(), "{}", read.audit());
+        shorter.extend_from_slice(&log[cut..]);
+        let mut all = Replay::read(&shorter[..], None).unwrap();
+        prop_assert!(all.canonical_bytes() == cluster.engine.canonical_bytes(), "the changes have other effects");
+        let mut again = Vec::new();
+        all.write_snapshot(&mut again).unwrap();
+        let mut whole = Vec::new();
+        Replay::read(&log[..], None).unwrap().write_snapshot(&mut whole).unwrap();
+        prop_assert_eq!(again.len(), whole.len());
+    }
+
+    #[test]
+    fn a_damaged_snapshot_is_noticed(plan in plan(EVERYTHING), at in any::<Index>(), bit in 0..8u32) {
+        let mut snapshot = Vec::new();
+        Replay::read(&play(&plan, Mode::Serial).log()[..], None).unwrap().write_snapshot(&mut snapshot).unwrap();
+        let at = at.index(snapshot.len());
+        let cut = Replay::read(&snapshot[..at], None);
+        prop_assert!(matches!(cut, Err(LogError::NotALog | LogError::Snapshot)), "cut at byte {}", at);
+        snapshot[at] ^= 1 << bit;
+        prop_assert!(Replay::read(&snapshot[..], None).is_err(), "bit {} of byte {} was flipped", bit, at);
     }
 
     /// Whatever the engine had still to do when it crashed, the next one does alike.
@@ -82,6 +117,11 @@ proptest! {
         prop_assert_eq!(&continued[..recovered.end.at as usize], &cut[..recovered.end.at as usize]);
         prop_assert_eq!(Replay::read(&continued[..], None).unwrap().canonical_bytes(), engine.canonical_bytes());
     }
+}
+
+/// For each of the first runs, whether the engine crashes afterwards and from what the next one recovers.
+fn crashes() -> impl Strategy<Value = Vec<Option<Source>>> {
+    vec(option::of(prop_oneof![Just(Source::Log), Just(Source::Snapshot)]), 1..6)
 }
 
 fn expect_equal(whole: &[Change], crashed: &[Change]) {

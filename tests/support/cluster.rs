@@ -22,6 +22,7 @@ use super::by_kind::submit_either_way;
 use super::check::{Certainty, Checker, Sent, Step};
 use super::oracle::Oracle;
 use super::watch::WatchedClock;
+pub use crash::Source;
 
 /// More events than any test causes between two reads.
 const EVENTS_MAX: usize = 1 << 20;

@@ -98,7 +98,7 @@ impl Committer<'_> {
                 Observation::ReservedAgain { ask, node } => self.count_re_reservation(*ask, *node),
                 Observation::InUse => self.state.backlog.pause(set.id(), seen),
                 // A reservation may have ended meanwhile, even one that the pass itself used.
-                Observation::ReserveTried { .. } if self.state.may_reserve_more_since(seen) => {}
+                Observation::ReserveTried { .. } if self.state.reconsidered_at > seen => {}
                 Observation::ReserveTried { shape } => {
                     let demand = self.state.backlog.demand_mut(*shape);
                     if demand.since <= seen {

@@ -56,6 +56,9 @@ impl Engine {
     /// The last group may be incomplete, because a crash interrupted its writer. It is cut off, as [`Recovered`] says.
     /// If whole groups follow, the log is damaged and nothing is recovered.
     ///
+    /// A long log can be replaced by a shorter one that begins with the state:
+    /// [`Replay::write_snapshot`](crate::replay::Replay::write_snapshot).
+    ///
     /// The following is not in a log. The caller makes it again:
     ///
     /// * Event streams: [`Handle::attach`](crate::Handle::attach) connects one to an application, and returns its asks

@@ -31,7 +31,7 @@ pub struct Master {
     pub partition: PartitionId,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Application {
     pub(crate) name: Arc<str>,
     pub(crate) leaf: QueueId,
@@ -67,7 +67,7 @@ pub(crate) struct Application {
 }
 
 /// One user in one leaf.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct LeafUser {
     pub(crate) name: Arc<str>,
     pub(crate) leaf: QueueId,

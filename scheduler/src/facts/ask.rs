@@ -61,14 +61,14 @@ impl LocalityPreference {
     }
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Ask {
     pub(crate) application: ApplicationId,
     /// Order of submission over the engine's life.
     pub(crate) number: u64,
     /// The lowest number is first, as in YARN.
     pub(crate) priority: u32,
-    #[serde(skip)]
+    #[serde(skip, default = "crate::facts::image::unknown_shape")]
     pub(crate) shape: ShapeId,
     pub(crate) preference: LocalityPreference,
     pub(crate) asked: u32,
@@ -93,13 +93,13 @@ impl Ask {
     }
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Container {
     pub(crate) application: ApplicationId,
     /// The ask that it was placed for, which may be satisfied and gone.
     pub(crate) ask: AskId,
     pub(crate) node: NodeId,
-    #[serde(skip)]
+    #[serde(skip, default = "crate::facts::image::unknown_shape")]
     pub(crate) shape: ShapeId,
     pub(crate) devices: DeviceMask,
     /// The priority of its ask.
@@ -119,7 +119,7 @@ pub struct Stopping {
     pub until_ms: u64,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Reservation {
     pub(crate) ask: AskId,
     pub(crate) node: NodeId,

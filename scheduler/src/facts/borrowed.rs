@@ -5,7 +5,7 @@
 //! the partition. A container has the shape with which it was placed, so every count charges a borrowed container to
 //! the partition of its node.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::node::Node;
 use super::shape::Shape;
@@ -14,7 +14,7 @@ use crate::ids::{AskId, PartitionId, QueueId, ShapeId};
 use crate::resource::Resources;
 
 /// Whether containers of a shape may be on borrowed nodes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) enum Borrowing {
     /// Only on nodes of the shape's partition, which is that of its asks.
     #[default]

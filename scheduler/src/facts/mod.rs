@@ -16,6 +16,7 @@ mod container_list;
 mod demand_priority;
 mod digest;
 mod headroom;
+mod image;
 mod ledger;
 mod limit_usage;
 mod limits;
@@ -35,7 +36,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 pub(crate) use activation::{HeldBack, Inactive};
 pub(crate) use application::{Application, LeafUser};
@@ -50,6 +51,7 @@ pub(crate) use charged::{Charged, Load};
 pub(crate) use container_list::ContainerList;
 pub(crate) use demand_priority::PendingPriorities;
 pub use digest::StateDigest;
+pub(crate) use image::{FactsImage, FactsImageOf};
 pub(crate) use limit_usage::{Holder, LimitUsages};
 pub(crate) use node::Node;
 pub use node::{NodeAttributes, NodeState};
@@ -71,7 +73,7 @@ use crate::ids::{
 use crate::resource::Resources;
 
 /// The nodes of one partition, summed.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct PartitionTotals {
     pub(crate) capacity: Resources,
     pub(crate) nodes: usize,
@@ -128,8 +130,15 @@ pub(crate) struct Facts {
 
 impl Facts {
     pub(crate) fn new(config: &Arc<EngineConfig>) -> Self {
+        let mut facts = Self::empty(config);
+        facts.lay_out_queues(&config.root);
+        facts
+    }
+
+    /// The facts without any queue.
+    fn empty(config: &Arc<EngineConfig>) -> Self {
         let partitions = config.partitions.len() + 1;
-        let mut facts = Self {
+        Self {
             queues: Vec::new(),
             queue_ids: FxHashMap::default(),
             looks_at_demand: false,
@@ -158,9 +167,7 @@ impl Facts {
             tags: TagCounts::default(),
             queue_mapping: config.queue_mapping.clone(),
             config: Arc::clone(config),
-        };
-        facts.lay_out_queues(&config.root);
-        facts
+        }
     }
 
     pub(crate) fn has_placement_rules(&self) -> bool {

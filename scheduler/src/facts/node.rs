@@ -21,7 +21,7 @@ pub enum NodeState {
 pub type NodeAttributes = BTreeMap<String, String>;
 
 /// A node. The fields that each placement reads or changes come first in memory, in as few cache lines as possible.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[repr(C)]
 pub(crate) struct Node {
     pub(crate) state: NodeState,
@@ -39,7 +39,7 @@ pub(crate) struct Node {
     pub(crate) capacity: Resources,
     pub(crate) last_heartbeat_ms: u64,
     pub(crate) name: Arc<str>,
-    #[serde(skip)]
+    #[serde(skip, default = "crate::facts::image::unknown_node")]
     pub(crate) id: NodeId,
     pub(crate) attributes: NodeAttributes,
 }

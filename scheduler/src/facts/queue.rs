@@ -12,7 +12,7 @@ use crate::config::{QueueConfig, QueueOrdering, Semantics};
 use crate::ids::{LeafUserId, PartitionId, QueueId};
 use crate::resource::Resources;
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Queue {
     pub(crate) path: Arc<str>,
     pub(crate) parent: Option<QueueId>,
@@ -97,7 +97,7 @@ impl Quota {
 }
 
 /// The active users of a leaf.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ActiveUsers {
     pub(crate) users: u32,
     /// The sum of their weights.

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::Facts;
 use super::attribute_rule::AttributeRule;
@@ -14,7 +14,7 @@ use super::tags::{TagCap, TagCounts};
 use crate::resource::fits;
 
 /// Hard conditions on nodes, and the tags that conditions of other asks count. Asks that share a shape share its rule.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct Rule {
     pub(crate) attributes: Option<Box<AttributeRule>>,
     /// The application's blacklist.

@@ -1,9 +1,11 @@
 //! Shapes: the common part of equal asks. Work that depends only on the shape is done once for all of these asks.
 
+mod image;
+
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 use super::borrowed::Borrowing;
@@ -11,8 +13,9 @@ use super::rule::Rule;
 use super::tags::TagCap;
 use crate::ids::{PartitionId, ShapeId};
 use crate::resource::Need;
+pub(super) use image::ShapesImage;
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct Shape {
     pub(crate) need: Need,
     pub(crate) partition: PartitionId,
@@ -59,7 +62,7 @@ const SPREAD: i64 = 0x5851_f42d_4c95_7f2d;
 /// A power of two.
 const RECENT: usize = 32;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Entry {
     shape: Shape,
     users: usize,

@@ -1,8 +1,11 @@
 //! Slot tables addressed by generational identifiers.
 
+mod image;
+
 use std::marker::PhantomData;
 
-use serde::ser::{Serialize, SerializeSeq, Serializer};
+use serde::ser::{SerializeSeq, Serializer};
+use serde::{Deserialize, Serialize};
 
 use crate::ids::SlotId;
 
@@ -15,11 +18,11 @@ pub(crate) struct Table<I, T> {
 }
 
 /// In this order in memory, so that a comparison of the generation also loads the beginning of the value.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[repr(C)]
-struct Slot<T> {
-    generation: u32,
-    value: Option<T>,
+pub(super) struct Slot<T> {
+    pub(super) generation: u32,
+    pub(super) value: Option<T>,
 }
 
 impl<I: SlotId, T> Table<I, T> {
@@ -113,7 +116,7 @@ impl<I: SlotId + Serialize, T: Serialize> Serialize for Table<I, T> {
 }
 
 /// Gives out identifiers: a vacated slot's successor if there is one, else the next new slot.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct IdPool<I> {
     next: u32,
     vacant: Vec<I>,
@@ -122,11 +125,6 @@ pub(crate) struct IdPool<I> {
 impl<I: SlotId> IdPool<I> {
     pub(crate) fn new() -> Self {
         Self { next: 0, vacant: Vec::new() }
-    }
-
-    /// A pool where `next` slots are used, and these of them are vacant.
-    pub(crate) fn of(next: u32, vacant: Vec<I>) -> Self {
-        Self { next, vacant }
     }
 
     pub(crate) fn take(&mut self) -> I {
@@ -138,6 +136,7 @@ impl<I: SlotId> IdPool<I> {
     }
 
     /// Makes the slot of `id` available again, under the next generation.
+    #[inline]
     pub(crate) fn give_back(&mut self, id: I) {
         self.vacant.push(id.successor());
     }

@@ -83,7 +83,7 @@ impl TagLimit {
 }
 
 /// A limit in the form that shapes store.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct TagCap {
     pub(crate) tag: Arc<str>,
     /// The most containers with the tag at which one more may be placed; below zero, none may ever be placed.

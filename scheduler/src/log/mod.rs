@@ -4,17 +4,22 @@
 //! damage is an error with its position; the frames before it are intact. A frame that is not whole counts as torn if no
 //! whole frame follows it: then a crash has cut the log there, and a [recovery](crate::Engine::recover) goes on before it.
 //!
+//! In place of the header, a log may begin with a snapshot: a header of its own, then a frame with the number of the last
+//! change and the state after it. The frames of later changes follow.
+//!
 //! The header has eight bytes: name and version. A frame is length, CRC-32, and the changes in postcard encoding. A
 //! replay checks every change again and commits with the same `accept`.
 
 mod digest;
 mod encode;
+mod frame;
 mod reader;
 #[cfg(any(test, feature = "model"))]
 mod shared;
 mod sink;
 
 pub use digest::LogDigest;
+pub(crate) use frame::write_snapshot;
 pub use reader::{LogEnd, LogError, LogReader};
 #[cfg(any(test, feature = "model"))]
 pub use shared::SharedLog;
@@ -23,6 +28,8 @@ pub use sink::{LogSink, LoggedGroup};
 
 /// The first bytes of every log: a name and the version of the format.
 pub(crate) const HEADER: [u8; 8] = *b"APPLOG\x00\x0a";
+/// The first bytes of a log that begins with a snapshot, with the version of the snapshot's format.
+pub(crate) const SNAPSHOT_HEADER: [u8; 8] = *b"APPSNAP\x01";
 /// The bytes of length and checksum in front of each frame.
 pub(crate) const FRAME_HEADER_BYTES: usize = 8;
 /// The longest valid frame, far above any group commit; a longer one is damage.

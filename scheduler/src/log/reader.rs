@@ -4,7 +4,7 @@ use std::io::{self, Read};
 
 use thiserror::Error;
 
-use super::{FRAME_BYTES_MAX, FRAME_HEADER_BYTES, HEADER};
+use super::{FRAME_BYTES_MAX, FRAME_HEADER_BYTES, HEADER, SNAPSHOT_HEADER};
 use crate::change::Change;
 
 /// Why a log could not be read or replayed.
@@ -23,6 +23,15 @@ pub enum LogError {
         /// The version found.
         found: u8,
     },
+    /// The snapshot was written in another version of the format.
+    #[error("snapshot format version {found} is not readable; this program reads version {}", SNAPSHOT_HEADER[7])]
+    SnapshotVersion {
+        /// The version found.
+        found: u8,
+    },
+    /// The snapshot at the beginning does not match its checksum, does not decode, or contradicts itself.
+    #[error("the snapshot at the beginning of the log is damaged")]
+    Snapshot,
     /// The last frame of the log is not whole: the writer was interrupted.
     #[error("the last group of the log, at byte {at}, is not whole; {}", last_whole(*.last))]
     Torn {
@@ -75,8 +84,10 @@ pub struct LogReader<R> {
     frame_at: u64,
     frame: Vec<u8>,
     used: usize,
-    /// Changes read so far.
+    /// The number of the last change read.
     changes: u64,
+    /// The state with which the log begins.
+    snapshot: Option<Vec<u8>>,
 }
 
 fn last_whole(last: u64) -> String {
@@ -87,19 +98,43 @@ fn last_whole(last: u64) -> String {
 }
 
 impl<R: Read> LogReader<R> {
-    /// Reads the header.
+    /// Reads the header, and the snapshot if the log begins with one.
     ///
     /// # Errors
     /// If the source does not begin like a log of this version.
     pub fn new(mut source: R) -> Result<Self, LogError> {
         let mut header = [0; HEADER.len()];
-        match read_up_to(&mut source, &mut header)? {
-            length if length < HEADER.len() || header[..7] != HEADER[..7] => return Err(LogError::NotALog),
-            _ if header[7] != HEADER[7] => return Err(LogError::Version { found: header[7] }),
-            _ => {}
-        }
+        let length = read_up_to(&mut source, &mut header)?;
         let at = HEADER.len() as u64;
-        Ok(Self { source, at, frame_at: at, frame: Vec::new(), used: 0, changes: 0 })
+        let mut reader =
+            Self { source, at, frame_at: at, frame: Vec::new(), used: 0, changes: 0, snapshot: None };
+        let (name, version) = header.split_at(HEADER.len() - 1);
+        match (length == header.len(), HEADER.starts_with(name), SNAPSHOT_HEADER.starts_with(name)) {
+            (true, true, _) if header == HEADER => {}
+            (true, true, _) => return Err(LogError::Version { found: version[0] }),
+            (true, _, true) if header == SNAPSHOT_HEADER => reader.read_snapshot()?,
+            (true, _, true) => return Err(LogError::SnapshotVersion { found: version[0] }),
+            _ => return Err(LogError::NotALog),
+        }
+        Ok(reader)
+    }
+
+    fn read_snapshot(&mut self) -> Result<(), LogError> {
+        match self.next_frame() {
+            Ok(true) => {}
+            Err(LogError::Io(error)) => return Err(error.into()),
+            _ => return Err(LogError::Snapshot),
+        }
+        let frame = std::mem::take(&mut self.frame);
+        let (last, state) = frame.split_first_chunk().ok_or(LogError::Snapshot)?;
+        self.changes = u64::from_le_bytes(*last);
+        self.snapshot = Some(state.to_vec());
+        Ok(())
+    }
+
+    /// The state with which the log begins, if it is a snapshot and this is the first call.
+    pub(crate) fn take_snapshot(&mut self) -> Option<Vec<u8>> {
+        self.snapshot.take()
     }
 
     /// Reads the next change; `None` at the end.

@@ -3,6 +3,7 @@
 use std::io;
 
 use super::encode::Encoder;
+use super::frame::frame_head;
 use super::{FRAME_HEADER_BYTES, LogEnd};
 use crate::change::{AskSpec, Change, SubmittedAsk};
 use crate::ids::ContainerId;
@@ -23,8 +24,7 @@ pub trait LogSink: Send {
     /// As for [`start`](Self::start), or if the sink only begins new logs. [`Engine::recover`](crate::Engine::recover)
     /// then fails.
     fn resume(&mut self, end: LogEnd) -> io::Result<()> {
-        let problem = format!("the sink begins new logs only, and cannot go on after change {}", end.last);
-        Err(io::Error::new(io::ErrorKind::Unsupported, problem))
+        Err(io::Error::other(format!("this sink only begins new logs; change {} is the last", end.last)))
     }
 
     /// Receives one group of changes.
@@ -116,9 +116,7 @@ impl LogBuffer {
         }
         self.encode(kinds);
         let (head, payload) = self.frame.split_at_mut(FRAME_HEADER_BYTES);
-        let length = u32::try_from(payload.len()).map_err(io::Error::other)?;
-        head[..4].copy_from_slice(&length.to_le_bytes());
-        head[4..].copy_from_slice(&crc32fast::hash(payload).to_le_bytes());
+        head.copy_from_slice(&frame_head(payload)?);
         sink.append(&LoggedGroup { frame: &self.frame, last: self.last })
     }
 

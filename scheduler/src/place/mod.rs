@@ -29,7 +29,7 @@ mod ring;
 mod set;
 
 pub(crate) use lease::{Checkout, Leases};
-pub(crate) use node_shards::NodeShards;
+pub(crate) use node_shards::{NodeShards, NodeShardsImage};
 pub(crate) use order::{ScoredNode, score};
 pub use set::PlacementSet;
 pub(crate) use set::{Found, Nodes};

@@ -1,5 +1,7 @@
 //! The nodes of each partition, how they are cut into placement sets, and which of them changed lately.
 
+mod image;
+
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -10,6 +12,7 @@ use crate::config::EngineLimits;
 use crate::facts::{Facts, Locality, LocalityPreference, Node};
 use crate::ids::{NodeId, PartitionId, RackId, ReservationId, SETS_MAX, SetId, SlotId};
 use crate::resource::Resources;
+pub(crate) use image::NodeShardsImage;
 
 /// The nodes in the order in which sets list them. Changed by the committer only, read by proposers.
 #[derive(Clone, Debug)]

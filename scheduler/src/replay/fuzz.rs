@@ -5,11 +5,11 @@ use std::sync::Arc;
 use super::Replay;
 use crate::change::Change;
 use crate::config::{EngineConfig, QueueConfig};
-use crate::log::HEADER;
+use crate::log::{HEADER, SNAPSHOT_HEADER};
 use crate::resource::ResourceTypes;
 
-/// Replays `data` as a log. Then replays it as the changes after a valid configuration, with correct checksums, to
-/// reach the decoder and the checks of changes too.
+/// Replays `data` as a log. Then replays it as the changes after a valid configuration and as a snapshot, with correct
+/// checksums, to reach the decoders and the checks too.
 #[cfg_attr(
     not(feature = "fuzz"),
     expect(unreachable_pub, reason = "without the feature, only tests call it")
@@ -22,6 +22,10 @@ pub fn fuzz_log(data: &[u8]) {
     push_frame(&mut log, &postcard::to_stdvec(&configured).expect("a configuration encodes"));
     push_frame(&mut log, data);
     replay(&log);
+    let mut snapshot = SNAPSHOT_HEADER.to_vec();
+    push_frame(&mut snapshot, data);
+    // A snapshot with a correct checksum is trusted: its sums are not compared with each other.
+    drop(Replay::read(&*snapshot, None));
 }
 
 fn replay(log: &[u8]) {
@@ -106,6 +110,22 @@ mod tests {
             let mut log = HEADER.to_vec();
             push_frame(&mut log, &payload);
             replay(&log);
+        }
+
+        #[test]
+        fn a_damaged_snapshot_does_not_panic(edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4)) {
+            let mut log = HEADER.to_vec();
+            push_frame(&mut log, &real_payload());
+            let mut snapshot = Vec::new();
+            Replay::read(&*log, None).unwrap().write_snapshot(&mut snapshot).unwrap();
+            let mut payload = snapshot.split_off(SNAPSHOT_HEADER.len() + FRAME_HEADER_BYTES);
+            for (place, byte) in edits {
+                let place = place.index(payload.len());
+                payload[place] = byte;
+            }
+            let mut snapshot = SNAPSHOT_HEADER.to_vec();
+            push_frame(&mut snapshot, &payload);
+            drop(Replay::read(&*snapshot, None));
         }
     }
 

@@ -1,12 +1,14 @@
 //! The identifiers that the handles of an engine gave out, as its log shows them.
 
+use serde::{Deserialize, Serialize};
+
 use crate::change::Change;
 use crate::commit::Effects;
 use crate::facts::IdPool;
 use crate::ids::{ApplicationId, AskId, NodeId, SlotId};
 
 /// The pools of an engine that continues a log.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Identifiers {
     pub(crate) nodes: FollowedPool<NodeId>,
     pub(crate) applications: FollowedPool<ApplicationId>,
@@ -51,7 +53,7 @@ impl Taken {
 
 /// A pool that is told which identifier it gave out. In the order of the log, that is not always the next one: a caller
 /// may have taken one long before its change was applied.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct FollowedPool<I> {
     /// Vacant identifiers in the order in which they came back. `None` where one was taken out of turn.
     vacant: Vec<Option<I>>,

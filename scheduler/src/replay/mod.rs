@@ -3,6 +3,7 @@
 #[cfg(any(test, feature = "fuzz"))]
 mod fuzz;
 mod identifiers;
+mod snapshot;
 
 use std::io::Read;
 
@@ -54,27 +55,37 @@ impl Replay {
         }
     }
 
-    /// Applies the first change of a log, the configuration. The caller applies further changes.
+    /// Begins with the first change of a log, the configuration, or with its snapshot. The caller applies further changes.
     ///
     /// # Errors
-    /// If the log does not begin with a valid configuration.
+    /// If the log does not begin with a valid configuration or snapshot.
     pub fn begin(reader: &mut LogReader<impl Read>) -> Result<Self, LogError> {
+        if let Some(snapshot) = reader.take_snapshot() {
+            let last = reader.end().last;
+            return snapshot::read(&snapshot)
+                .filter(|replay| replay.seq().0 == last)
+                .ok_or(LogError::Snapshot);
+        }
         let problem = |problem: String| LogError::Inconsistent { seq: 1, problem };
         let Some(Change::Configured { config }) = reader.next_change()? else {
             return Err(problem("a log begins with a configuration".into()));
         };
         config.validate().map_err(|error| problem(error.to_string()))?;
-        let mut replay = Self {
-            state: State::new(&config),
-            identifiers: Identifiers::default(),
+        let mut replay = Self::of(State::new(&config), Identifiers::default());
+        replay.committer().apply(Change::Configured { config });
+        Ok(replay)
+    }
+
+    fn of(mut state: State, identifiers: Identifiers) -> Self {
+        // A log holds only accepted requests, so rejections are unknown.
+        state.backlog.notes.miss_rejections();
+        Self {
+            state,
+            identifiers,
             effects: Effects::default(),
             log: LogBuffer::off(),
             stats: EngineStats::default(),
-        };
-        // A log holds only accepted requests, so rejections are unknown.
-        replay.state.backlog.notes.miss_rejections();
-        replay.committer().apply(Change::Configured { config });
-        Ok(replay)
+        }
     }
 
     /// Applies one more change.

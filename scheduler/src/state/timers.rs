@@ -1,5 +1,7 @@
 //! The timers that follow from the facts. An engine that continues a log sets them; the audit looks for them.
 
+use std::collections::BTreeMap;
+
 use super::State;
 use crate::backlog::LocalityWaits;
 use crate::facts::Facts;
@@ -17,7 +19,10 @@ impl State {
 
     /// The timers that are not set although the facts call for them.
     pub(crate) fn missing_timers(&self) -> Vec<Timer> {
-        let set = self.timers.first_times();
+        // The last entry wins, which is the first in time.
+        let mut set: Vec<(Timer, u64)> = self.timers.iter().map(|(at_ms, timer)| (timer, at_ms)).collect();
+        set.reverse();
+        let set: BTreeMap<Timer, u64> = set.into_iter().collect();
         let is_missing = |(at_ms, timer): &(u64, Timer)| {
             *at_ms > self.facts.now_ms && set.get(timer).is_none_or(|first_ms| first_ms > at_ms)
         };

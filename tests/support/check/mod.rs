@@ -46,7 +46,8 @@ pub struct Checker {
     pub certainty: Certainty,
     /// Whether everything sent is applied before anything is scheduled, as in serial mode.
     applies_first: bool,
-    seen: u64,
+    /// The number of the last change that was checked.
+    pub seen: u64,
     /// A reservation ended in the present step. The pass that ended it does not look at its node again.
     has_ended_reservations: bool,
     /// In the present step, headroom was blocked for an ask that may borrow nodes. A pass over lent nodes does not

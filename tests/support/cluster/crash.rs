@@ -1,25 +1,63 @@
 //! The end of an engine by a crash, and another engine that goes on with its log.
 
+use std::io;
 use std::sync::Arc;
 
 use apportion::engine::{Attachment, Recovered};
-use apportion::log::SharedLog;
+use apportion::log::{LogEnd, LogSink, LoggedGroup, SharedLog};
+use apportion::replay::Replay;
 use apportion::{ApplicationId, Engine, Mode};
 
 use super::{Cluster, EVENTS_MAX};
 use crate::support::oracle::Oracle;
 
+/// What a new engine recovers from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The whole log.
+    Log,
+    /// A snapshot of the state at its end.
+    Snapshot,
+}
+
+/// Appends to a log of which the engine has read a snapshot.
+struct Appending(SharedLog);
+
+impl LogSink for Appending {
+    fn start(&mut self, _: &[u8]) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn resume(&mut self, _: LogEnd) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn append(&mut self, group: &LoggedGroup<'_>) -> io::Result<()> {
+        self.0.append(group)
+    }
+}
+
 impl Cluster {
-    /// Replaces the engine, as after a crash, by one that recovers from the log. Nothing may have been sent since the last
+    /// Replaces the engine, as after a crash, by one that recovers. Nothing may have been sent since the last
     /// [`run`](Self::run). The applications get a new stream, with which they come to know all that they have.
-    pub fn crash(&mut self, mode: Mode) {
+    pub fn crash(&mut self, source: Source, mode: Mode) {
         assert!(self.sent.is_empty(), "what was sent would be lost");
         let (log, digest) = (self.log.bytes(), self.engine.digest());
         self.log = SharedLog::of(&log);
-        let sink = Box::new(self.log.clone());
-        let (engine, recovered) =
-            Engine::recover(&log[..], mode, Arc::new(self.clock.clone()), Some(sink)).unwrap();
-        assert_eq!(recovered.end.at, log.len() as u64);
+        let clock = Arc::new(self.clock.clone());
+        let (engine, recovered) = match source {
+            Source::Log => {
+                let sink = Box::new(self.log.clone());
+                Engine::recover(&log[..], mode, clock, Some(sink)).unwrap()
+            }
+            Source::Snapshot => {
+                let mut snapshot = Vec::new();
+                Replay::read(&log[..], None).unwrap().write_snapshot(&mut snapshot).unwrap();
+                let sink = Box::new(Appending(self.log.clone()));
+                Engine::recover(&snapshot[..], mode, clock, Some(sink)).unwrap()
+            }
+        };
+        assert_eq!(recovered.end.last, self.checker.seen);
         assert_eq!(recovered, Recovered { was_torn: false, ..recovered });
         self.handle = engine.handle();
         self.engine = Arc::new(engine);

@@ -1,0 +1,164 @@
+//! Measures the ways back from a log: a replay of all changes, a snapshot, and a recovery from it.
+//!
+//! ```text
+//! cargo run --release -p apportion-load --example recovery
+//! cargo run --release -p apportion-load --example recovery -- 10000 100000
+//! ```
+//!
+//! The numbers are those of nodes and of running containers; a tenth of the containers has ended and was replaced.
+
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use std::{fmt, io};
+
+use anyhow::Context;
+use apportion::config::{Capacity, EngineConfig, Percent, QueueConfig};
+use apportion::log::{LogEnd, LogSink, LoggedGroup};
+use apportion::replay::Replay;
+use apportion::{ApplicationSpec, AskSpec, Engine, ManualClock, Mode, NodeSpec, ResourceTypes, Resources};
+
+const USAGE: &str = "usage: recovery [NODES CONTAINERS], 100000 and 1000000 by default; at least 10 nodes, and at most 40 \
+                     containers for each node";
+const LEAVES: usize = 100;
+const APPLICATIONS: usize = 1_000;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if arguments.iter().any(|argument| argument == "--help") {
+        println!("{USAGE}");
+        return ExitCode::SUCCESS;
+    }
+    let numbers: Vec<usize> = arguments.iter().filter_map(|text| text.parse().ok()).collect();
+    let (nodes, containers) = match (arguments.len(), &numbers[..]) {
+        (0, _) => (100_000, 1_000_000),
+        (2, &[nodes, containers]) if nodes >= 10 && containers > 0 && containers <= nodes * 40 => {
+            (nodes, containers)
+        }
+        _ => {
+            eprintln!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match measure(nodes, containers) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("recovery: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// A log in memory.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Log {
+    fn add(&self, bytes: &[u8]) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
+    }
+}
+
+impl LogSink for Log {
+    fn start(&mut self, header: &[u8]) -> io::Result<()> {
+        self.add(header);
+        Ok(())
+    }
+
+    fn resume(&mut self, _: LogEnd) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn append(&mut self, group: &LoggedGroup<'_>) -> io::Result<()> {
+        self.add(group.frame());
+        Ok(())
+    }
+}
+
+fn measure(nodes: usize, containers: usize) -> anyhow::Result<()> {
+    let log = Log::default();
+    let (digest, changes) = run(nodes, containers, &log)?;
+    let log = std::mem::take(&mut *log.0.lock().unwrap_or_else(PoisonError::into_inner));
+    report("log", format_args!("{changes} changes, {:.1} MB", megabytes(log.len())));
+
+    let begun = Instant::now();
+    let mut replay = Replay::read(&log[..], None)?;
+    let spent = begun.elapsed();
+    anyhow::ensure!(replay.digest() == digest, "the replay ends in another state");
+    report(
+        "replay",
+        format_args!("{:.2} s, {:.2} million changes/s", spent.as_secs_f64(), rate(changes, spent)),
+    );
+
+    let mut snapshot = Vec::new();
+    let begun = Instant::now();
+    replay.write_snapshot(&mut snapshot)?;
+    report(
+        "snapshot",
+        format_args!("{:.2} s, {:.1} MB", begun.elapsed().as_secs_f64(), megabytes(snapshot.len())),
+    );
+    drop(replay);
+
+    for (name, source) in [("recovery from the log", &log), ("recovery from the snapshot", &snapshot)] {
+        let begun = Instant::now();
+        let sink = Box::new(Log::default());
+        let clock = Arc::new(ManualClock::new());
+        let (engine, recovered) = Engine::recover(&source[..], Mode::Serial, clock, Some(sink))?;
+        let spent = begun.elapsed();
+        anyhow::ensure!(engine.digest() == digest && recovered.end.last == changes, "{name}: another state");
+        report(name, format_args!("{:.2} s", spent.as_secs_f64()));
+    }
+    Ok(())
+}
+
+/// Fills the cluster, then replaces a tenth of the containers. Returns the digest and the number of changes.
+fn run(nodes: usize, containers: usize, log: &Log) -> anyhow::Result<(apportion::StateDigest, u64)> {
+    let share = Capacity::Percent(Percent::whole(1));
+    let leaves = (0..LEAVES)
+        .map(|number| QueueConfig::leaf(format!("leaf{number}"), share).with_user_limit_factor(None));
+    let mut config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::root(leaves));
+    config.reservations.delay_ms = None;
+    let clock = Arc::new(ManualClock::new());
+    let engine = Engine::start(config, Mode::Background, clock, Some(Box::new(log.clone())))?;
+    let handle = engine.handle();
+    for number in 0..nodes {
+        let spec = NodeSpec::new(format!("node{number}"), Resources::new(&[40 * 1024, 40_000]));
+        handle.add_node(spec.on_rack(format!("rack{}", number / 40)))?;
+    }
+    let events = handle.event_stream(1 << 22);
+    let mut applications = Vec::with_capacity(APPLICATIONS);
+    for number in 0..APPLICATIONS {
+        let queue = format!("root.leaf{}", number % LEAVES);
+        applications.push(handle.submit_application(ApplicationSpec::new("job", &queue, "ann"), &events)?);
+    }
+    let ask = AskSpec::new(Resources::new(&[1024, 1_000]), 1);
+    let fill = |count: usize| -> anyhow::Result<()> {
+        let asks = (0..count).map(|number| (applications[number % APPLICATIONS], ask.clone()));
+        handle.submit_asks(asks)?;
+        engine.run_until_quiet();
+        Ok(())
+    };
+    fill(containers)?;
+    let running: Vec<_> = engine.read(|view| view.containers().map(|(id, _)| id).step_by(10).collect());
+    handle.complete_containers(running.iter().copied())?;
+    fill(running.len())?;
+    let placed = engine.read(|view| view.containers().count());
+    anyhow::ensure!(placed == containers, "{placed} of {containers} containers were placed");
+    let last = engine.read(|view| view.seq());
+    let digest = engine.digest();
+    engine.shutdown();
+    engine.log_error().map_or(Ok(()), |error| Err(anyhow::anyhow!(error))).context("logging")?;
+    Ok((digest, last.0))
+}
+
+fn report(name: &str, figures: fmt::Arguments<'_>) {
+    println!("{name:26}  {figures}");
+}
+
+fn megabytes(bytes: usize) -> f64 {
+    bytes as f64 / 1e6
+}
+
+fn rate(changes: u64, spent: Duration) -> f64 {
+    changes as f64 / spent.as_secs_f64() / 1e6
+}

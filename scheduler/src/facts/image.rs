@@ -1,0 +1,258 @@
+//! The facts as bytes from which a later engine makes them again.
+//!
+//! An image has more than the [canonical bytes](super::digest): vacant slots, free identifiers, numbers of shapes, and
+//! orders that only the history tells. So an engine that begins with an image decides as one that replayed the whole
+//! log. What follows from other facts is left out and computed again.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::shape::{Shapes, ShapesImage};
+use super::table::Slot;
+use super::{
+    Application, Ask, Container, Facts, IdPool, LeafUser, Node, PartitionTotals, Queue, Reservation,
+    Stopping, Table,
+};
+use crate::config::{EngineConfig, QueueMapping};
+use crate::ids::{ContainerId, NodeId, PartitionId, QueueId, ReservationId, ShapeId, SlotId};
+use crate::resource::Resources;
+
+/// The shape of an ask or container until the image's list of shapes is read.
+pub(super) fn unknown_shape() -> ShapeId {
+    ShapeId(u32::MAX)
+}
+
+/// The identifier in a node until its slot is known.
+pub(super) fn unknown_node() -> NodeId {
+    NodeId::new(u32::MAX, 0)
+}
+
+/// Declares an image that borrows, to be written, and one that owns, to be read. Both have the same fields.
+macro_rules! images {
+    ($($field:ident: $borrowed:ty => $owned:ty,)*) => {
+        #[derive(Serialize)]
+        pub(crate) struct FactsImageOf<'a> {
+            $($field: $borrowed,)*
+        }
+
+        #[derive(Deserialize)]
+        pub(crate) struct FactsImage {
+            $($field: $owned,)*
+        }
+    };
+}
+
+images! {
+    config: &'a EngineConfig => Arc<EngineConfig>,
+    queue_mapping: &'a QueueMapping => QueueMapping,
+    now_ms: u64 => u64,
+    changes: u64 => u64,
+    partitions: &'a [PartitionTotals] => Vec<PartitionTotals>,
+    racks: &'a [String] => Vec<String>,
+    nodes: &'a [Slot<Node>] => Vec<Slot<Node>>,
+    queues: &'a [Queue] => Vec<Queue>,
+    users: &'a [LeafUser] => Vec<LeafUser>,
+    applications: &'a [Slot<Application>] => Vec<Slot<Application>>,
+    applications_submitted: u64 => u64,
+    asks: &'a [Slot<Ask>] => Vec<Slot<Ask>>,
+    asks_submitted: u64 => u64,
+    served: u64 => u64,
+    containers: &'a [Slot<Container>] => Vec<Slot<Container>>,
+    opportunistic: &'a BTreeMap<ContainerId, Resources> => BTreeMap<ContainerId, Resources>,
+    stopping: &'a BTreeMap<ContainerId, Stopping> => BTreeMap<ContainerId, Stopping>,
+    container_ids: &'a IdPool<ContainerId> => IdPool<ContainerId>,
+    reservations: &'a [Slot<Reservation>] => Vec<Slot<Reservation>>,
+    reservation_ids: &'a IdPool<ReservationId> => IdPool<ReservationId>,
+    shapes: ShapesImage => ShapesImage,
+    shapes_of_asks: Vec<ShapeId> => Vec<ShapeId>,
+    shapes_of_containers: Vec<ShapeId> => Vec<ShapeId>,
+    containers_of_applications: Vec<Vec<ContainerId>> => Vec<Vec<ContainerId>>,
+}
+
+impl FactsImage {
+    /// Whether everything that the image refers to is in it, and its numbers are possible. Sums are not compared.
+    pub(crate) fn is_coherent(&self) -> bool {
+        self.config.validate().is_ok()
+            && self.partitions.len() == self.config.partitions.len() + 1
+            && self.queues.iter().all(|queue| self.has_queue(queue))
+            && self.users.iter().all(|user| self.has_user(user))
+            && live(&self.applications)
+                .all(|one| self.has_leaf(one.leaf) && one.user.index() < self.users.len())
+            && live(&self.nodes).all(|node| self.has_node(node))
+            && live(&self.asks).all(|ask| {
+                is_live(&self.applications, ask.application)
+                    && u64::from(ask.asked) >= u64::from(ask.allocated) + u64::from(ask.cancelled)
+            })
+            && live(&self.containers)
+                .all(|one| is_live(&self.applications, one.application) && is_live(&self.nodes, one.node))
+            && live(&self.reservations)
+                .all(|one| is_live(&self.asks, one.ask) && is_live(&self.nodes, one.node))
+            && self.has_lists()
+            && self.shapes.is_coherent(|id| self.has_partition(id), &self.config.resources)
+    }
+
+    fn has_partition(&self, id: PartitionId) -> bool {
+        id.index() < self.partitions.len()
+    }
+
+    fn has_leaf(&self, id: QueueId) -> bool {
+        id.index() < self.queues.len()
+    }
+
+    fn has_queue(&self, queue: &Queue) -> bool {
+        let mut others = queue.chain.iter().chain(&queue.parent).chain(&queue.children);
+        others.all(|id| self.has_leaf(*id))
+            && queue.users.values().all(|id| id.index() < self.users.len())
+            && queue.quota.len() == self.partitions.len()
+            && queue.masters.len() == self.partitions.len()
+            && queue.applications >= queue.inactive
+    }
+
+    fn has_user(&self, user: &LeafUser) -> bool {
+        let partitions = self.partitions.len();
+        self.has_leaf(user.leaf)
+            && (user.used.len(), user.masters.len()) == (partitions, partitions)
+            && user.applications >= user.inactive
+    }
+
+    fn has_node(&self, node: &Node) -> bool {
+        self.has_partition(node.partition)
+            && node.rack.index() < self.racks.len()
+            && node.containers.iter().all(|id| is_live(&self.containers, *id))
+            && node.reservation.is_none_or(|id| is_live(&self.reservations, id))
+            && self.config.resources.check(&node.capacity).is_ok()
+    }
+
+    /// The lists beside the tables have an entry for each value.
+    fn has_lists(&self) -> bool {
+        let shapes = self.shapes_of_asks.iter().chain(&self.shapes_of_containers);
+        self.shapes_of_asks.len() == live(&self.asks).count()
+            && self.shapes_of_containers.len() == live(&self.containers).count()
+            && self.containers_of_applications.len() == live(&self.applications).count()
+            && shapes.clone().all(|id| self.shapes.is_in_use(*id))
+            && self.containers_of_applications.iter().flatten().all(|id| is_live(&self.containers, *id))
+    }
+}
+
+fn live<T>(slots: &[Slot<T>]) -> impl Iterator<Item = &T> {
+    slots.iter().filter_map(|slot| slot.value.as_ref())
+}
+
+fn is_live<I: SlotId, T>(slots: &[Slot<T>], id: I) -> bool {
+    slots.get(id.index()).is_some_and(|slot| slot.generation == id.generation() && slot.value.is_some())
+}
+
+impl Facts {
+    /// The facts as they are written.
+    pub(crate) fn image(&self) -> FactsImageOf<'_> {
+        let containers = |application: &Application| application.containers.iter(&self.containers).collect();
+        FactsImageOf {
+            config: &self.config,
+            queue_mapping: &self.queue_mapping,
+            now_ms: self.now_ms,
+            changes: self.changes,
+            partitions: &self.partitions,
+            racks: &self.racks,
+            nodes: self.nodes.slots(),
+            queues: &self.queues,
+            users: &self.users,
+            applications: self.applications.slots(),
+            applications_submitted: self.applications_submitted,
+            asks: self.asks.slots(),
+            asks_submitted: self.asks_submitted,
+            served: self.served,
+            containers: self.containers.slots(),
+            opportunistic: &self.opportunistic,
+            stopping: &self.stopping,
+            container_ids: &self.container_ids,
+            reservations: self.reservations.slots(),
+            reservation_ids: &self.reservation_ids,
+            shapes: self.shapes.image(),
+            shapes_of_asks: self.asks.iter().map(|(_, ask)| ask.shape).collect(),
+            shapes_of_containers: self.containers.iter().map(|(_, container)| container.shape).collect(),
+            containers_of_applications: self.applications.iter().map(|(_, one)| containers(one)).collect(),
+        }
+    }
+
+    /// The facts that were written, without those that follow from others.
+    fn bare(image: FactsImage) -> Self {
+        let mut asks = Table::of_slots(image.asks);
+        let mut containers = Table::of_slots(image.containers);
+        let mut applications = Table::of_slots(image.applications);
+        asks.iter_mut().zip(image.shapes_of_asks).for_each(|((_, ask), shape): ((_, &mut Ask), _)| {
+            ask.shape = shape;
+        });
+        containers
+            .iter_mut()
+            .zip(image.shapes_of_containers)
+            .for_each(|((_, container), shape): ((_, &mut Container), _)| container.shape = shape);
+        applications.iter_mut().zip(image.containers_of_applications).for_each(
+            |((_, application), list): ((_, &mut Application), _)| {
+                list.into_iter().for_each(|id| application.containers.add(id));
+            },
+        );
+        Self {
+            queue_mapping: image.queue_mapping,
+            now_ms: image.now_ms,
+            changes: image.changes,
+            partitions: image.partitions,
+            racks: image.racks,
+            nodes: Table::of_slots(image.nodes),
+            queues: image.queues,
+            users: image.users,
+            applications,
+            applications_submitted: image.applications_submitted,
+            asks,
+            asks_submitted: image.asks_submitted,
+            served: image.served,
+            containers,
+            opportunistic: image.opportunistic,
+            stopping: image.stopping,
+            container_ids: image.container_ids,
+            reservations: Table::of_slots(image.reservations),
+            reservation_ids: image.reservation_ids,
+            shapes: Shapes::of_image(image.shapes),
+            ..Self::empty(&image.config)
+        }
+    }
+
+    /// The facts that were written.
+    pub(crate) fn of_image(image: FactsImage) -> Self {
+        let mut facts = Self::bare(image);
+        for (index, queue) in facts.queues.iter().enumerate() {
+            facts.queue_ids.insert(Arc::clone(&queue.path), QueueId(index as u32));
+        }
+        facts.nodes.iter_mut().for_each(|(id, node)| node.id = id);
+        facts.restore_demand();
+        for (_, container) in facts.containers.iter() {
+            let tags = facts.shapes.at(container.shape).tags();
+            facts.tags.add(tags, facts.nodes.at(container.node), container.application, 1);
+        }
+        for (id, application) in facts.applications.iter().filter(|(_, one)| !one.is_active) {
+            facts.inactive.add(id, application);
+        }
+        facts.recount_limit_usages();
+        facts.recount_active_by_user();
+        facts.update_priorities();
+        facts
+    }
+
+    /// Counts the units and amounts that applications have and want.
+    fn restore_demand(&mut self) {
+        for (_, container) in self.containers.iter() {
+            let used = self.shapes.at(container.shape).need.resources;
+            self.applications.at_mut(container.application).demand += used;
+        }
+        for (_, ask) in self.asks.iter() {
+            let application = self.applications.at_mut(ask.application);
+            let wanted = self.shapes.at(ask.shape).need.resources.times(i64::from(ask.outstanding()));
+            application.demand += wanted;
+            application.outstanding += u64::from(ask.outstanding());
+        }
+        for (_, application) in self.applications.iter().filter(|(_, one)| one.outstanding > 0) {
+            self.queues[application.leaf.index()].demand.count(application.priority, 1);
+        }
+    }
+}

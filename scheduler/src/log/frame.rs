@@ -1,0 +1,25 @@
+//! Frames, and the snapshot at the beginning of a log.
+
+use std::io;
+
+use super::{FRAME_BYTES_MAX, FRAME_HEADER_BYTES, SNAPSHOT_HEADER};
+use crate::request::CommitSeq;
+
+/// Writes a log that begins with this state after change number `last`.
+pub(crate) fn write_snapshot(last: CommitSeq, state: &[u8], mut sink: impl io::Write) -> io::Result<()> {
+    let payload = [&last.0.to_le_bytes(), state].concat();
+    sink.write_all(&SNAPSHOT_HEADER)?;
+    sink.write_all(&frame_head(&payload)?)?;
+    sink.write_all(&payload)?;
+    sink.flush()
+}
+
+/// The bytes in front of a payload.
+pub(super) fn frame_head(payload: &[u8]) -> io::Result<[u8; FRAME_HEADER_BYTES]> {
+    let length = u32::try_from(payload.len()).ok().filter(|length| *length as usize <= FRAME_BYTES_MAX);
+    let length = length.ok_or_else(|| io::Error::other("a frame of more than 1 GiB"))?;
+    let mut head = [0; FRAME_HEADER_BYTES];
+    head[..4].copy_from_slice(&length.to_le_bytes());
+    head[4..].copy_from_slice(&crc32fast::hash(payload).to_le_bytes());
+    Ok(head)
+}

@@ -1,0 +1,71 @@
+//! The state as bytes from which a later engine goes on.
+
+use serde::{Deserialize, Serialize};
+
+use super::State;
+use crate::backlog::Backlog;
+use crate::facts::{Facts, FactsImage, FactsImageOf};
+use crate::in_flight::InFlight;
+use crate::place::{NodeShards, NodeShardsImage};
+use crate::timers::Timers;
+
+/// The state to be written. What waits in the backlog is not in it: a later engine looks again at everything.
+#[derive(Serialize)]
+pub(crate) struct StateImageOf<'a> {
+    facts: FactsImageOf<'a>,
+    node_shards: NodeShardsImage,
+}
+
+/// The state that was read.
+#[derive(Deserialize)]
+pub(crate) struct StateImage {
+    facts: FactsImage,
+    node_shards: NodeShardsImage,
+}
+
+impl State {
+    pub(crate) fn image(&self) -> StateImageOf<'_> {
+        StateImageOf { facts: self.facts.image(), node_shards: self.node_shards.image() }
+    }
+
+    /// The state of an image, with its timers; `None` if the image contradicts itself.
+    pub(crate) fn of_image(image: StateImage) -> Option<Self> {
+        let StateImage { facts, node_shards } = image;
+        if !facts.is_coherent() {
+            return None;
+        }
+        let facts = Facts::of_image(facts);
+        let (node_shards, ready) = NodeShards::of_image(node_shards, facts.config.resources.len());
+        if !facts.nodes.iter().all(|(id, node)| node_shards.holds(id, node.partition)) {
+            return None;
+        }
+        let mut state = Self {
+            in_flight: in_flight(&facts),
+            backlog: Backlog::rebuild(&facts, |_| 1),
+            node_shards,
+            timers: Timers::default(),
+            facts,
+            version: 0,
+            nodes_version: 0,
+            moved_at: 0,
+            tags_ended_at: 0,
+            reconsidered_at: 0,
+            limits_stale: true,
+        };
+        for reservation in ready {
+            state.review_reservation(state.facts.reservations.get(reservation)?.node);
+        }
+        state.restore_timers();
+        state.recompute_limits();
+        Some(state)
+    }
+}
+
+/// Counters without anything in flight.
+fn in_flight(facts: &Facts) -> InFlight {
+    let mut in_flight = InFlight::new(facts.queues.len(), facts.partitions.len());
+    in_flight.add_users(facts.users.len(), facts.limit_usages().len());
+    facts.nodes.iter().for_each(|(id, _)| in_flight.reset_node(id));
+    facts.asks.iter().for_each(|(id, _)| in_flight.reset_ask(id));
+    in_flight
+}
