@@ -8,8 +8,8 @@
 //!
 //! # What it promises
 //!
-//! * No I/O, no sockets, no clock, no randomness and no threads except those requested; any number of engines in
-//!   one process.
+//! * No I/O (except with the feature `file-log`), no sockets, no clock, no randomness and no threads except those
+//!   requested; any number of engines in one process.
 //! * A commit that adds use leaves the user and every queue on its path within their limits, and the node within
 //!   its capacity.
 //! * A slow reader never blocks the engine. A caller is blocked only while the engine cannot keep up.
@@ -37,6 +37,8 @@ pub mod engine;
 pub mod event;
 pub mod explain;
 mod facts;
+#[cfg(feature = "file-log")]
+pub mod file_log;
 mod ids;
 mod in_flight;
 mod label;

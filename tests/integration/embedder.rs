@@ -83,6 +83,56 @@ fn a_sink_that_fails_stops_the_log_and_nothing_else() {
     assert_eq!(engine.read(|view| view.nodes().count()), 1);
 }
 
+/// A log that has to have every change before it is announced.
+struct Required(u32);
+
+impl LogSink for Required {
+    fn start(&mut self, _: &[u8]) -> io::Result<()> {
+        self.append_one()
+    }
+
+    fn append(&mut self, _: &LoggedGroup<'_>) -> io::Result<()> {
+        self.append_one()
+    }
+
+    fn is_required(&self) -> bool {
+        true
+    }
+}
+
+impl Required {
+    fn append_one(&mut self) -> io::Result<()> {
+        self.0 = self.0.checked_sub(1).ok_or_else(|| io::Error::other("the disk is full"))?;
+        Ok(())
+    }
+}
+
+#[test]
+fn an_engine_whose_log_is_required_announces_nothing_that_is_not_logged() {
+    for mode in [Mode::Serial, Mode::Background, Mode::Parallel { proposers: 2 }] {
+        let start = |writes| {
+            let config = engine([leaf("default", 100)]);
+            Engine::start(config, mode, Arc::new(ManualClock::new()), Some(Box::new(Required(writes))))
+        };
+        let refused = start(0).unwrap_err();
+        assert_eq!(refused.to_string(), "beginning the log: the disk is full", "{mode}");
+        // The header, the configuration and the node.
+        let engine = start(3).unwrap();
+        let handle = engine.handle();
+        let events = handle.event_stream(100);
+        let node = handle.add_node(NodeSpec::new("n1", Resources::new(&[1]))).unwrap();
+        engine.run_until_quiet();
+        assert!(engine.is_running(), "{mode}");
+        let submitted = handle.submit_application(application("a"), &events);
+        let removed = handle.remove_node(node);
+        engine.run_until_quiet();
+        assert_eq!(events.wait_next(), Ok(None), "{mode}: the stream is closed");
+        assert!(submitted.is_err() || !engine.is_running(), "{mode}");
+        assert!(removed.is_err() || removed.unwrap().wait().is_none(), "{mode}: no answer will come");
+        assert_eq!(engine.log_error().as_deref(), Some("the disk is full"), "{mode}");
+    }
+}
+
 /// After a crash, the log contains every change whose events an application has seen.
 #[test]
 fn events_are_logged_before_they_are_published() {

@@ -5,7 +5,8 @@
 //! cargo run --release -p apportion-load --example recovery -- 10000 100000
 //! ```
 //!
-//! The numbers are those of nodes and of running containers; a tenth of the containers has ended and was replaced.
+//! The numbers are those of nodes and of running containers; a tenth of the containers has ended and was replaced. The rates
+//! are of containers placed while the log is written to memory, and to the folder of temporary files.
 
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,9 +15,12 @@ use std::{fmt, io};
 
 use anyhow::Context;
 use apportion::config::{Capacity, EngineConfig, Percent, QueueConfig};
+use apportion::file_log::{Durability, FileLog, FileLogOptions};
 use apportion::log::{LogEnd, LogSink, LoggedGroup};
 use apportion::replay::Replay;
-use apportion::{ApplicationSpec, AskSpec, Engine, ManualClock, Mode, NodeSpec, ResourceTypes, Resources};
+use apportion::{
+    ApplicationSpec, AskSpec, Engine, ManualClock, Mode, NodeSpec, ResourceTypes, Resources, StateDigest,
+};
 
 const USAGE: &str = "usage: recovery [NODES CONTAINERS], 100000 and 1000000 by default; at least 10 nodes, and at most 40 \
                      containers for each node";
@@ -77,7 +81,16 @@ impl LogSink for Log {
 
 fn measure(nodes: usize, containers: usize) -> anyhow::Result<()> {
     let log = Log::default();
-    let (digest, changes) = run(nodes, containers, &log)?;
+    let (digest, changes) = run(nodes, containers, "memory", Box::new(log.clone()))?;
+    for (name, durability) in [
+        ("file, process", Durability::Process),
+        ("file, grouped", Durability::Grouped { bytes: 1 << 20 }),
+        ("file, before events", Durability::BeforeEvents),
+    ] {
+        let folder = tempfile::tempdir()?;
+        let options = FileLogOptions { durability, ..FileLogOptions::default() };
+        run(nodes, containers, name, Box::new(FileLog::open(folder.path(), options)?))?;
+    }
     let log = std::mem::take(&mut *log.0.lock().unwrap_or_else(PoisonError::into_inner));
     report("log", format_args!("{changes} changes, {:.1} MB", megabytes(log.len())));
 
@@ -112,14 +125,19 @@ fn measure(nodes: usize, containers: usize) -> anyhow::Result<()> {
 }
 
 /// Fills the cluster, then replaces a tenth of the containers. Returns the digest and the number of changes.
-fn run(nodes: usize, containers: usize, log: &Log) -> anyhow::Result<(apportion::StateDigest, u64)> {
+fn run(
+    nodes: usize,
+    containers: usize,
+    name: &str,
+    sink: Box<dyn LogSink>,
+) -> anyhow::Result<(StateDigest, u64)> {
     let share = Capacity::Percent(Percent::whole(1));
     let leaves = (0..LEAVES)
         .map(|number| QueueConfig::leaf(format!("leaf{number}"), share).with_user_limit_factor(None));
     let mut config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::root(leaves));
     config.reservations.delay_ms = None;
     let clock = Arc::new(ManualClock::new());
-    let engine = Engine::start(config, Mode::Background, clock, Some(Box::new(log.clone())))?;
+    let engine = Engine::start(config, Mode::Background, clock, Some(sink))?;
     let handle = engine.handle();
     for number in 0..nodes {
         let spec = NodeSpec::new(format!("node{number}"), Resources::new(&[40 * 1024, 40_000]));
@@ -138,7 +156,9 @@ fn run(nodes: usize, containers: usize, log: &Log) -> anyhow::Result<(apportion:
         engine.run_until_quiet();
         Ok(())
     };
+    let begun = Instant::now();
     fill(containers)?;
+    report(name, format_args!("{:.0} containers/s", containers as f64 / begun.elapsed().as_secs_f64()));
     let running: Vec<_> = engine.read(|view| view.containers().map(|(id, _)| id).step_by(10).collect());
     handle.complete_containers(running.iter().copied())?;
     fill(running.len())?;

@@ -73,11 +73,13 @@ mod reshard;
 mod serial;
 mod shared;
 mod single_step;
+mod start;
 mod stream;
 mod submit_error;
 #[cfg(test)]
 mod tests;
 mod timing;
+mod withhold;
 
 use std::fmt;
 use std::io;
@@ -105,16 +107,15 @@ use crate::clock::Clock;
 use crate::config::{ConfigError, EngineConfig};
 use crate::explain::Explanation;
 use crate::facts::StateDigest;
-use crate::ids::{AskId, SETS_MAX};
+use crate::ids::AskId;
 use crate::log::LogSink;
 use crate::stats::EngineStats;
-use crate::sync::{Mutex, channel};
+use crate::sync::Mutex;
 use crate::view::View;
 use parallel::Threads;
-use publish::Publisher;
-use recover::Origin;
 use serial::SerialDriver;
 use shared::Shared;
+use start::Origin;
 
 /// The most proposers of an engine; more would exceed the number of placement sets and have no work.
 pub const PROPOSERS_MAX: usize = 1_024;
@@ -129,6 +130,9 @@ pub enum StartError {
     /// The operating system could not start a thread.
     #[error("starting a thread: {0}")]
     Thread(#[from] io::Error),
+    /// The log could not be begun, and the sink [is required](LogSink::is_required).
+    #[error("beginning the log: {0}")]
+    Log(String),
     /// Parallel mode with no proposer or more than [`PROPOSERS_MAX`].
     #[error("parallel mode needs 1 to {PROPOSERS_MAX} proposers, not {proposers}")]
     Proposers {
@@ -182,36 +186,10 @@ impl Engine {
         clock: Arc<dyn Clock>,
         sink: Option<Box<dyn LogSink>>,
     ) -> Result<Self, StartError> {
-        Self::begin(Origin::new(config)?, mode, clock, sink)
-    }
-
-    fn begin(
-        origin: Origin,
-        mode: Mode,
-        clock: Arc<dyn Clock>,
-        sink: Option<Box<dyn LogSink>>,
-    ) -> Result<Self, StartError> {
-        match mode {
-            Mode::Serial => {
-                let driver = SerialDriver::new(origin, None, clock, sink);
-                Ok(Self {
-                    shared: Arc::clone(&driver.shared),
-                    driver: Mutex::new(Driver::Serial(Box::new(driver))),
-                })
-            }
-            Mode::Background => {
-                let inbox_capacity = Some(origin.state.facts.config.limits.inbox);
-                let driver = SerialDriver::new(origin, inbox_capacity, clock, sink);
-                let shared = Arc::clone(&driver.shared);
-                let threads = Threads::start_one(driver)?;
-                Ok(Self { shared, driver: Mutex::new(Driver::Threads(threads)) })
-            }
-            Mode::Parallel { proposers } => {
-                let (engine, parts) = Self::assemble_from(origin, proposers, clock, sink)?;
-                let threads = Threads::start(&engine.shared, parts.committer, parts.proposers)?;
-                *engine.driver.lock() = Driver::Threads(threads);
-                Ok(engine)
-            }
+        let engine = Self::begin(Origin::new(config)?, mode, clock, sink)?;
+        match engine.log_error().filter(|_| engine.shared.has_ended()) {
+            Some(error) => Err(StartError::Log(error)),
+            None => Ok(engine),
         }
     }
 
@@ -229,42 +207,6 @@ impl Engine {
         sink: Option<Box<dyn LogSink>>,
     ) -> Result<(Self, Parts), StartError> {
         Self::assemble_from(Origin::new(config)?, proposers, clock, sink)
-    }
-
-    fn assemble_from(
-        origin: Origin,
-        proposers: usize,
-        clock: Arc<dyn Clock>,
-        sink: Option<Box<dyn LogSink>>,
-    ) -> Result<(Self, Parts), StartError> {
-        if !(1..=PROPOSERS_MAX).contains(&proposers) {
-            return Err(StartError::Proposers { proposers });
-        }
-        let config = Arc::clone(&origin.state.facts.config);
-        let inbox_capacity = Some(config.limits.inbox);
-        let (shared, parts) = Self::make(origin, config, inbox_capacity, proposers, clock, sink);
-        Ok((Self { shared, driver: Mutex::new(Driver::Elsewhere) }, parts))
-    }
-
-    /// Makes the parts of an engine with these limits, which may be others than the log's.
-    fn make(
-        origin: Origin,
-        config: Arc<EngineConfig>,
-        inbox_capacity: Option<usize>,
-        proposers: usize,
-        clock: Arc<dyn Clock>,
-        mut sink: Option<Box<dyn LogSink>>,
-    ) -> (Arc<Shared>, Parts) {
-        let (outbox, inbox) = channel(inbox_capacity);
-        let log_error = sink.as_mut().and_then(|sink| origin.begin_log(sink.as_mut()));
-        let Origin { state, identifiers, .. } = origin;
-        let shared = Arc::new(Shared::new(config, clock, *state, identifiers, outbox));
-        let publisher = Publisher::new(Arc::clone(&shared), sink, log_error);
-        let mut committer = GroupCommitter::new(Arc::clone(&shared), inbox, publisher);
-        committer.commit_group(None);
-        let start = |number: usize| (number * SETS_MAX / proposers) as u32;
-        let proposers = (0..proposers).map(|number| Proposer::new(&shared, start(number))).collect();
-        (shared, Parts { committer, proposers })
     }
 
     /// Returns a handle for calls to the engine. Handles are cheap and can be used from any thread.

@@ -16,7 +16,7 @@ use crate::sync::Promise;
 
 /// Collects a group's log records, events and answers under the guard, and publishes them afterwards.
 pub(super) struct Publisher {
-    shared: Arc<Shared>,
+    pub(super) shared: Arc<Shared>,
     sink: Option<Box<dyn LogSink>>,
     /// The stream of each application slot, with the first application of the slot that the stream serves. A
     /// refusal may concern an application that has ended, so a stream stays until an application with another
@@ -27,21 +27,21 @@ pub(super) struct Publisher {
     /// The kinds of asks, by number.
     pub(super) kinds: Vec<AskSpec>,
     log_error: Option<String>,
-    refused: Vec<(Arc<RefusalList>, Refused)>,
+    pub(super) refused: Vec<(Arc<RefusalList>, Refused)>,
     pub(super) outcomes: Vec<(Promise<CommitOutcome>, CommitOutcome)>,
     pub(super) updates: Vec<(Promise<UpdateResult>, UpdateResult)>,
     pub(super) recoveries: Vec<(Promise<RecoveryResult>, RecoveryResult)>,
     pub(super) changes: Vec<(Promise<ChangeResult>, ChangeResult)>,
     pub(super) attachments: Vec<(Promise<AttachResult>, AttachResult)>,
     /// Streams that replace others, in the order of the events.
-    attached: Vec<Attached>,
+    pub(super) attached: Vec<Attached>,
     /// Decided batches whose leases are given back.
     #[allow(clippy::vec_box, reason = "they come in boxes, and a batch is more to move than its box")]
     pub(super) decided: Vec<Box<ProposalBatch>>,
 }
 
 /// A stream that replaces another.
-struct Attached {
+pub(super) struct Attached {
     application: ApplicationId,
     stream: Arc<StreamCore>,
     /// The number of the group's events that still go to the old stream.
@@ -151,6 +151,9 @@ impl Publisher {
         {
             self.log_error = Some(error.to_string());
             self.log = LogBuffer::off();
+        }
+        if self.log_error.is_some() && sink.is_required() {
+            self.withhold();
         }
     }
 

@@ -6,21 +6,11 @@ use std::time::Duration;
 
 use thiserror::Error;
 
+use super::start::Origin;
 use super::{Engine, Mode, StartError};
 use crate::clock::Clock;
-use crate::config::EngineConfig;
-use crate::log::{HEADER, LogEnd, LogError, LogReader, LogSink};
-use crate::replay::{Identifiers, Replay};
-use crate::state::State;
-
-/// The state with which an engine begins.
-pub(super) struct Origin {
-    /// Boxed, because threads of a model checker have small stacks.
-    pub(super) state: Box<State>,
-    pub(super) identifiers: Identifiers,
-    /// Where the log goes on; `None` for a new log.
-    log_end: Option<LogEnd>,
-}
+use crate::log::{LogEnd, LogError, LogReader, LogSink};
+use crate::replay::Replay;
 
 /// How far a log was followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,13 +121,6 @@ impl Engine {
 }
 
 impl Origin {
-    /// An empty state with this configuration.
-    pub(super) fn new(config: EngineConfig) -> Result<Self, StartError> {
-        config.validate()?;
-        let state = Box::new(State::new(&Arc::new(config)));
-        Ok(Self { state, identifiers: Identifiers::default(), log_end: None })
-    }
-
     fn at_end_of(log: impl Read) -> Result<(Self, Recovered), LogError> {
         let mut reader = LogReader::new(log)?;
         let mut replay = Replay::begin(&mut reader)?;
@@ -153,15 +136,6 @@ impl Origin {
         let (state, identifiers) = replay.into_parts();
         let recovered = Recovered { end, was_torn, now_ms: state.facts.now_ms };
         Ok((Self { state: Box::new(state), identifiers, log_end: Some(end) }, recovered))
-    }
-
-    /// Prepares the sink. Returns the error that keeps the engine from logging.
-    pub(super) fn begin_log(&self, sink: &mut dyn LogSink) -> Option<String> {
-        let begun = match self.log_end {
-            None => sink.start(&HEADER),
-            Some(end) => sink.resume(end),
-        };
-        begun.err().map(|error| error.to_string())
     }
 }
 

@@ -132,6 +132,13 @@ impl<'a> View<'a> {
         state.facts.nodes.iter().map(move |(id, node)| NodeView { id, node, state })
     }
 
+    /// All applications that have not ended, by identifier.
+    pub fn applications(&self) -> impl Iterator<Item = (ApplicationId, ApplicationView<'a>)> + use<'a> {
+        let state = self.state;
+        let view = move |(id, application)| (id, ApplicationView { application, state });
+        state.facts.applications.iter().map(view)
+    }
+
     /// An application that has not ended.
     #[must_use]
     pub fn application(&self, id: ApplicationId) -> Option<ApplicationView<'a>> {

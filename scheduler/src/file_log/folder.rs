@@ -1,0 +1,222 @@
+//! The files of a log, in their order.
+
+use std::collections::VecDeque;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use super::{FileLogError, io_error, lock_error};
+
+/// A file of the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Name {
+    /// The state at the end of the segment with this number.
+    Snapshot(u64),
+    /// The segment with this number; the first is 1.
+    Segment(u64),
+}
+
+impl Name {
+    pub(super) fn number(self) -> u64 {
+        let (Self::Snapshot(number) | Self::Segment(number)) = self;
+        number
+    }
+
+    pub(super) fn text(self) -> String {
+        match self {
+            Self::Snapshot(number) => format!("snapshot-{number:010}.log"),
+            Self::Segment(number) => format!("segment-{number:010}.log"),
+        }
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let stem = text.strip_suffix(".log")?;
+        let number = |prefix| stem.strip_prefix(prefix)?.parse().ok();
+        number("snapshot-").map(Self::Snapshot).or_else(|| number("segment-").map(Self::Segment))
+    }
+}
+
+/// The name under which a snapshot is written before it is whole.
+const UNFINISHED: &str = "snapshot.unfinished";
+
+#[derive(Clone, Debug)]
+pub(super) struct Folder(PathBuf);
+
+impl Folder {
+    pub(super) fn open(path: &Path) -> Result<Self, FileLogError> {
+        fs::create_dir_all(path).map_err(io_error(path))?;
+        Ok(Self(path.to_owned()))
+    }
+
+    /// Takes the lock with this name for as long as the file is open.
+    pub(super) fn lock(&self, name: &str) -> Result<File, FileLogError> {
+        let path = self.0.join(name);
+        let file = OpenOptions::new().write(true).create(true).truncate(false).open(&path);
+        let file = file.map_err(io_error(&path))?;
+        file.try_lock().map_err(lock_error(&path))?;
+        Ok(file)
+    }
+
+    /// The newest snapshot, if there is one, and the segments behind it in their order.
+    pub(super) fn files(&self) -> Result<Vec<Name>, FileLogError> {
+        let mut names = self.all()?;
+        names.sort_unstable();
+        let snapshot = names.iter().copied().filter(|name| matches!(name, Name::Snapshot(_))).max();
+        let is_behind = |name: &Name| match *name {
+            Name::Snapshot(_) => Some(*name) == snapshot,
+            Name::Segment(number) => number > snapshot.map_or(0, Name::number),
+        };
+        names.retain(is_behind);
+        Ok(names)
+    }
+
+    fn all(&self) -> Result<Vec<Name>, FileLogError> {
+        let entries = fs::read_dir(&self.0).map_err(io_error(&self.0))?;
+        let mut names = Vec::new();
+        for entry in entries {
+            let name = entry.map_err(io_error(&self.0))?.file_name();
+            names.extend(name.to_str().and_then(Name::parse));
+        }
+        Ok(names)
+    }
+
+    /// Fails if a segment is missing.
+    pub(super) fn check_order(&self) -> Result<(), FileLogError> {
+        let files = self.files()?;
+        let (first, segments) = match files.split_first() {
+            Some((Name::Snapshot(number), segments)) => (number + 1, segments),
+            _ => (1, &files[..]),
+        };
+        match (first..).zip(segments).find(|(number, name)| name.number() != *number) {
+            Some((missing, _)) => Err(FileLogError::Gap { path: self.0.clone(), missing }),
+            None => Ok(()),
+        }
+    }
+
+    /// Removes the files that a snapshot replaces, and an unfinished snapshot. A crash may have left them.
+    pub(super) fn tidy(&self) -> Result<(), FileLogError> {
+        let needed = self.files()?;
+        for name in self.all()?.into_iter().filter(|name| !needed.contains(name)) {
+            self.remove(name)?;
+        }
+        let unfinished = self.0.join(UNFINISHED);
+        match fs::remove_file(&unfinished) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(io_error(&unfinished)(error)),
+            _ => Ok(()),
+        }
+    }
+
+    fn remove(&self, name: Name) -> Result<(), FileLogError> {
+        let path = self.path(name);
+        fs::remove_file(&path).map_err(io_error(&path))
+    }
+
+    fn path(&self, name: Name) -> PathBuf {
+        self.0.join(name.text())
+    }
+
+    /// The bytes of the log, up to the end of the segment with this number.
+    pub(super) fn read(&self, last: u64) -> Result<Files, FileLogError> {
+        let files = self.files()?.into_iter().filter(|name| name.number() <= last);
+        Ok(Files { left: files.map(|name| self.path(name)).collect(), file: None })
+    }
+
+    /// The length of the log.
+    pub(super) fn bytes(&self) -> Result<u64, FileLogError> {
+        self.files()?.into_iter().map(|name| self.length(name)).sum()
+    }
+
+    fn length(&self, name: Name) -> Result<u64, FileLogError> {
+        let path = self.path(name);
+        Ok(fs::metadata(&path).map_err(io_error(&path))?.len())
+    }
+
+    pub(super) fn create(&self, name: Name) -> io::Result<File> {
+        let file = OpenOptions::new().write(true).create_new(true).open(self.path(name))?;
+        self.sync()?;
+        Ok(file)
+    }
+
+    /// Writes the names of files to the disk.
+    fn sync(&self) -> io::Result<()> {
+        File::open(&self.0)?.sync_all()
+    }
+
+    /// Removes a log without any whole group.
+    pub(super) fn clear(&self) -> io::Result<()> {
+        for name in self.all().map_err(io::Error::other)? {
+            fs::remove_file(self.path(name))?;
+        }
+        self.sync()
+    }
+
+    /// Cuts the log off at this position. Returns the last segment, its file and its length.
+    pub(super) fn cut(&self, at: u64) -> io::Result<(u64, File, u64)> {
+        let files = self.files().map_err(io::Error::other)?;
+        let (mut begin, mut last) = (0, None);
+        for name in files {
+            let length = self.length(name).map_err(io::Error::other)?;
+            if begin >= at && last.is_some() {
+                fs::remove_file(self.path(name))?;
+                continue;
+            }
+            last = Some((name, at.saturating_sub(begin).min(length)));
+            begin += length;
+        }
+        let (number, file, bytes) = match last {
+            Some((Name::Segment(number), bytes)) => {
+                let file = OpenOptions::new().write(true).open(self.path(Name::Segment(number)))?;
+                file.set_len(bytes)?;
+                file.sync_all()?;
+                (number, file, bytes)
+            }
+            Some((Name::Snapshot(number), _)) => (number + 1, self.create(Name::Segment(number + 1))?, 0),
+            None => return Err(io::Error::other("the folder has no log")),
+        };
+        let mut file = file;
+        file.seek(SeekFrom::Start(bytes))?;
+        self.sync()?;
+        Ok((number, file, bytes))
+    }
+
+    /// Makes the snapshot of the state at the end of a segment, then removes what it replaces.
+    pub(super) fn put_snapshot(
+        &self,
+        number: u64,
+        write: impl FnOnce(&mut File) -> io::Result<()>,
+    ) -> Result<(), FileLogError> {
+        let unfinished = self.0.join(UNFINISHED);
+        let mut file = File::create(&unfinished).map_err(io_error(&unfinished))?;
+        write(&mut file).and_then(|()| file.sync_all()).map_err(io_error(&unfinished))?;
+        let path = self.path(Name::Snapshot(number));
+        fs::rename(&unfinished, &path).and_then(|()| self.sync()).map_err(io_error(&path))?;
+        for name in self.all()? {
+            if name.number() <= number && name != Name::Snapshot(number) {
+                self.remove(name)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The files of a log, one open at a time.
+#[derive(Debug)]
+pub(super) struct Files {
+    left: VecDeque<PathBuf>,
+    file: Option<BufReader<File>>,
+}
+
+impl Read for Files {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            if let Some(file) = &mut self.file {
+                let length = file.read(buffer)?;
+                if length > 0 || buffer.is_empty() {
+                    return Ok(length);
+                }
+            }
+            let Some(next) = self.left.pop_front() else { return Ok(0) };
+            self.file = Some(BufReader::with_capacity(1 << 20, File::open(next)?));
+        }
+    }
+}

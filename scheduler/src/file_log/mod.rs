@@ -1,0 +1,257 @@
+//! A log in a folder (feature `file-log`).
+//!
+//! | file | contents |
+//! |---|---|
+//! | `lock` | held by the one process that writes |
+//! | `snapshot-0000000003.log` | the state at the end of segment 3, in place of the segments up to there |
+//! | `segment-0000000004.log` | groups of changes; a segment that is long enough is followed by another |
+//!
+//! Read one after the other, the snapshot and the segments are one log.
+//!
+//! ```
+//! # use apportion::config::{EngineConfig, QueueConfig};
+//! # use apportion::file_log::{FileLog, FileLogOptions};
+//! # use apportion::{Engine, ManualClock, Mode, NodeSpec, ResourceTypes};
+//! # use std::sync::Arc;
+//! # let folder = std::env::temp_dir().join(format!("apportion-doc-{}", std::process::id()));
+//! # let config = || EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::single_leaf());
+//! fn start(log: FileLog, config: EngineConfig) -> Result<Engine, Box<dyn std::error::Error>> {
+//!     let (mode, clock) = (Mode::Background, Arc::new(ManualClock::new()));
+//!     Ok(match log.contents()? {
+//!         Some(contents) => Engine::recover(contents, mode, clock, Some(Box::new(log)))?.0,
+//!         None => Engine::start(config, mode, clock, Some(Box::new(log)))?,
+//!     })
+//! }
+//!
+//! let engine = start(FileLog::open(&folder, FileLogOptions::default())?, config())?;
+//! let size = engine.handle().resources(&[("memory_mib", 1_024)])?;
+//! let node = engine.handle().add_node(NodeSpec::new("alpha", size))?;
+//! drop(engine);
+//! // The same call after the next start, or after a crash:
+//! let engine = start(FileLog::open(&folder, FileLogOptions::default())?, config())?;
+//! assert_eq!(engine.handle().node("alpha"), Some(node));
+//! # drop(engine);
+//! # std::fs::remove_dir_all(&folder)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod compact;
+mod folder;
+#[cfg(test)]
+mod tests;
+
+use std::fs::{File, TryLockError};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+pub use compact::{Compacted, Compactor};
+use folder::{Folder, Name};
+
+use crate::log::{LogEnd, LogError, LogReader, LogSink, LoggedGroup};
+
+/// What a change has to survive before callers hear of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durability {
+    /// The end of the process. The operating system writes to the disk when it likes.
+    Process,
+    /// As `Process`, and a crash of the machine costs no more than the last groups with this many bytes together.
+    Grouped {
+        /// The disk is behind by less than this.
+        bytes: u64,
+    },
+    /// A crash of the machine: each group is on the disk before its events and answers. If that fails, the engine ends
+    /// without announcing the group.
+    BeforeEvents,
+}
+
+/// How a [`FileLog`] writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileLogOptions {
+    /// What a change has to survive before callers hear of it.
+    pub durability: Durability,
+    /// A segment of at least this many bytes is followed by another. A [`Compactor`] replaces whole segments.
+    pub segment_bytes: u64,
+}
+
+impl Default for FileLogOptions {
+    fn default() -> Self {
+        Self { durability: Durability::BeforeEvents, segment_bytes: 64 << 20 }
+    }
+}
+
+/// Why a folder cannot be used as a log.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum FileLogError {
+    /// The file system failed.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// The failure.
+        source: io::Error,
+    },
+    /// Another process, or another part of this one, writes to the log or compacts it.
+    #[error("{}: the log is in use by another writer", path.display())]
+    InUse {
+        /// The lock file.
+        path: PathBuf,
+    },
+    /// A file of the log is missing.
+    #[error("{}: the log has no segment {missing}, although a later one is there", path.display())]
+    Gap {
+        /// The folder.
+        path: PathBuf,
+        /// The number of the missing segment.
+        missing: u64,
+    },
+    /// The log is damaged.
+    #[error(transparent)]
+    Log(#[from] LogError),
+}
+
+/// A log in a folder, and the only writer to it.
+#[derive(Debug)]
+pub struct FileLog {
+    folder: Folder,
+    options: FileLogOptions,
+    /// Dropped last of all: the lock ends with it.
+    _lock: File,
+    segment: Option<Segment>,
+    /// The bytes written that may not be on the disk.
+    unsynced_bytes: u64,
+}
+
+#[derive(Debug)]
+struct Segment {
+    number: u64,
+    file: File,
+    bytes: u64,
+}
+
+impl FileLog {
+    /// Opens the log in this folder, or makes an empty one.
+    ///
+    /// # Errors
+    /// If another writer has it, a segment is missing, or the file system fails.
+    pub fn open(folder: impl AsRef<Path>, options: FileLogOptions) -> Result<Self, FileLogError> {
+        let folder = Folder::open(folder.as_ref())?;
+        let lock = folder.lock("lock")?;
+        folder.tidy()?;
+        folder.check_order()?;
+        Ok(Self { folder, options, _lock: lock, segment: None, unsynced_bytes: 0 })
+    }
+
+    /// The bytes of the log for [`Engine::recover`](crate::Engine::recover), or `None` if no group of changes is whole.
+    /// Then [`Engine::start`](crate::Engine::start) begins a log.
+    ///
+    /// # Errors
+    /// If the file system fails, or the files are not a log.
+    pub fn contents(&self) -> Result<Option<impl Read + use<>>, FileLogError> {
+        if matches!(self.folder.files()?.first(), Some(Name::Snapshot(_))) {
+            return Ok(Some(self.folder.read(u64::MAX)?));
+        }
+        let first = LogReader::new(self.folder.read(u64::MAX)?).and_then(|mut reader| reader.next_change());
+        match first.map(|first| first.is_some()) {
+            Ok(true) => Ok(Some(self.folder.read(u64::MAX)?)),
+            Ok(false) | Err(LogError::Torn { last: 0, .. }) => Ok(None),
+            // A crash may have cut the header.
+            Err(LogError::NotALog) if self.folder.bytes()? < 8 => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Replaces old segments by snapshots, on any thread while the engine runs.
+    #[must_use]
+    pub fn compactor(&self) -> Compactor {
+        Compactor::new(self.folder.clone())
+    }
+
+    /// The same for a log that another part of the program writes.
+    ///
+    /// # Errors
+    /// If the folder cannot be used.
+    pub fn compactor_of(folder: impl AsRef<Path>) -> Result<Compactor, FileLogError> {
+        Ok(Compactor::new(Folder::open(folder.as_ref())?))
+    }
+
+    fn begin_segment(&mut self, number: u64) -> io::Result<()> {
+        let file = self.folder.create(Name::Segment(number))?;
+        self.segment = Some(Segment { number, file, bytes: 0 });
+        Ok(())
+    }
+
+    /// Goes on with another segment if the present one is long enough.
+    fn rotate(&mut self) -> io::Result<()> {
+        let Some(segment) = &self.segment else { return Err(io::Error::other("the log has not begun")) };
+        if segment.bytes < self.options.segment_bytes {
+            return Ok(());
+        }
+        segment.file.sync_data()?;
+        let next = segment.number + 1;
+        self.unsynced_bytes = 0;
+        self.begin_segment(next)
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let Some(segment) = &mut self.segment else { return Err(io::Error::other("the log has not begun")) };
+        segment.file.write_all(bytes)?;
+        segment.bytes += bytes.len() as u64;
+        self.unsynced_bytes += bytes.len() as u64;
+        let is_due = match self.options.durability {
+            Durability::Process => false,
+            Durability::Grouped { bytes } => self.unsynced_bytes >= bytes,
+            Durability::BeforeEvents => true,
+        };
+        if is_due {
+            segment.file.sync_data()?;
+            self.unsynced_bytes = 0;
+        }
+        Ok(())
+    }
+}
+
+impl LogSink for FileLog {
+    fn start(&mut self, header: &[u8]) -> io::Result<()> {
+        self.folder.clear()?;
+        self.begin_segment(1)?;
+        self.write(header)
+    }
+
+    fn resume(&mut self, end: LogEnd) -> io::Result<()> {
+        let (number, file, bytes) = self.folder.cut(end.at)?;
+        self.segment = Some(Segment { number, file, bytes });
+        Ok(())
+    }
+
+    fn append(&mut self, group: &LoggedGroup<'_>) -> io::Result<()> {
+        self.rotate()?;
+        self.write(group.frame())
+    }
+
+    fn is_required(&self) -> bool {
+        self.options.durability == Durability::BeforeEvents
+    }
+}
+
+impl Drop for FileLog {
+    fn drop(&mut self) {
+        if let Some(segment) = self.segment.as_ref().filter(|_| self.unsynced_bytes > 0) {
+            // There is no caller to tell of a failure.
+            let _ = segment.file.sync_data();
+        }
+    }
+}
+
+fn io_error(path: &Path) -> impl FnOnce(io::Error) -> FileLogError + use<'_> {
+    move |source| FileLogError::Io { path: path.to_owned(), source }
+}
+
+fn lock_error(path: &Path) -> impl FnOnce(TryLockError) -> FileLogError + use<'_> {
+    move |error| match error {
+        TryLockError::WouldBlock => FileLogError::InUse { path: path.to_owned() },
+        TryLockError::Error(source) => FileLogError::Io { path: path.to_owned(), source },
+    }
+}

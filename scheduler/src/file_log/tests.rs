@@ -1,0 +1,190 @@
+use std::fs;
+use std::io::Read;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::*;
+use crate::config::{EngineConfig, QueueConfig};
+use crate::replay::Replay;
+use crate::{
+    ApplicationSpec, AskSpec, Engine, Handle, ManualClock, Mode, NodeSpec, ResourceTypes, Resources,
+};
+
+/// Segments of one group.
+const SMALL: FileLogOptions = FileLogOptions { durability: Durability::Process, segment_bytes: 20 };
+
+/// The engine that goes on with the log in this folder, or begins it.
+fn start(folder: &Path, options: FileLogOptions) -> Engine {
+    let log = FileLog::open(folder, options).unwrap();
+    let clock = Arc::new(ManualClock::new());
+    match log.contents().unwrap() {
+        Some(contents) => Engine::recover(contents, Mode::Serial, clock, Some(Box::new(log))).unwrap().0,
+        None => {
+            let config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::single_leaf());
+            Engine::start(config, Mode::Serial, clock, Some(Box::new(log))).unwrap()
+        }
+    }
+}
+
+fn add_node(handle: &Handle, name: &str) {
+    handle.add_node(NodeSpec::new(name, Resources::new(&[100, 10]))).unwrap();
+}
+
+/// Several groups: a node, an application and its containers.
+fn work(engine: &Engine, name: &str) {
+    let handle = engine.handle();
+    add_node(&handle, name);
+    engine.run_until_quiet();
+    let events = handle.event_stream(100);
+    let application =
+        handle.submit_application(ApplicationSpec::new(name, "root.default", "ann"), &events).unwrap();
+    engine.run_until_quiet();
+    handle.submit_ask(application, AskSpec::new(Resources::new(&[10, 1]), 3)).unwrap();
+    engine.run_until_quiet();
+}
+
+fn bytes_of(folder: &Path) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let all = Folder::open(folder).unwrap().read(u64::MAX).unwrap();
+    { all }.read_to_end(&mut bytes).unwrap();
+    bytes
+}
+
+fn segments(folder: &Path) -> usize {
+    Folder::open(folder).unwrap().files().unwrap().len()
+}
+
+#[test]
+fn each_engine_goes_on_where_the_last_one_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["a", "b", "c"] {
+        let engine = start(folder.path(), SMALL);
+        work(&engine, name);
+        let digest = engine.digest();
+        drop(engine);
+        assert_eq!(start(folder.path(), SMALL).digest(), digest);
+    }
+    assert!(segments(folder.path()) > 3);
+    let engine = start(folder.path(), SMALL);
+    assert!(["a", "b", "c"].iter().all(|name| engine.handle().node(name).is_some()));
+}
+
+#[test]
+fn a_log_has_one_writer() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = FileLog::open(folder.path(), SMALL).unwrap();
+    let refused = FileLog::open(folder.path(), SMALL).unwrap_err();
+    assert!(matches!(&refused, FileLogError::InUse { path } if path.ends_with("lock")), "{refused}");
+    let (mut compactor, mut other) = (first.compactor(), first.compactor());
+    compactor.compact().unwrap();
+    let refused = other.compact().unwrap_err();
+    assert!(
+        matches!(&refused, FileLogError::InUse { path } if path.ends_with("lock.compactor")),
+        "{refused}"
+    );
+    drop(first);
+    FileLog::open(folder.path(), SMALL).unwrap();
+}
+
+/// Wherever the machine stopped writing, an engine begins with the whole groups before, and its own changes follow.
+#[test]
+fn a_log_that_ends_at_any_byte_is_continued() {
+    let whole = tempfile::tempdir().unwrap();
+    let engine = start(whole.path(), SMALL);
+    work(&engine, "a");
+    drop(engine);
+    let files = Folder::open(whole.path()).unwrap().files().unwrap();
+    let contents: Vec<Vec<u8>> =
+        files.iter().map(|name| fs::read(whole.path().join(name.text())).unwrap()).collect();
+    let log = contents.concat();
+    for at in 0..=log.len() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut left = at;
+        for (name, bytes) in files.iter().zip(&contents) {
+            let part = bytes.len().min(left);
+            fs::write(folder.path().join(name.text()), &bytes[..part]).unwrap();
+            left -= part;
+            if left == 0 {
+                break;
+            }
+        }
+        let engine = start(folder.path(), SMALL);
+        let before = bytes_of(folder.path());
+        assert!(log.starts_with(&before), "cut at byte {at}");
+        add_node(&engine.handle(), "later");
+        engine.run_until_quiet();
+        assert_eq!(engine.log_error(), None, "cut at byte {at}");
+        let digest = engine.digest();
+        drop(engine);
+        assert!(bytes_of(folder.path()).starts_with(&before), "cut at byte {at}");
+        assert_eq!(start(folder.path(), SMALL).digest(), digest, "cut at byte {at}");
+    }
+}
+
+#[test]
+fn a_snapshot_replaces_finished_segments_while_the_writer_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = FileLog::open(folder.path(), SMALL).unwrap();
+    let mut compactor = log.compactor();
+    assert_eq!(compactor.compact().unwrap(), None, "nothing is finished");
+    drop(log);
+    let engine = start(folder.path(), SMALL);
+    for name in ["a", "b", "c", "d"] {
+        work(&engine, name);
+        let before = segments(folder.path());
+        let compacted = compactor.compact().unwrap().unwrap();
+        assert!(before > 2 && segments(folder.path()) == 2, "a snapshot and the segment of the writer");
+        assert_eq!(compacted.bytes.1, bytes_of(folder.path()).len() as u64);
+        let mut read = Replay::read(&bytes_of(folder.path())[..], None).unwrap();
+        assert_eq!(read.digest(), engine.digest());
+    }
+    let digest = engine.digest();
+    drop(engine);
+    let engine = start(folder.path(), SMALL);
+    assert_eq!(engine.digest(), digest);
+    work(&engine, "e");
+}
+
+/// A crash may leave segments that a snapshot replaces, and a snapshot that is not whole.
+#[test]
+fn what_a_crash_of_the_compactor_leaves_is_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = start(folder.path(), SMALL);
+    work(&engine, "a");
+    let copy = tempfile::tempdir().unwrap();
+    for name in Folder::open(folder.path()).unwrap().files().unwrap() {
+        fs::copy(folder.path().join(name.text()), copy.path().join(name.text())).unwrap();
+    }
+    Compactor::new(Folder::open(folder.path()).unwrap()).compact().unwrap().unwrap();
+    let digest = engine.digest();
+    drop(engine);
+    for file in fs::read_dir(copy.path()).unwrap().map(Result::unwrap) {
+        let place = folder.path().join(file.file_name());
+        if !place.exists() {
+            fs::copy(file.path(), place).unwrap();
+        }
+    }
+    fs::write(folder.path().join("snapshot.unfinished"), b"half").unwrap();
+    assert_eq!(start(folder.path(), SMALL).digest(), digest);
+    assert_eq!(segments(folder.path()), fs::read_dir(folder.path()).unwrap().count() - 2, "and two locks");
+}
+
+#[test]
+fn a_missing_segment_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = start(folder.path(), SMALL);
+    work(&engine, "a");
+    drop(engine);
+    fs::remove_file(folder.path().join("segment-0000000002.log")).unwrap();
+    let refused = FileLog::open(folder.path(), SMALL).unwrap_err();
+    assert!(matches!(refused, FileLogError::Gap { missing: 2, .. }), "{refused}");
+}
+
+/// Bytes behind the log of an engine that did not come to its first group are no log.
+#[test]
+fn other_files_are_no_log() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("segment-0000000001.log"), b"something else").unwrap();
+    let log = FileLog::open(folder.path(), SMALL).unwrap();
+    assert!(matches!(log.contents().map(|_| ()), Err(FileLogError::Log(LogError::NotALog))));
+}
