@@ -14,6 +14,7 @@ mod explain_again;
 mod limits;
 mod peers;
 mod races;
+mod recovery;
 mod regressions;
 mod reservations;
 mod tags;
