@@ -92,7 +92,7 @@ fn wrong_logs_asks_and_positions_are_refused() {
     contains_all(&refuses(&case, "run.log --at 2days"), &["the log ends at 60.000 s", "172800.000 s"]);
     let log = fs::read(case.folder.path().join("run.log")).unwrap();
     case.file("cut.log", &log[..log.len() - 1]);
-    contains_all(&refuses(&case, "cut.log --ask ask-0"), &["cut.log", "ends in the middle of a group"]);
+    contains_all(&refuses(&case, "cut.log --ask ask-0"), &["cut.log", "the last group of the log, at byte"]);
 }
 
 /// A cut log can be read up to the position in the message.

@@ -80,7 +80,7 @@ fn a_damaged_log_is_refused_with_its_place() {
         assert_eq!(output.status.code(), Some(2));
         String::from_utf8(output.stderr).unwrap()
     };
-    contains_all(&verify(&log[..log.len() - 1], ""), &["run.log", "ends in the middle of a group at byte"]);
+    contains_all(&verify(&log[..log.len() - 1], ""), &["run.log", "the last group of the log, at byte"]);
     let mut flipped = log.clone();
     flipped[40] ^= 1;
     contains_all(&verify(&flipped, ""), &["damaged at byte 8"]);
