@@ -3,8 +3,8 @@
 use std::fs::File;
 use std::io::BufWriter;
 
-use super::FileLogError;
 use super::folder::{Folder, Name};
+use super::{COMPACTOR_LOCK, FileLogError};
 use crate::replay::Replay;
 use crate::request::CommitSeq;
 
@@ -34,11 +34,11 @@ impl Compactor {
     /// Replaces all finished segments by a snapshot; `None` if there is none. Takes about as long as a recovery.
     ///
     /// # Errors
-    /// If another compactor is at work, a finished segment is damaged, or the file system fails. The log is then as
+    /// If another compactor is at work or the writer has not begun, a finished segment is damaged, or the file system fails. The log is then as
     /// before.
     pub fn compact(&mut self) -> Result<Option<Compacted>, FileLogError> {
         if self.lock.is_none() {
-            self.lock = Some(self.folder.lock("lock.compactor")?);
+            self.lock = Some(self.folder.lock(COMPACTOR_LOCK)?);
         }
         let segments = self.folder.files()?.into_iter().filter(|name| matches!(name, Name::Segment(_)));
         let [.., number, _] = segments.map(Name::number).collect::<Vec<_>>()[..] else { return Ok(None) };

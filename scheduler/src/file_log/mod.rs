@@ -51,6 +51,9 @@ use folder::{Folder, Name};
 
 use crate::log::{LogEnd, LogError, LogReader, LogSink, LoggedGroup};
 
+/// The name of the lock that one compactor holds.
+const COMPACTOR_LOCK: &str = "lock.compactor";
+
 /// What a change has to survive before callers hear of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durability {
@@ -117,8 +120,9 @@ pub enum FileLogError {
 pub struct FileLog {
     folder: Folder,
     options: FileLogOptions,
-    /// Dropped last of all: the lock ends with it.
     _lock: File,
+    /// Held until the writer has begun: until then, positions in the log must not change.
+    compactor_lock: Option<File>,
     segment: Option<Segment>,
     /// The bytes written that may not be on the disk.
     unsynced_bytes: u64,
@@ -139,9 +143,10 @@ impl FileLog {
     pub fn open(folder: impl AsRef<Path>, options: FileLogOptions) -> Result<Self, FileLogError> {
         let folder = Folder::open(folder.as_ref())?;
         let lock = folder.lock("lock")?;
+        let compactor_lock = Some(folder.lock(COMPACTOR_LOCK)?);
         folder.tidy()?;
         folder.check_order()?;
-        Ok(Self { folder, options, _lock: lock, segment: None, unsynced_bytes: 0 })
+        Ok(Self { folder, options, _lock: lock, compactor_lock, segment: None, unsynced_bytes: 0 })
     }
 
     /// The bytes of the log for [`Engine::recover`](crate::Engine::recover), or `None` if no group of changes is whole.
@@ -175,6 +180,11 @@ impl FileLog {
     /// If the folder cannot be used.
     pub fn compactor_of(folder: impl AsRef<Path>) -> Result<Compactor, FileLogError> {
         Ok(Compactor::new(Folder::open(folder.as_ref())?))
+    }
+
+    /// Lets compactors work from now on.
+    fn admit_compactors(&mut self) -> io::Result<()> {
+        self.compactor_lock.take().map_or(Ok(()), |lock| lock.unlock())
     }
 
     fn begin_segment(&mut self, number: u64) -> io::Result<()> {
@@ -215,15 +225,19 @@ impl FileLog {
 
 impl LogSink for FileLog {
     fn start(&mut self, header: &[u8]) -> io::Result<()> {
+        if self.contents().map_err(io::Error::other)?.is_some() {
+            return Err(io::Error::other("the folder has a log; an engine that recovers goes on with it"));
+        }
         self.folder.clear()?;
         self.begin_segment(1)?;
-        self.write(header)
+        self.write(header)?;
+        self.admit_compactors()
     }
 
     fn resume(&mut self, end: LogEnd) -> io::Result<()> {
         let (number, file, bytes) = self.folder.cut(end.at)?;
         self.segment = Some(Segment { number, file, bytes });
-        Ok(())
+        self.admit_compactors()
     }
 
     fn append(&mut self, group: &LoggedGroup<'_>) -> io::Result<()> {

@@ -75,12 +75,10 @@ fn a_log_has_one_writer() {
     let first = FileLog::open(folder.path(), SMALL).unwrap();
     let refused = FileLog::open(folder.path(), SMALL).unwrap_err();
     assert!(matches!(&refused, FileLogError::InUse { path } if path.ends_with("lock")), "{refused}");
-    let (mut compactor, mut other) = (first.compactor(), first.compactor());
-    compactor.compact().unwrap();
-    let refused = other.compact().unwrap_err();
+    let refused = first.compactor().compact().unwrap_err();
     assert!(
         matches!(&refused, FileLogError::InUse { path } if path.ends_with("lock.compactor")),
-        "{refused}"
+        "{refused}: the writer has not begun"
     );
     drop(first);
     FileLog::open(folder.path(), SMALL).unwrap();
@@ -124,11 +122,11 @@ fn a_log_that_ends_at_any_byte_is_continued() {
 #[test]
 fn a_snapshot_replaces_finished_segments_while_the_writer_goes_on() {
     let folder = tempfile::tempdir().unwrap();
-    let log = FileLog::open(folder.path(), SMALL).unwrap();
-    let mut compactor = log.compactor();
-    assert_eq!(compactor.compact().unwrap(), None, "nothing is finished");
-    drop(log);
     let engine = start(folder.path(), SMALL);
+    let mut compactor = FileLog::compactor_of(folder.path()).unwrap();
+    assert_eq!(compactor.compact().unwrap(), None, "nothing is finished");
+    let refused = FileLog::compactor_of(folder.path()).unwrap().compact().unwrap_err();
+    assert!(matches!(refused, FileLogError::InUse { .. }), "{refused}");
     for name in ["a", "b", "c", "d"] {
         work(&engine, name);
         let before = segments(folder.path());
@@ -139,7 +137,7 @@ fn a_snapshot_replaces_finished_segments_while_the_writer_goes_on() {
         assert_eq!(read.digest(), engine.digest());
     }
     let digest = engine.digest();
-    drop(engine);
+    drop((engine, compactor));
     let engine = start(folder.path(), SMALL);
     assert_eq!(engine.digest(), digest);
     work(&engine, "e");
@@ -178,6 +176,28 @@ fn a_missing_segment_is_named() {
     fs::remove_file(folder.path().join("segment-0000000002.log")).unwrap();
     let refused = FileLog::open(folder.path(), SMALL).unwrap_err();
     assert!(matches!(refused, FileLogError::Gap { missing: 2, .. }), "{refused}");
+}
+
+/// An engine that begins would lose everything.
+#[test]
+fn an_engine_does_not_begin_where_a_log_is() {
+    let folder = tempfile::tempdir().unwrap();
+    drop(start(folder.path(), SMALL));
+    let before = bytes_of(folder.path());
+    for durability in [Durability::BeforeEvents, Durability::Process] {
+        let log = FileLog::open(folder.path(), FileLogOptions { durability, ..SMALL }).unwrap();
+        let config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::single_leaf());
+        let begun = Engine::start(config, Mode::Serial, Arc::new(ManualClock::new()), Some(Box::new(log)));
+        let problem = match begun {
+            Ok(engine) => engine.log_error().unwrap(),
+            Err(error) => error.to_string(),
+        };
+        assert!(
+            problem.ends_with("the folder has a log; an engine that recovers goes on with it"),
+            "{problem}"
+        );
+        assert_eq!(bytes_of(folder.path()), before);
+    }
 }
 
 /// Bytes behind the log of an engine that did not come to its first group are no log.
