@@ -1,10 +1,14 @@
 //! Time, as the driver provides it.
 
+mod system;
+
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::sync::{AtomicU64, Ordering};
+
+pub use system::SystemClock;
 
 /// The engine's only source of time.
 pub trait Clock: Send + Sync + fmt::Debug {

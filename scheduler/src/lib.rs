@@ -8,8 +8,8 @@
 //!
 //! # What it promises
 //!
-//! * No I/O (except with the feature `file-log`), no sockets, no clock, no randomness and no threads except those
-//!   requested; any number of engines in one process.
+//! * No I/O (except with the feature `file-log`), no sockets, no randomness, no clock and no threads except those
+//!   given or requested; any number of engines in one process.
 //! * A commit that adds use leaves the user and every queue on its path within their limits, and the node within
 //!   its capacity.
 //! * A slow reader never blocks the engine. A caller is blocked only while the engine cannot keep up.
@@ -66,7 +66,7 @@ pub mod view;
 
 pub use audit::{AuditReport, Violation};
 pub use change::{ApplicationSpec, AskOfKind, AskSpec, Change, NodeSpec, RunningContainer};
-pub use clock::{Clock, ManualClock};
+pub use clock::{Clock, ManualClock, SystemClock};
 pub use engine::{Engine, EventStream, Handle, Mode};
 pub use facts::{
     ApplicationEnd, AskTags, AttributeCondition, AttributeRule, AttributeTest, Blacklist, BlacklistUpdate,

@@ -7,13 +7,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use apportion::config::{EngineConfig, HeartbeatPolicy, QueueConfig};
 use apportion::event::EventKind;
 use apportion::{
     ApplicationId, ApplicationSpec, AskSpec, Clock, Engine, EventStream, ManualClock, Mode, NodeSpec,
-    ResourceTypes, Resources,
+    ResourceTypes, Resources, SystemClock,
 };
 
 /// Long enough that a thread that wakes up once a second is seen several times.
@@ -67,7 +67,7 @@ fn waiting_for_room(mode: Mode) -> Engine {
 /// An engine that has finished its work. The next of its timers is due in an hour of real time.
 fn after_work(mode: Mode) -> Engine {
     let heartbeat = HeartbeatPolicy { interval_ms: 3_600_000, missed_max: 1 };
-    let (engine, events, application) = engine(mode, Arc::new(RealTime(Instant::now())), heartbeat);
+    let (engine, events, application) = engine(mode, Arc::new(SystemClock::new()), heartbeat);
     let handle = engine.handle();
     handle.submit_ask(application, AskSpec::new(Resources::new(&[1]), 100)).unwrap();
     let mut completed = 0;
@@ -80,19 +80,6 @@ fn after_work(mode: Mode) -> Engine {
     engine.run_until_quiet();
     assert!(engine.next_timer_ms().is_some(), "a timer is set");
     engine
-}
-
-#[derive(Debug)]
-struct RealTime(Instant);
-
-impl Clock for RealTime {
-    fn now_ms(&self) -> u64 {
-        self.0.elapsed().as_millis() as u64
-    }
-
-    fn until(&self, at_ms: u64) -> Option<Duration> {
-        Some(Duration::from_millis(at_ms.saturating_sub(self.now_ms())))
-    }
 }
 
 #[test]

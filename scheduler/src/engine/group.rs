@@ -13,7 +13,7 @@ use super::concurrency_limit::{ConcurrencyLimit, Decided};
 use super::publish::Publisher;
 use super::refusals::{admit_or_refuse, refuse};
 use super::reshard::reshard;
-use super::shared::{Message, Progress, RecoveryResult, Shared};
+use super::shared::{Message, Progress, Shared};
 use super::stream::StreamCore;
 use crate::change::Change;
 use crate::commit::{Committer, check_configuration};
@@ -42,7 +42,7 @@ pub enum Step {
 /// [`run`](Self::run) commits until shutdown, [`step`](Self::step) commits one group. Dropping it ends the engine
 /// and wakes all waiting callers.
 pub struct GroupCommitter {
-    shared: Arc<Shared>,
+    pub(super) shared: Arc<Shared>,
     inbox: Inbox<Message>,
     /// Empty between groups.
     messages: VecDeque<Message>,
@@ -206,7 +206,7 @@ impl GroupCommitter {
         });
     }
 
-    fn committer<'a>(&'a mut self, state: &'a mut State) -> Committer<'a> {
+    pub(super) fn committer<'a>(&'a mut self, state: &'a mut State) -> Committer<'a> {
         let Publisher { effects, log, .. } = &mut self.publisher;
         Committer { state, effects, log, stats: &mut self.stats }
     }
@@ -248,23 +248,27 @@ impl GroupCommitter {
             }
             Message::Request { request, answer } => {
                 let outcome = self.committer(state).commit(request);
-                self.publisher.outcomes.push((answer, outcome));
+                self.publisher.answer(answer, outcome);
             }
             Message::Configure { change, answer } => {
                 let result = check_configuration(&state.facts, &change)
                     .inspect_err(|_| self.stats.count_refused(Refusal::InvalidLimits))
                     .map(|()| self.committer(state).apply(change));
-                self.publisher.updates.push((answer, result));
+                self.publisher.answer(answer, result);
             }
             Message::Recovery { changes, answer, caller } => {
                 let results = self.recover(state, changes);
                 self.publisher.record_refused(&caller);
-                self.publisher.recoveries.push((answer, results));
+                self.publisher.answer(answer, results);
+            }
+            Message::Report { node, report, answer } => {
+                let result = self.settle(state, node, *report);
+                self.publisher.answer(answer, result);
             }
             Message::Answered { change, answer } => {
                 let mut committer = self.committer(state);
                 let result = admit_or_refuse(&mut committer, &change).map(|()| committer.apply(change));
-                self.publisher.changes.push((answer, result));
+                self.publisher.answer(answer, result);
             }
             Message::Attach { application, stream, answer } => {
                 let found = attachment(state, application);
@@ -301,7 +305,7 @@ impl GroupCommitter {
     }
 
     /// Applies a caller's change if it is still valid.
-    fn change(&mut self, state: &mut State, change: Change) -> Result<(), Refusal> {
+    pub(super) fn change(&mut self, state: &mut State, change: Change) -> Result<(), Refusal> {
         let mut committer = self.committer(state);
         admit_or_refuse(&mut committer, &change)?;
         committer.apply(change);
@@ -315,24 +319,6 @@ impl GroupCommitter {
         if self.change(state, change) != Err(Refusal::IdentifierTaken) {
             self.publisher.connect(application, stream);
         }
-    }
-
-    /// Registers a node and those of its running containers whose applications are known.
-    fn recover(&mut self, state: &mut State, changes: Vec<Change>) -> RecoveryResult {
-        let mut changes = changes.into_iter();
-        let Some(node) = changes.next() else { return Vec::new() };
-        let Change::NodeAdded { node: id, .. } = node else { return Vec::new() };
-        let is_there = self.change(state, node).is_ok();
-        let mut recover = |container: Change| {
-            if !is_there {
-                refuse(&mut self.committer(state), &container, Refusal::UnknownNode);
-                return Err(Refusal::UnknownNode);
-            }
-            self.change(state, container)?;
-            let listed = state.facts.nodes.get(id).and_then(|node| node.containers.last());
-            listed.copied().ok_or(Refusal::UnknownNode)
-        };
-        changes.map(&mut recover).collect()
     }
 
     /// Applies several changes, each as if sent alone.

@@ -62,6 +62,7 @@ mod health;
 mod mode;
 #[cfg(all(test, apportion_loom))]
 mod models;
+mod node_report;
 mod nodes;
 mod parallel;
 mod proposer;
@@ -93,6 +94,7 @@ pub use group::{GroupCommitter, Step};
 pub use handle::Handle;
 pub use health::Health;
 pub use mode::Mode;
+pub use node_report::{NodeReport, SettledReport};
 pub use nodes::Recovery;
 pub use proposer::Proposer;
 pub use recover::{RecoverError, Recovered};

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Weak};
 
 use super::refusals::RefusalList;
-use super::shared::{AttachResult, ChangeResult, RecoveryResult, Shared, UpdateResult};
+use super::shared::{AttachResult, Shared};
 use super::stream::StreamCore;
 use crate::change::AskSpec;
 use crate::commit::Effects;
@@ -11,7 +11,6 @@ use crate::event::{Event, Refused};
 use crate::ids::{ApplicationId, SlotId};
 use crate::log::{LogBuffer, LogSink};
 use crate::propose::ProposalBatch;
-use crate::request::CommitOutcome;
 use crate::sync::Promise;
 
 /// Collects a group's log records, events and answers under the guard, and publishes them afterwards.
@@ -28,11 +27,8 @@ pub(super) struct Publisher {
     pub(super) kinds: Vec<AskSpec>,
     log_error: Option<String>,
     pub(super) refused: Vec<(Arc<RefusalList>, Refused)>,
-    pub(super) outcomes: Vec<(Promise<CommitOutcome>, CommitOutcome)>,
-    pub(super) updates: Vec<(Promise<UpdateResult>, UpdateResult)>,
-    pub(super) recoveries: Vec<(Promise<RecoveryResult>, RecoveryResult)>,
-    pub(super) changes: Vec<(Promise<ChangeResult>, ChangeResult)>,
-    pub(super) attachments: Vec<(Promise<AttachResult>, AttachResult)>,
+    /// Each gives one caller its answer. Dropping it tells the caller that no answer will come.
+    pub(super) answers: Vec<Box<dyn FnOnce() + Send>>,
     /// Streams that replace others, in the order of the events.
     pub(super) attached: Vec<Attached>,
     /// Decided batches whose leases are given back.
@@ -64,11 +60,7 @@ impl Publisher {
             effects: Effects::default(),
             log_error,
             refused: Vec::new(),
-            outcomes: Vec::new(),
-            updates: Vec::new(),
-            recoveries: Vec::new(),
-            changes: Vec::new(),
-            attachments: Vec::new(),
+            answers: Vec::new(),
             attached: Vec::new(),
             decided: Vec::new(),
         }
@@ -96,6 +88,11 @@ impl Publisher {
         refused.extend(effects.refused.drain(..).map(|one| (Arc::clone(caller), one)));
     }
 
+    /// Answers a caller when the group is published.
+    pub(super) fn answer<T: Send + 'static>(&mut self, answer: Promise<T>, value: T) {
+        self.answers.push(Box::new(move || answer.answer(value)));
+    }
+
     /// Sends an application's events to `stream` from here on, if the application runs. Events of earlier changes
     /// go to the earlier stream.
     pub(super) fn attach(
@@ -108,7 +105,7 @@ impl Publisher {
             let (application, events_before) = (attachment.application, self.effects.events.len());
             self.attached.push(Attached { application, stream, events_before });
         }
-        self.attachments.push((answer, result));
+        self.answer(answer, result);
     }
 
     /// Publishes everything after the guard is dropped. Callers rely on the order: the log comes first.
@@ -118,24 +115,10 @@ impl Publisher {
         for (caller, refused) in self.refused.drain(..) {
             caller.add(refused);
         }
-        for (answer, outcome) in self.outcomes.drain(..) {
-            answer.answer(outcome);
-        }
         for named in self.effects.queues.drain(..) {
             self.shared.names.queues.set(&named.path, named.queue);
         }
-        for (answer, result) in self.updates.drain(..) {
-            answer.answer(result);
-        }
-        for (answer, results) in self.recoveries.drain(..) {
-            answer.answer(results);
-        }
-        for (answer, result) in self.changes.drain(..) {
-            answer.answer(result);
-        }
-        for (answer, result) in self.attachments.drain(..) {
-            answer.answer(result);
-        }
+        self.answers.drain(..).for_each(|answer| answer());
         self.vacate();
         for mut batch in self.decided.drain(..) {
             if let Some(set) = batch.set.take() {

@@ -5,6 +5,7 @@ use std::sync::{Arc, Weak};
 use super::ask_kinds::AskKinds;
 use super::attach::Attachment;
 use super::directory::{Ids, Names};
+use super::node_report::{NodeReport, SettledReport};
 use super::refusals::RefusalList;
 use super::stream::StreamCore;
 use super::timing::EngineTiming;
@@ -12,7 +13,7 @@ use crate::change::{AskSpec, Change, SubmittedAsk};
 use crate::clock::Clock;
 use crate::config::{ConfigError, EngineConfig};
 use crate::event::Refusal;
-use crate::ids::{ApplicationId, ContainerId, PartitionId};
+use crate::ids::{ApplicationId, ContainerId, NodeId, PartitionId};
 use crate::place::Leases;
 use crate::propose::{BatchOwner, PassLimits, PassScope, ProposalBatch};
 use crate::replay::Identifiers;
@@ -75,6 +76,12 @@ pub(crate) enum Message {
         answer: Promise<RecoveryResult>,
         caller: Arc<RefusalList>,
     },
+    /// The containers on a node, to be compared with the engine's.
+    Report {
+        node: NodeId,
+        report: Box<NodeReport>,
+        answer: Promise<Result<SettledReport, Refusal>>,
+    },
     /// A change whose caller waits for the answer.
     Answered {
         change: Change,
@@ -103,6 +110,7 @@ impl Message {
             Self::Asks { asks, .. } => asks.len(),
             Self::Completions { containers, .. } => containers.len(),
             Self::Changes { changes, .. } | Self::Recovery { changes, .. } => changes.len(),
+            Self::Report { report, .. } => report.running.len().max(1),
             _ => 1,
         }
     }

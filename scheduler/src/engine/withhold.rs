@@ -10,11 +10,7 @@ impl Publisher {
         self.effects.events.clear();
         self.effects.queues.clear();
         self.refused.clear();
-        self.outcomes.clear();
-        self.updates.clear();
-        self.recoveries.clear();
-        self.changes.clear();
-        self.attachments.clear();
+        self.answers.clear();
         self.attached.clear();
     }
 }
