@@ -11,7 +11,7 @@
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use std::{fmt, io};
+use std::{fmt, io, thread};
 
 use anyhow::Context;
 use apportion::config::{Capacity, EngineConfig, Percent, QueueConfig};
@@ -19,7 +19,8 @@ use apportion::file_log::{Durability, FileLog, FileLogOptions};
 use apportion::log::{LogEnd, LogSink, LoggedGroup};
 use apportion::replay::Replay;
 use apportion::{
-    ApplicationSpec, AskSpec, Engine, ManualClock, Mode, NodeSpec, ResourceTypes, Resources, StateDigest,
+    ApplicationId, ApplicationSpec, AskSpec, Clock, Engine, Handle, ManualClock, Mode, NodeSpec,
+    ResourceTypes, Resources, StateDigest, SystemClock,
 };
 
 const USAGE: &str = "usage: recovery [NODES CONTAINERS], 100000 and 1000000 by default; at least 10 nodes, and at most 40 \
@@ -91,6 +92,7 @@ fn measure(nodes: usize, containers: usize) -> anyhow::Result<()> {
         let options = FileLogOptions { durability, ..FileLogOptions::default() };
         run(nodes, containers, name, Box::new(FileLog::open(folder.path(), options)?))?;
     }
+    churn(nodes, containers)?;
     let log = std::mem::take(&mut *log.0.lock().unwrap_or_else(PoisonError::into_inner));
     report("log", format_args!("{changes} changes, {:.1} MB", megabytes(log.len())));
 
@@ -124,6 +126,66 @@ fn measure(nodes: usize, containers: usize) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// An engine with nodes and applications, and the containers that it is asked for.
+struct Cluster {
+    engine: Engine,
+    handle: Handle,
+    applications: Vec<ApplicationId>,
+    ask: AskSpec,
+}
+
+impl Cluster {
+    fn start(nodes: usize, clock: Arc<dyn Clock>, sink: Box<dyn LogSink>) -> anyhow::Result<Self> {
+        let share = Capacity::Percent(Percent::whole(1));
+        let leaves = (0..LEAVES)
+            .map(|number| QueueConfig::leaf(format!("leaf{number}"), share).with_user_limit_factor(None));
+        let mut config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::root(leaves));
+        config.reservations.delay_ms = None;
+        let engine = Engine::start(config, Mode::Background, clock, Some(sink))?;
+        let handle = engine.handle();
+        for number in 0..nodes {
+            let spec = NodeSpec::new(format!("node{number}"), Resources::new(&[40 * 1024, 40_000]));
+            handle.add_node(spec.on_rack(format!("rack{}", number / 40)))?;
+        }
+        let events = handle.event_stream(1);
+        let submit = |number| {
+            let queue = format!("root.leaf{}", number % LEAVES);
+            handle.submit_application(ApplicationSpec::new("job", &queue, "ann"), &events)
+        };
+        let applications = (0..APPLICATIONS).map(submit).collect::<Result<_, _>>()?;
+        let ask = AskSpec::new(Resources::new(&[1024, 1_000]), 1);
+        Ok(Self { engine, handle, applications, ask })
+    }
+
+    /// Asks for so many containers; returns the rate at which they are placed.
+    fn fill(&self, count: usize) -> anyhow::Result<f64> {
+        let begun = Instant::now();
+        let asks = (0..count).map(|number| (self.applications[number % APPLICATIONS], self.ask.clone()));
+        self.handle.submit_asks(asks)?;
+        self.engine.run_until_quiet();
+        Ok(count as f64 / begun.elapsed().as_secs_f64())
+    }
+
+    /// Replaces every `every`-th container.
+    fn replace(&self, every: usize) -> anyhow::Result<()> {
+        let running: Vec<_> =
+            self.engine.read(|view| view.containers().map(|(id, _)| id).step_by(every).collect());
+        self.handle.complete_containers(running.iter().copied())?;
+        self.fill(running.len()).map(drop)
+    }
+
+    /// Ends the engine. Returns the digest and the number of changes.
+    fn end(self, containers: usize) -> anyhow::Result<(StateDigest, u64)> {
+        let placed = self.engine.read(|view| view.container_count());
+        anyhow::ensure!(placed == containers, "{placed} of {containers} containers were placed");
+        let last = self.engine.read(|view| view.seq());
+        let digest = self.engine.digest();
+        self.engine.shutdown();
+        self.engine.log_error().map_or(Ok(()), |error| Err(anyhow::anyhow!(error))).context("logging")?;
+        Ok((digest, last.0))
+    }
+}
+
 /// Fills the cluster, then replaces a tenth of the containers. Returns the digest and the number of changes.
 fn run(
     nodes: usize,
@@ -131,44 +193,55 @@ fn run(
     name: &str,
     sink: Box<dyn LogSink>,
 ) -> anyhow::Result<(StateDigest, u64)> {
-    let share = Capacity::Percent(Percent::whole(1));
-    let leaves = (0..LEAVES)
-        .map(|number| QueueConfig::leaf(format!("leaf{number}"), share).with_user_limit_factor(None));
-    let mut config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::root(leaves));
-    config.reservations.delay_ms = None;
-    let clock = Arc::new(ManualClock::new());
-    let engine = Engine::start(config, Mode::Background, clock, Some(sink))?;
-    let handle = engine.handle();
-    for number in 0..nodes {
-        let spec = NodeSpec::new(format!("node{number}"), Resources::new(&[40 * 1024, 40_000]));
-        handle.add_node(spec.on_rack(format!("rack{}", number / 40)))?;
-    }
-    let events = handle.event_stream(1 << 22);
-    let mut applications = Vec::with_capacity(APPLICATIONS);
-    for number in 0..APPLICATIONS {
-        let queue = format!("root.leaf{}", number % LEAVES);
-        applications.push(handle.submit_application(ApplicationSpec::new("job", &queue, "ann"), &events)?);
-    }
-    let ask = AskSpec::new(Resources::new(&[1024, 1_000]), 1);
-    let fill = |count: usize| -> anyhow::Result<()> {
-        let asks = (0..count).map(|number| (applications[number % APPLICATIONS], ask.clone()));
-        handle.submit_asks(asks)?;
-        engine.run_until_quiet();
-        Ok(())
+    let cluster = Cluster::start(nodes, Arc::new(ManualClock::new()), sink)?;
+    report(name, format_args!("{:.0} containers/s", cluster.fill(containers)?));
+    cluster.replace(10)?;
+    cluster.end(containers)
+}
+
+/// Replaces containers without a pause, first alone and then while a compactor makes a snapshot.
+fn churn(nodes: usize, containers: usize) -> anyhow::Result<()> {
+    let folder = tempfile::tempdir()?;
+    let options = FileLogOptions { durability: Durability::Process, ..FileLogOptions::default() };
+    let log = FileLog::open(folder.path(), FileLogOptions { segment_bytes: 4 << 20, ..options })?;
+    let mut compactor = log.compactor();
+    let cluster = Cluster::start(nodes, Arc::new(SystemClock::new()), Box::new(log))?;
+    cluster.fill(containers)?;
+    let every = 200;
+    let rounds = |is_over: &dyn Fn(Duration) -> bool| -> anyhow::Result<(f64, f64)> {
+        drop(cluster.engine.take_timing());
+        let (begun, mut count) = (Instant::now(), 0);
+        while !is_over(begun.elapsed()) {
+            cluster.replace(every)?;
+            count += containers.div_ceil(every);
+        }
+        let age = cluster.engine.take_timing().proposal_age_ns.max();
+        Ok((count as f64 / begun.elapsed().as_secs_f64(), age as f64 / 1e6))
     };
-    let begun = Instant::now();
-    fill(containers)?;
-    report(name, format_args!("{:.0} containers/s", containers as f64 / begun.elapsed().as_secs_f64()));
-    let running: Vec<_> = engine.read(|view| view.containers().map(|(id, _)| id).step_by(10).collect());
-    handle.complete_containers(running.iter().copied())?;
-    fill(running.len())?;
-    let placed = engine.read(|view| view.containers().count());
-    anyhow::ensure!(placed == containers, "{placed} of {containers} containers were placed");
-    let last = engine.read(|view| view.seq());
-    let digest = engine.digest();
-    engine.shutdown();
-    engine.log_error().map_or(Ok(()), |error| Err(anyhow::anyhow!(error))).context("logging")?;
-    Ok((digest, last.0))
+    let (alone, age_ms) = rounds(&|spent| spent > Duration::from_secs(2))?;
+    report("churn alone", format_args!("{alone:.0} containers/s, the oldest batch {age_ms:.2} ms"));
+    let compaction = thread::spawn(move || {
+        let begun = Instant::now();
+        compactor.compact().map(|compacted| (compacted, begun.elapsed()))
+    });
+    let (beside, age_ms) = rounds(&|_| compaction.is_finished())?;
+    let (compacted, spent) = compaction.join().map_err(|_| anyhow::anyhow!("the compactor panicked"))??;
+    let compacted = compacted.context("nothing was compacted")?;
+    report(
+        "churn beside a snapshot",
+        format_args!("{beside:.0} containers/s, the oldest batch {age_ms:.2} ms"),
+    );
+    report(
+        "the snapshot",
+        format_args!(
+            "{:.2} s, change {}, {:.1} MB of log became {:.1} MB",
+            spent.as_secs_f64(),
+            compacted.last.0,
+            megabytes(compacted.bytes.0 as usize),
+            megabytes(compacted.bytes.1 as usize)
+        ),
+    );
+    cluster.end(containers).map(drop)
 }
 
 fn report(name: &str, figures: fmt::Arguments<'_>) {
