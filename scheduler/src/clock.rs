@@ -42,7 +42,8 @@ impl ManualClock {
         Self::default()
     }
 
-    /// Moves the clock forward to `now_ms`; an earlier time leaves it as it is.
+    /// Moves the clock forward to `now_ms`; an earlier time leaves it as it is. The engine learns of it with its next
+    /// message; without one, call [`Handle::tick`](crate::Handle::tick).
     pub fn set(&self, now_ms: u64) {
         self.0.fetch_max(now_ms, Ordering::Release);
     }

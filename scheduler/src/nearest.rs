@@ -3,7 +3,8 @@
 /// Longer names are not compared: the time of a comparison grows with the square of the length.
 const NAME_BYTES_MAX: usize = 256;
 
-/// The candidate most similar to `name`, if it is similar enough for a misspelling.
+/// The candidate most similar to `name`, if it is similar enough for a misspelling. Of equally similar ones, the one with
+/// the fewest edits, and then the first in alphabetical order.
 #[must_use]
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let about_as_long = |candidate: &&str| {
@@ -15,7 +16,11 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .filter(about_as_long)
         .map(|candidate| (strsim::jaro_winkler(name, candidate), candidate))
         .filter(|(similarity, _)| *similarity >= 0.75)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .min_by_key(|(similarity, candidate)| {
+            // The similarities are from 0.75 to 1.
+            let unlike = ((1.0 - similarity) * 1e9) as u64;
+            (unlike, strsim::levenshtein(name, candidate), *candidate)
+        })
         .map(|(_, candidate)| candidate.to_owned())
 }
 
@@ -23,4 +28,17 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
 #[must_use]
 pub fn hint(nearest: Option<&str>) -> String {
     nearest.map_or_else(String::new, |name| format!("; did you mean `{name}`?"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_equally_similar_names_the_first_is_suggested() {
+        let names = ["n09", "n03", "n00", "n01"];
+        assert_eq!(nearest("n0", names).as_deref(), Some("n00"));
+        assert_eq!(nearest("n03", names).as_deref(), Some("n03"));
+        assert_eq!(nearest("zzz", names), None);
+    }
 }

@@ -213,3 +213,31 @@ fn a_replay_validates_every_commit_again() {
     assert!(matches!(refused, Err(LogError::Inconsistent { .. })), "the node is full: {refused:?}");
     assert_eq!(replay.digest(), engine.digest());
 }
+
+/// Users of YARN name a leaf by its short name. A parent takes no applications, so it is not suggested.
+#[test]
+fn an_application_for_an_unknown_queue_is_told_of_a_leaf_that_takes_it() {
+    let engine = crate::engine([leaf("prod", 50), leaf("a", 50)]);
+    let engine = Engine::start(engine, Mode::Serial, Arc::new(ManualClock::new()), None).unwrap();
+    let (handle, events) = (engine.handle(), engine.handle().event_stream(1));
+    let submit = |queue: &str| {
+        let refused = handle.submit_application(ApplicationSpec::new("job", queue, "ann"), &events);
+        refused.unwrap_err().to_string()
+    };
+    assert_eq!(submit("prod"), "unknown queue `prod`; did you mean `root.prod`?");
+    assert_eq!(submit("root.b"), "unknown queue `root.b`; did you mean `root.a`?");
+    assert_eq!(submit("nothing"), "unknown queue `nothing`");
+}
+
+/// The amounts of a vector have no names.
+#[test]
+fn a_vector_made_for_more_types_is_refused_with_the_types_that_count() {
+    let engine = crate::engine([leaf("a", 100)]);
+    let engine = Engine::start(engine, Mode::Serial, Arc::new(ManualClock::new()), None).unwrap();
+    let refused = engine.handle().add_node(NodeSpec::new("n", Resources::new(&[1, 2, 3]))).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "the vector has an amount of a resource type number 3, but the engine counts memory_mib, vcore_milli; \
+         make it with `Handle::resources`"
+    );
+}

@@ -295,7 +295,12 @@ impl Churn {
     fn expect_all_placed(&self) -> anyhow::Result<()> {
         // A large container may wait for room on one node, and a container with named hosts for those hosts.
         if self.asked.len() * 100 > self.running.len() * WAITING_MAX_PERCENT {
-            bail!("{} asks find no room in addition to {} containers", self.asked.len(), self.running.len());
+            bail!(
+                "{} asks find no room in addition to {} containers; give the cluster more nodes, or fewer leaves that \
+                 share them",
+                self.asked.len(),
+                self.running.len()
+            );
         }
         Ok(())
     }

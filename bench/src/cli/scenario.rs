@@ -251,7 +251,10 @@ impl Results {
             (failed, 0) => {
                 Err(Failure::run(format!("{failed} of {} scenarios failed", self.scenarios.len())))
             }
-            (_, bad) => Err(Failure::input(format!("{bad} of {} files are wrong", self.scenarios.len()))),
+            (_, bad) => {
+                let are = if bad == 1 { "is" } else { "are" };
+                Err(Failure::input(format!("{bad} of {} {are} wrong", counted(self.scenarios.len(), "file"))))
+            }
         }
     }
 }

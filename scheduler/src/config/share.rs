@@ -30,7 +30,10 @@ impl Percent {
     pub const ALL: Self = Self::whole(100);
     const PLACES: u32 = 4;
 
-    /// A whole number of percent, at most 100.
+    /// A whole number of percent.
+    ///
+    /// # Panics
+    /// If it is above 100.
     #[must_use]
     pub const fn whole(percent: u32) -> Self {
         assert!(percent <= 100, "more than 100 percent");
@@ -57,7 +60,10 @@ impl Factor {
     /// The largest factor: enough for any user limit, and small enough to multiply without overflow.
     pub const MAX: u64 = 1_000_000;
 
-    /// A whole factor, at most [`Factor::MAX`].
+    /// A whole factor.
+    ///
+    /// # Panics
+    /// If it is above [`Factor::MAX`].
     #[must_use]
     pub const fn whole(factor: u64) -> Self {
         assert!(factor <= Self::MAX, "factor too large");

@@ -65,7 +65,9 @@ impl Handle {
         application: ApplicationId,
         queue: &str,
     ) -> Result<Ticket<Result<CommitSeq, Refusal>>, SubmitError> {
-        let (queue, QueueRole::Leaf) = self.find_queue(queue)? else {
+        let found = self.find_queue(queue);
+        let found = found.ok_or_else(|| self.unknown_queue(queue, |role| role == QueueRole::Leaf));
+        let (queue, QueueRole::Leaf) = found? else {
             return Err(SubmitError::NotALeaf { path: queue.to_owned() });
         };
         let (answer, ticket) = Ticket::new();

@@ -19,7 +19,7 @@ pub(crate) type AskKinds = FxHashMap<AskSpec, AskKindId>;
 impl Handle {
     /// Registers a kind of asks: size, priority, partition, preferences, rule and tags. The count and the allocation request
     /// of the description do not matter. Returns the known kind if an equal one is registered. A kind lives as long as the
-    /// engine.
+    /// engine. It is a number: a kind of another engine names the kind with that number here.
     ///
     /// # Errors
     /// If asks of this kind would not be valid, as for [`submit_ask`](Self::submit_ask).

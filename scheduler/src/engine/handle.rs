@@ -9,7 +9,7 @@ use super::submit_error::SubmitError;
 use crate::change::{AskSpec, Change};
 use crate::commit::check_reconfiguration;
 use crate::config::{ConfigError, EngineConfig, QueueDifferences, QueueUpdate, Reconfiguration};
-use crate::facts::{AskTags, ContainerOnNode, QueueRole};
+use crate::facts::{AskTags, ContainerOnNode};
 use crate::ids::{ApplicationId, AskId, NodeId, PartitionId, QueueId};
 use crate::nearest::nearest;
 use crate::request::{CommitOutcome, CommitSeq, ResourceAllocationCommitRequest};
@@ -60,37 +60,6 @@ impl Handle {
     #[must_use]
     pub fn node(&self, name: &str) -> Option<NodeId> {
         self.shared.names.nodes.get(name)
-    }
-
-    /// The queue with this full path.
-    ///
-    /// # Errors
-    /// If there is no such queue; the error names the nearest path.
-    pub fn queue(&self, path: &str) -> Result<QueueId, SubmitError> {
-        self.find_queue(path).map(|(queue, _)| queue)
-    }
-
-    /// Whether the path may name a leaf when the committer processes the application.
-    pub(super) fn check_leaf(&self, path: &str) -> Result<(), SubmitError> {
-        let names = &self.shared.names.queues;
-        let mut above = std::iter::successors(path.rsplit_once('.'), |(above, _)| above.rsplit_once('.'));
-        match self.find_queue(path) {
-            Ok((_, QueueRole::Leaf)) => Ok(()),
-            Ok(_) => Err(SubmitError::NotALeaf { path: path.to_owned() }),
-            Err(_) if above.any(|(above, _)| matches!(names.get(above), Some((_, QueueRole::Maker)))) => {
-                Ok(())
-            }
-            Err(error) => Err(error),
-        }
-    }
-
-    /// The queue with this path, and its role.
-    pub(super) fn find_queue(&self, path: &str) -> Result<(QueueId, QueueRole), SubmitError> {
-        let names = &self.shared.names.queues;
-        names.get(path).ok_or_else(|| SubmitError::UnknownQueue {
-            path: path.to_owned(),
-            nearest: nearest(path, names.names().iter().map(|name| &**name)),
-        })
     }
 
     /// The partition with this name; the default partition has the empty name.

@@ -67,6 +67,7 @@ mod nodes;
 mod parallel;
 mod proposer;
 mod publish;
+mod queues;
 mod racks;
 mod recover;
 mod refusals;
@@ -130,7 +131,7 @@ pub enum StartError {
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// The operating system could not start a thread.
-    #[error("starting a thread: {0}")]
+    #[error("a thread could not be started")]
     Thread(#[from] io::Error),
     /// The log could not be begun, and the sink [is required](LogSink::is_required).
     #[error("beginning the log: {0}")]

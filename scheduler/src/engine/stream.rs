@@ -12,13 +12,14 @@ use crate::sync::{Condvar, Mutex};
 /// The error of a reader that was too slow, so that events were left out. The reader goes on with
 /// [`Handle::resync`](crate::Handle::resync).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("the event stream is lagging; resynchronise to go on")]
+#[error("the event stream is lagging; `Handle::resync` lets it go on")]
 pub struct Lagging;
 
 /// Receives the events of the applications submitted with it.
 ///
 /// A stream holds a fixed number of events. When it is full, the committer does not wait: it marks the stream as
-/// lagging and leaves events out until the reader resynchronises.
+/// lagging and leaves events out until the reader [resynchronises](crate::Handle::resync). That tells the reader what runs,
+/// but not what has ended or was refused meanwhile.
 #[derive(Clone, Debug)]
 pub struct EventStream(Arc<StreamCore>);
 

@@ -49,6 +49,17 @@ pub enum ResourceError {
         /// The amount given.
         amount: i64,
     },
+    /// The vector was made for other resource types than the engine's.
+    #[error(
+        "the vector has an amount of a resource type number {number}, but the engine counts {counted}; make it with \
+         `Handle::resources`"
+    )]
+    Uncounted {
+        /// The place of the type in the vector, counted from 1.
+        number: usize,
+        /// The engine's types.
+        counted: String,
+    },
     /// An ask or a node has devices, but no resource type counts them.
     #[error("devices are given, but the engine was configured without a resource type for them")]
     NoDeviceType,
@@ -160,9 +171,14 @@ impl ResourceTypes {
     /// The same for amounts of any types.
     fn check_each(&self, resources: &Resources) -> Result<(), ResourceError> {
         for (index, &amount) in resources.amounts().iter().enumerate() {
-            if !(0..=AMOUNT_MAX).contains(&amount) || (index >= self.len() && amount != 0) {
-                let name = self.names.get(index).cloned().unwrap_or_else(|| format!("type {index}"));
-                return Err(ResourceError::OutOfRange { name, amount });
+            match self.names.get(index) {
+                None if amount == 0 => {}
+                Some(_) if (0..=AMOUNT_MAX).contains(&amount) => {}
+                Some(name) => return Err(ResourceError::OutOfRange { name: name.clone(), amount }),
+                None => {
+                    let counted = self.names.join(", ");
+                    return Err(ResourceError::Uncounted { number: index + 1, counted });
+                }
             }
         }
         Ok(())

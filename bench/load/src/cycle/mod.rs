@@ -120,7 +120,10 @@ impl CycleYardstick {
         while yardstick.caller.placed < until {
             let before = yardstick.caller.placed;
             yardstick.turn_over();
-            ensure!(yardstick.caller.placed > before, "the cluster is full: nothing can be placed");
+            ensure!(
+                yardstick.caller.placed > before,
+                "no container fits any more; give the cluster more nodes, or fewer leaves that share them"
+            );
         }
         yardstick.digest = yardstick.caller.digest;
         Ok(yardstick)
@@ -217,7 +220,7 @@ fn check(setup: &Setup) -> anyhow::Result<()> {
     let ClusterShape { nodes, leaves, applications } = setup.shape;
     ensure!(
         nodes >= 10 && leaves > 0 && applications > 0,
-        "the yardstick needs 10 nodes, a leaf and an application"
+        "with --cycle, a cluster has at least 10 nodes, a leaf and an application, not {nodes}, {leaves} and {applications}"
     );
     Ok(())
 }
