@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use apportion::config::{EngineConfig, QueueConfig};
 use apportion::event::EventKind;
-use apportion::file_log::{Durability, FileLog, FileLogOptions};
+use apportion::file_log::{Compactor, Durability, FileLog, FileLogOptions};
 use apportion::{
     ApplicationId, ApplicationSpec, AskSpec, ContainerId, Engine, EventStream, ManualClock, Mode, NodeSpec,
     ResourceTypes, Resources,
@@ -70,7 +70,7 @@ fn child() {
     let (engine, events, application, mut running) = start(Path::new(&folder), Mode::Background);
     let handle = engine.handle();
     let compactor = std::thread::spawn(move || {
-        let mut compactor = FileLog::compactor_of(Path::new(&folder)).unwrap();
+        let compactor = Compactor::open(&folder).unwrap();
         loop {
             compactor.compact().unwrap();
         }

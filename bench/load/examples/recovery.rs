@@ -15,7 +15,7 @@ use std::{fmt, io, thread};
 
 use anyhow::Context;
 use apportion::config::{Capacity, EngineConfig, Percent, QueueConfig};
-use apportion::file_log::{Durability, FileLog, FileLogOptions};
+use apportion::file_log::{Compactor, Durability, FileLog, FileLogOptions};
 use apportion::log::{LogEnd, LogSink, LoggedGroup};
 use apportion::replay::Replay;
 use apportion::{
@@ -84,7 +84,7 @@ fn measure(nodes: usize, containers: usize) -> anyhow::Result<()> {
     let log = Log::default();
     let (digest, changes) = run(nodes, containers, "memory", Box::new(log.clone()))?;
     for (name, durability) in [
-        ("file, process", Durability::Process),
+        ("file, none", Durability::None),
         ("file, grouped", Durability::Grouped { bytes: 1 << 20 }),
         ("file, before events", Durability::BeforeEvents),
     ] {
@@ -202,9 +202,9 @@ fn run(
 /// Replaces containers without a pause, first alone and then while a compactor makes a snapshot.
 fn churn(nodes: usize, containers: usize) -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;
-    let options = FileLogOptions { durability: Durability::Process, ..FileLogOptions::default() };
+    let options = FileLogOptions { durability: Durability::None, ..FileLogOptions::default() };
     let log = FileLog::open(folder.path(), FileLogOptions { segment_bytes: 4 << 20, ..options })?;
-    let mut compactor = log.compactor();
+    let compactor = Compactor::open(folder.path())?;
     let cluster = Cluster::start(nodes, Arc::new(SystemClock::new()), Box::new(log))?;
     cluster.fill(containers)?;
     let every = 200;
@@ -237,8 +237,8 @@ fn churn(nodes: usize, containers: usize) -> anyhow::Result<()> {
             "{:.2} s, change {}, {:.1} MB of log became {:.1} MB",
             spent.as_secs_f64(),
             compacted.last.0,
-            megabytes(compacted.bytes.0 as usize),
-            megabytes(compacted.bytes.1 as usize)
+            megabytes(compacted.bytes_before as usize),
+            megabytes(compacted.bytes_after as usize)
         ),
     );
     cluster.end(containers).map(drop)

@@ -1,7 +1,7 @@
 //! Compaction: a snapshot in place of old segments.
 
-use std::fs::File;
 use std::io::BufWriter;
+use std::path::Path;
 
 use super::folder::{Folder, Name};
 use super::{COMPACTOR_LOCK, FileLogError};
@@ -13,8 +13,6 @@ use crate::request::CommitSeq;
 #[derive(Debug)]
 pub struct Compactor {
     folder: Folder,
-    /// Held from the first compaction on, against another compactor.
-    lock: Option<File>,
 }
 
 /// A snapshot that replaced segments.
@@ -22,29 +20,33 @@ pub struct Compactor {
 pub struct Compacted {
     /// The last change in the snapshot.
     pub last: CommitSeq,
-    /// The length of the whole log before and after.
-    pub bytes: (u64, u64),
+    /// The length of the whole log before.
+    pub bytes_before: u64,
+    /// The length of the whole log after.
+    pub bytes_after: u64,
 }
 
 impl Compactor {
-    pub(super) fn new(folder: Folder) -> Self {
-        Self { folder, lock: None }
+    /// A compactor for the log in this folder, for any thread or process.
+    ///
+    /// # Errors
+    /// If the folder cannot be used.
+    pub fn open(folder: impl AsRef<Path>) -> Result<Self, FileLogError> {
+        Ok(Self { folder: Folder::open(folder.as_ref())? })
     }
 
     /// Replaces all finished segments by a snapshot; `None` if there is none. Takes about as long as a recovery.
     ///
     /// # Errors
-    /// If another compactor is at work or the writer has not begun, a finished segment is damaged, or the file system fails. The log is then as
-    /// before.
-    pub fn compact(&mut self) -> Result<Option<Compacted>, FileLogError> {
-        if self.lock.is_none() {
-            self.lock = Some(self.folder.lock(COMPACTOR_LOCK)?);
-        }
+    /// If another compactor is at work, a writer has opened the log and not begun, a finished segment is damaged, or
+    /// the file system fails. The log is then as before.
+    pub fn compact(&self) -> Result<Option<Compacted>, FileLogError> {
+        let _lock = self.folder.lock(COMPACTOR_LOCK)?;
         let segments = self.folder.files()?.into_iter().filter(|name| matches!(name, Name::Segment(_)));
         let [.., number, _] = segments.map(Name::number).collect::<Vec<_>>()[..] else { return Ok(None) };
-        let before = self.folder.bytes()?;
+        let bytes_before = self.folder.bytes()?;
         let mut replay = Replay::read(self.folder.read(number)?, None)?;
         self.folder.put_snapshot(number, |file| replay.write_snapshot(BufWriter::new(file)))?;
-        Ok(Some(Compacted { last: replay.seq(), bytes: (before, self.folder.bytes()?) }))
+        Ok(Some(Compacted { last: replay.seq(), bytes_before, bytes_after: self.folder.bytes()? }))
     }
 }

@@ -1,11 +1,12 @@
 //! The files of a log, in their order.
 
 use std::collections::VecDeque;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::thread;
 
-use super::{FileLogError, io_error, lock_error};
+use super::{FileLogError, Segment, io_error};
 
 /// A file of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,6 +40,18 @@ impl Name {
 /// The name under which a snapshot is written before it is whole.
 const UNFINISHED: &str = "snapshot.unfinished";
 
+/// A lock on a file. It is given back by a call, because closing the file may not end it at once: a process that
+/// lists this one's open files keeps each of them open for a moment.
+#[derive(Debug)]
+pub(super) struct Lock(pub(super) File);
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // If this fails, the lock ends with the file.
+        let _ = self.0.unlock();
+    }
+}
+
 #[derive(Clone, Debug)]
 pub(super) struct Folder(PathBuf);
 
@@ -48,13 +61,22 @@ impl Folder {
         Ok(Self(path.to_owned()))
     }
 
-    /// Takes the lock with this name for as long as the file is open.
-    pub(super) fn lock(&self, name: &str) -> Result<File, FileLogError> {
+    /// Takes the lock with this name. A process that was killed may hold its lock for a moment longer, so this tries
+    /// several times.
+    pub(super) fn lock(&self, name: &str) -> Result<Lock, FileLogError> {
+        const TRIES: u32 = 1_000;
         let path = self.0.join(name);
         let file = OpenOptions::new().write(true).create(true).truncate(false).open(&path);
         let file = file.map_err(io_error(&path))?;
-        file.try_lock().map_err(lock_error(&path))?;
-        Ok(file)
+        for tried in 1.. {
+            match file.try_lock() {
+                Ok(()) => break,
+                Err(TryLockError::Error(error)) => return Err(io_error(&path)(error)),
+                Err(TryLockError::WouldBlock) if tried == TRIES => return Err(FileLogError::InUse { path }),
+                Err(TryLockError::WouldBlock) => thread::yield_now(),
+            }
+        }
+        Ok(Lock(file))
     }
 
     /// The newest snapshot, if there is one, and the segments behind it in their order.
@@ -112,7 +134,11 @@ impl Folder {
     }
 
     fn path(&self, name: Name) -> PathBuf {
-        self.0.join(name.text())
+        self.file(&name.text())
+    }
+
+    pub(super) fn file(&self, name: &str) -> PathBuf {
+        self.0.join(name)
     }
 
     /// The bytes of the log, up to the end of the segment with this number.
@@ -150,8 +176,15 @@ impl Folder {
         self.sync()
     }
 
-    /// Cuts the log off at this position. Returns the last segment, its file and its length.
-    pub(super) fn cut(&self, at: u64) -> io::Result<(u64, File, u64)> {
+    /// The position at which the last segment begins. A crash can leave only that one incomplete.
+    pub(super) fn last_begins_at(&self) -> Result<u64, FileLogError> {
+        let files = self.files()?;
+        let before = files.split_last().map_or(&files[..], |(_, before)| before);
+        before.iter().map(|name| self.length(*name)).sum()
+    }
+
+    /// Cuts the log off at this position. Returns its last segment, to be continued.
+    pub(super) fn cut(&self, at: u64) -> io::Result<Segment> {
         let files = self.files().map_err(io::Error::other)?;
         let (mut begin, mut last) = (0, None);
         for name in files {
@@ -176,7 +209,7 @@ impl Folder {
         let mut file = file;
         file.seek(SeekFrom::Start(bytes))?;
         self.sync()?;
-        Ok((number, file, bytes))
+        Ok(Segment { number, file, bytes })
     }
 
     /// Makes the snapshot of the state at the end of a segment, then removes what it replaces.

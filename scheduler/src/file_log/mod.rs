@@ -2,7 +2,7 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | `lock` | held by the one process that writes |
+//! | `lock`, `lock.compactor` | held by the one writer, and by a compaction |
 //! | `snapshot-0000000003.log` | the state at the end of segment 3, in place of the segments up to there |
 //! | `segment-0000000004.log` | groups of changes; a segment that is long enough is followed by another |
 //!
@@ -37,29 +37,33 @@
 
 mod compact;
 mod folder;
+mod repair;
 #[cfg(test)]
 mod tests;
 
-use std::fs::{File, TryLockError};
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
 pub use compact::{Compacted, Compactor};
-use folder::{Folder, Name};
+use folder::{Folder, Lock, Name};
+pub use repair::{Repaired, repair};
 
-use crate::log::{LogEnd, LogError, LogReader, LogSink, LoggedGroup};
+use crate::log::{HEADER, LogEnd, LogError, LogReader, LogSink, LoggedGroup};
 
-/// The name of the lock that one compactor holds.
+/// The name of the lock that the writer holds.
+const LOCK: &str = "lock";
+/// The name of the lock that a compaction holds.
 const COMPACTOR_LOCK: &str = "lock.compactor";
 
 /// What a change has to survive before callers hear of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durability {
-    /// The end of the process. The operating system writes to the disk when it likes.
-    Process,
-    /// As `Process`, and a crash of the machine costs no more than the last groups with this many bytes together.
+    /// The end of the process, but no crash of the machine: the operating system writes to the disk when it likes.
+    None,
+    /// As `None`, and a crash of the machine costs no more than the last groups with this many bytes together.
     Grouped {
         /// The disk is behind by less than this.
         bytes: u64,
@@ -89,12 +93,12 @@ impl Default for FileLogOptions {
 #[non_exhaustive]
 pub enum FileLogError {
     /// The file system failed.
-    #[error("{}: {source}", path.display())]
+    #[error("{}: {error}", path.display())]
     Io {
         /// The file or folder.
         path: PathBuf,
         /// The failure.
-        source: io::Error,
+        error: io::Error,
     },
     /// Another process, or another part of this one, writes to the log or compacts it.
     #[error("{}: the log is in use by another writer", path.display())]
@@ -120,9 +124,9 @@ pub enum FileLogError {
 pub struct FileLog {
     folder: Folder,
     options: FileLogOptions,
-    _lock: File,
+    _lock: Lock,
     /// Held until the writer has begun: until then, positions in the log must not change.
-    compactor_lock: Option<File>,
+    compactor_lock: Option<Lock>,
     segment: Option<Segment>,
     /// The bytes written that may not be on the disk.
     unsynced_bytes: u64,
@@ -139,10 +143,10 @@ impl FileLog {
     /// Opens the log in this folder, or makes an empty one.
     ///
     /// # Errors
-    /// If another writer has it, a segment is missing, or the file system fails.
+    /// If another writer has it, a compaction is under way, a segment is missing, or the file system fails.
     pub fn open(folder: impl AsRef<Path>, options: FileLogOptions) -> Result<Self, FileLogError> {
         let folder = Folder::open(folder.as_ref())?;
-        let lock = folder.lock("lock")?;
+        let lock = folder.lock(LOCK)?;
         let compactor_lock = Some(folder.lock(COMPACTOR_LOCK)?);
         folder.tidy()?;
         folder.check_order()?;
@@ -161,30 +165,13 @@ impl FileLog {
         let first = LogReader::new(self.folder.read(u64::MAX)?).and_then(|mut reader| reader.next_change());
         match first.map(|first| first.is_some()) {
             Ok(true) => Ok(Some(self.folder.read(u64::MAX)?)),
-            Ok(false) | Err(LogError::Torn { last: 0, .. }) => Ok(None),
+            Ok(false) => Ok(None),
+            // A crash may have interrupted the first group. A second segment would mean that it was whole.
+            Err(LogError::Torn { last: 0, .. }) if self.folder.files()?.len() == 1 => Ok(None),
             // A crash may have cut the header.
-            Err(LogError::NotALog) if self.folder.bytes()? < 8 => Ok(None),
+            Err(LogError::NotALog) if self.folder.bytes()? < HEADER.len() as u64 => Ok(None),
             Err(error) => Err(error.into()),
         }
-    }
-
-    /// Replaces old segments by snapshots, on any thread while the engine runs.
-    #[must_use]
-    pub fn compactor(&self) -> Compactor {
-        Compactor::new(self.folder.clone())
-    }
-
-    /// The same for a log that another part of the program writes.
-    ///
-    /// # Errors
-    /// If the folder cannot be used.
-    pub fn compactor_of(folder: impl AsRef<Path>) -> Result<Compactor, FileLogError> {
-        Ok(Compactor::new(Folder::open(folder.as_ref())?))
-    }
-
-    /// Lets compactors work from now on.
-    fn admit_compactors(&mut self) -> io::Result<()> {
-        self.compactor_lock.take().map_or(Ok(()), |lock| lock.unlock())
     }
 
     fn begin_segment(&mut self, number: u64) -> io::Result<()> {
@@ -196,7 +183,8 @@ impl FileLog {
     /// Goes on with another segment if the present one is long enough.
     fn rotate(&mut self) -> io::Result<()> {
         let Some(segment) = &self.segment else { return Err(io::Error::other("the log has not begun")) };
-        if segment.bytes < self.options.segment_bytes {
+        // Each segment has a group, so that a log with a second segment has a whole group.
+        if segment.bytes < self.options.segment_bytes.max(HEADER.len() as u64 + 1) {
             return Ok(());
         }
         segment.file.sync_data()?;
@@ -211,7 +199,7 @@ impl FileLog {
         segment.bytes += bytes.len() as u64;
         self.unsynced_bytes += bytes.len() as u64;
         let is_due = match self.options.durability {
-            Durability::Process => false,
+            Durability::None => false,
             Durability::Grouped { bytes } => self.unsynced_bytes >= bytes,
             Durability::BeforeEvents => true,
         };
@@ -226,18 +214,23 @@ impl FileLog {
 impl LogSink for FileLog {
     fn start(&mut self, header: &[u8]) -> io::Result<()> {
         if self.contents().map_err(io::Error::other)?.is_some() {
-            return Err(io::Error::other("the folder has a log; an engine that recovers goes on with it"));
+            return Err(io::Error::other("the folder has a log; go on with it with `Engine::recover`"));
         }
         self.folder.clear()?;
         self.begin_segment(1)?;
         self.write(header)?;
-        self.admit_compactors()
+        self.compactor_lock = None;
+        Ok(())
     }
 
     fn resume(&mut self, end: LogEnd) -> io::Result<()> {
-        let (number, file, bytes) = self.folder.cut(end.at)?;
-        self.segment = Some(Segment { number, file, bytes });
-        self.admit_compactors()
+        if end.at < self.folder.last_begins_at().map_err(io::Error::other)? {
+            let damaged = LogError::Damaged { at: end.at, last: end.last };
+            return Err(io::Error::other(damaged));
+        }
+        self.segment = Some(self.folder.cut(end.at)?);
+        self.compactor_lock = None;
+        Ok(())
     }
 
     fn append(&mut self, group: &LoggedGroup<'_>) -> io::Result<()> {
@@ -260,12 +253,5 @@ impl Drop for FileLog {
 }
 
 fn io_error(path: &Path) -> impl FnOnce(io::Error) -> FileLogError + use<'_> {
-    move |source| FileLogError::Io { path: path.to_owned(), source }
-}
-
-fn lock_error(path: &Path) -> impl FnOnce(TryLockError) -> FileLogError + use<'_> {
-    move |error| match error {
-        TryLockError::WouldBlock => FileLogError::InUse { path: path.to_owned() },
-        TryLockError::Error(source) => FileLogError::Io { path: path.to_owned(), source },
-    }
+    move |error| FileLogError::Io { path: path.to_owned(), error }
 }

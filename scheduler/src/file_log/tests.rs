@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use super::*;
 use crate::config::{EngineConfig, QueueConfig};
+use crate::engine::RecoverError;
 use crate::replay::Replay;
 use crate::{
     ApplicationSpec, AskSpec, Engine, Handle, ManualClock, Mode, NodeSpec, ResourceTypes, Resources,
 };
 
 /// Segments of one group.
-const SMALL: FileLogOptions = FileLogOptions { durability: Durability::Process, segment_bytes: 20 };
+const SMALL: FileLogOptions = FileLogOptions { durability: Durability::None, segment_bytes: 20 };
 
 /// The engine that goes on with the log in this folder, or begins it.
 fn start(folder: &Path, options: FileLogOptions) -> Engine {
@@ -75,7 +76,7 @@ fn a_log_has_one_writer() {
     let first = FileLog::open(folder.path(), SMALL).unwrap();
     let refused = FileLog::open(folder.path(), SMALL).unwrap_err();
     assert!(matches!(&refused, FileLogError::InUse { path } if path.ends_with("lock")), "{refused}");
-    let refused = first.compactor().compact().unwrap_err();
+    let refused = Compactor::open(folder.path()).unwrap().compact().unwrap_err();
     assert!(
         matches!(&refused, FileLogError::InUse { path } if path.ends_with("lock.compactor")),
         "{refused}: the writer has not begun"
@@ -123,21 +124,23 @@ fn a_log_that_ends_at_any_byte_is_continued() {
 fn a_snapshot_replaces_finished_segments_while_the_writer_goes_on() {
     let folder = tempfile::tempdir().unwrap();
     let engine = start(folder.path(), SMALL);
-    let mut compactor = FileLog::compactor_of(folder.path()).unwrap();
+    let compactor = Compactor::open(folder.path()).unwrap();
     assert_eq!(compactor.compact().unwrap(), None, "nothing is finished");
-    let refused = FileLog::compactor_of(folder.path()).unwrap().compact().unwrap_err();
+    let other = Folder::open(folder.path()).unwrap().lock(COMPACTOR_LOCK).unwrap();
+    let refused = compactor.compact().unwrap_err();
     assert!(matches!(refused, FileLogError::InUse { .. }), "{refused}");
+    drop(other);
     for name in ["a", "b", "c", "d"] {
         work(&engine, name);
         let before = segments(folder.path());
         let compacted = compactor.compact().unwrap().unwrap();
         assert!(before > 2 && segments(folder.path()) == 2, "a snapshot and the segment of the writer");
-        assert_eq!(compacted.bytes.1, bytes_of(folder.path()).len() as u64);
+        assert_eq!(compacted.bytes_after, bytes_of(folder.path()).len() as u64);
         let mut read = Replay::read(&bytes_of(folder.path())[..], None).unwrap();
         assert_eq!(read.digest(), engine.digest());
     }
     let digest = engine.digest();
-    drop((engine, compactor));
+    drop(engine);
     let engine = start(folder.path(), SMALL);
     assert_eq!(engine.digest(), digest);
     work(&engine, "e");
@@ -153,7 +156,7 @@ fn what_a_crash_of_the_compactor_leaves_is_removed() {
     for name in Folder::open(folder.path()).unwrap().files().unwrap() {
         fs::copy(folder.path().join(name.text()), copy.path().join(name.text())).unwrap();
     }
-    Compactor::new(Folder::open(folder.path()).unwrap()).compact().unwrap().unwrap();
+    Compactor::open(folder.path()).unwrap().compact().unwrap().unwrap();
     let digest = engine.digest();
     drop(engine);
     for file in fs::read_dir(copy.path()).unwrap().map(Result::unwrap) {
@@ -178,13 +181,43 @@ fn a_missing_segment_is_named() {
     assert!(matches!(refused, FileLogError::Gap { missing: 2, .. }), "{refused}");
 }
 
+/// Otherwise an engine would begin, and remove everything.
+#[test]
+fn a_log_of_several_segments_is_not_taken_for_an_interrupted_first_group() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = start(folder.path(), SMALL);
+    work(&engine, "a");
+    drop(engine);
+    let files = Folder::open(folder.path()).unwrap().files().unwrap();
+    assert!(files.len() > 2);
+    for name in files {
+        let path = folder.path().join(name.text());
+        let length = fs::metadata(&path).unwrap().len();
+        let cut = if name.number() == 1 { length - 1 } else { 0 };
+        File::options().write(true).open(&path).unwrap().set_len(cut).unwrap();
+    }
+    let log = FileLog::open(folder.path(), SMALL).unwrap();
+    assert!(matches!(log.contents().map(drop), Err(FileLogError::Log(LogError::Torn { last: 0, .. }))));
+}
+
+/// A process that lists this one's files keeps a closed file, and so its lock, for a moment.
+#[test]
+fn a_lock_ends_although_its_file_is_still_open() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = FileLog::open(folder.path(), SMALL).unwrap();
+    let kept = [&log._lock, log.compactor_lock.as_ref().unwrap()].map(|lock| lock.0.try_clone().unwrap());
+    drop(log);
+    FileLog::open(folder.path(), SMALL).unwrap();
+    drop(kept);
+}
+
 /// An engine that begins would lose everything.
 #[test]
 fn an_engine_does_not_begin_where_a_log_is() {
     let folder = tempfile::tempdir().unwrap();
     drop(start(folder.path(), SMALL));
     let before = bytes_of(folder.path());
-    for durability in [Durability::BeforeEvents, Durability::Process] {
+    for durability in [Durability::BeforeEvents, Durability::None] {
         let log = FileLog::open(folder.path(), FileLogOptions { durability, ..SMALL }).unwrap();
         let config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::single_leaf());
         let begun = Engine::start(config, Mode::Serial, Arc::new(ManualClock::new()), Some(Box::new(log)));
@@ -192,10 +225,7 @@ fn an_engine_does_not_begin_where_a_log_is() {
             Ok(engine) => engine.log_error().unwrap(),
             Err(error) => error.to_string(),
         };
-        assert!(
-            problem.ends_with("the folder has a log; an engine that recovers goes on with it"),
-            "{problem}"
-        );
+        assert!(problem.ends_with("the folder has a log; go on with it with `Engine::recover`"), "{problem}");
         assert_eq!(bytes_of(folder.path()), before);
     }
 }
@@ -207,4 +237,72 @@ fn other_files_are_no_log() {
     fs::write(folder.path().join("segment-0000000001.log"), b"something else").unwrap();
     let log = FileLog::open(folder.path(), SMALL).unwrap();
     assert!(matches!(log.contents().map(|_| ()), Err(FileLogError::Log(LogError::NotALog))));
+}
+
+/// A crash cannot leave an earlier segment incomplete: it is on the disk before the next one begins.
+#[test]
+fn a_segment_that_is_not_whole_is_damage_if_another_follows() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = start(folder.path(), SMALL);
+    work(&engine, "a");
+    drop(engine);
+    let files = Folder::open(folder.path()).unwrap().files().unwrap();
+    let [.., before, last] = files[..] else { panic!("several segments") };
+    File::options().write(true).open(folder.path().join(last.text())).unwrap().set_len(3).unwrap();
+    let cut = folder.path().join(before.text());
+    File::options().write(true).open(&cut).unwrap().set_len(fs::metadata(&cut).unwrap().len() - 1).unwrap();
+    let log = FileLog::open(folder.path(), SMALL).unwrap();
+    let contents = log.contents().unwrap().unwrap();
+    let clock = Arc::new(ManualClock::new());
+    let refused = Engine::recover(contents, Mode::Serial, clock, Some(Box::new(log))).unwrap_err();
+    assert!(refused.to_string().contains("the log is damaged at byte"), "{refused}");
+    assert_eq!(Folder::open(folder.path()).unwrap().files().unwrap(), files, "nothing was removed");
+    assert!(repair(folder.path()).unwrap().is_some());
+    drop(start(folder.path(), SMALL));
+}
+
+/// A repair keeps the whole groups, and everything else in a file; an engine goes on with the log.
+#[test]
+fn a_damaged_log_is_refused_and_can_be_repaired() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = start(folder.path(), SMALL);
+    for name in ["a", "b"] {
+        work(&engine, name);
+    }
+    assert!(matches!(repair(folder.path()), Err(FileLogError::InUse { .. })));
+    drop(engine);
+    assert_eq!(repair(folder.path()).unwrap(), None, "the log is whole");
+    let mut whole = bytes_of(folder.path());
+    let damaged = folder.path().join("segment-0000000004.log");
+    let mut bytes = fs::read(&damaged).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    fs::write(&damaged, bytes).unwrap();
+    let log = FileLog::open(folder.path(), SMALL).unwrap();
+    let recovered = Engine::recover(
+        log.contents().unwrap().unwrap(),
+        Mode::Serial,
+        Arc::new(ManualClock::new()),
+        Some(Box::new(log)),
+    );
+    let RecoverError::Log(LogError::Damaged { at, last }) = recovered.unwrap_err() else { panic!("damaged") };
+    let repaired = repair(folder.path()).unwrap().unwrap();
+    assert_eq!(repaired.end, LogEnd { at, last });
+    assert_eq!(bytes_of(folder.path()), whole[..at as usize]);
+    let rest = fs::read(&repaired.cut_off).unwrap();
+    assert_eq!(repaired.bytes, rest.len() as u64);
+    // But for the damaged bit, nothing is lost.
+    let flipped = rest.iter().zip(whole.split_off(at as usize)).filter(|(is, was)| **is != *was).count();
+    assert_eq!(flipped, 1);
+    let engine = start(folder.path(), SMALL);
+    assert!(engine.handle().node("a").is_some());
+    work(&engine, "c");
+}
+
+#[test]
+fn a_log_without_a_whole_group_cannot_be_repaired() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("segment-0000000001.log"), [&HEADER[..], &[9; 20]].concat()).unwrap();
+    let refused = repair(folder.path()).unwrap_err();
+    assert!(matches!(refused, FileLogError::Log(LogError::Torn { last: 0, .. })), "{refused}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3, "the segment and two locks");
 }

@@ -15,11 +15,17 @@ pub(crate) fn write_snapshot(last: CommitSeq, state: &[u8], mut sink: impl io::W
 }
 
 /// The bytes in front of a payload.
-pub(super) fn frame_head(payload: &[u8]) -> io::Result<[u8; FRAME_HEADER_BYTES]> {
+pub(crate) fn frame_head(payload: &[u8]) -> io::Result<[u8; FRAME_HEADER_BYTES]> {
     let length = u32::try_from(payload.len()).ok().filter(|length| *length as usize <= FRAME_BYTES_MAX);
     let length = length.ok_or_else(|| io::Error::other("a frame of more than 1 GiB"))?;
     let mut head = [0; FRAME_HEADER_BYTES];
     head[..4].copy_from_slice(&length.to_le_bytes());
     head[4..].copy_from_slice(&crc32fast::hash(payload).to_le_bytes());
     Ok(head)
+}
+
+/// The length and the checksum that a frame's first bytes give.
+pub(super) fn parse_head(head: [u8; FRAME_HEADER_BYTES]) -> (usize, u32) {
+    let [l0, l1, l2, l3, c0, c1, c2, c3] = head;
+    (u32::from_le_bytes([l0, l1, l2, l3]) as usize, u32::from_le_bytes([c0, c1, c2, c3]))
 }

@@ -19,6 +19,8 @@ mod shared;
 mod sink;
 
 pub use digest::LogDigest;
+#[cfg(any(test, feature = "fuzz"))]
+pub(crate) use frame::frame_head;
 pub(crate) use frame::write_snapshot;
 pub use reader::{LogEnd, LogError, LogReader};
 #[cfg(any(test, feature = "model"))]
@@ -28,6 +30,8 @@ pub use sink::{LogSink, LoggedGroup};
 
 /// The first bytes of every log: a name and the version of the format.
 pub(crate) const HEADER: [u8; 8] = *b"APPLOG\x00\x0a";
+/// The oldest version that can be read. A log of version 9 has no [`RackNamed`](crate::Change::RackNamed).
+pub(crate) const OLDEST_VERSION: u8 = 9;
 /// The first bytes of a log that begins with a snapshot, with the version of the snapshot's format.
 pub(crate) const SNAPSHOT_HEADER: [u8; 8] = *b"APPSNAP\x01";
 /// The bytes of length and checksum in front of each frame.

@@ -4,7 +4,8 @@ use std::io::{self, Read};
 
 use thiserror::Error;
 
-use super::{FRAME_BYTES_MAX, FRAME_HEADER_BYTES, HEADER, SNAPSHOT_HEADER};
+use super::frame::parse_head;
+use super::{FRAME_BYTES_MAX, FRAME_HEADER_BYTES, HEADER, OLDEST_VERSION, SNAPSHOT_HEADER};
 use crate::change::Change;
 
 /// Why a log could not be read or replayed.
@@ -18,13 +19,13 @@ pub enum LogError {
     #[error("not an Apportion log: it does not begin with the log header")]
     NotALog,
     /// The log was written in another version of the format.
-    #[error("log format version {found} is not readable; this program reads version {}", HEADER[7])]
+    #[error("log format version {found} is not readable; {}", reader_of(*.found, OLDEST_VERSION, HEADER[7]))]
     Version {
         /// The version found.
         found: u8,
     },
     /// The snapshot was written in another version of the format.
-    #[error("snapshot format version {found} is not readable; this program reads version {}", SNAPSHOT_HEADER[7])]
+    #[error("snapshot format version {found} is not readable; {}", reader_of(*.found, SNAPSHOT_HEADER[7], SNAPSHOT_HEADER[7]))]
     SnapshotVersion {
         /// The version found.
         found: u8,
@@ -90,6 +91,15 @@ pub struct LogReader<R> {
     snapshot: Option<Vec<u8>>,
 }
 
+/// Which program reads a format that this one does not.
+fn reader_of(found: u8, oldest: u8, newest: u8) -> String {
+    let other = if found > newest { "a newer one reads it" } else { "the one that wrote it reads it" };
+    match oldest == newest {
+        true => format!("this program reads version {newest}, {other}"),
+        false => format!("this program reads versions {oldest} to {newest}, {other}"),
+    }
+}
+
 fn last_whole(last: u64) -> String {
     match last {
         0 => "no whole change stands before that".to_owned(),
@@ -110,7 +120,7 @@ impl<R: Read> LogReader<R> {
             Self { source, at, frame_at: at, frame: Vec::new(), used: 0, changes: 0, snapshot: None };
         let (name, version) = header.split_at(HEADER.len() - 1);
         match (length == header.len(), HEADER.starts_with(name), SNAPSHOT_HEADER.starts_with(name)) {
-            (true, true, _) if header == HEADER => {}
+            (true, true, _) if (OLDEST_VERSION..=HEADER[7]).contains(&version[0]) => {}
             (true, true, _) => return Err(LogError::Version { found: version[0] }),
             (true, _, true) if header == SNAPSHOT_HEADER => reader.read_snapshot()?,
             (true, _, true) => return Err(LogError::SnapshotVersion { found: version[0] }),
@@ -175,31 +185,28 @@ impl<R: Read> LogReader<R> {
             (&mut self.source).take(length as u64).read_to_end(&mut self.frame)?;
         }
         if self.frame.len() < length || crc32fast::hash(&self.frame) != checksum {
-            return Err(self.broken()?);
+            return Err(self.broken(length)?);
         }
         self.at += (FRAME_HEADER_BYTES + length) as u64;
         Ok(true)
     }
 
-    /// What is wrong with a log whose next frame is not whole. The frame is the last one if no whole frame follows.
-    fn broken(&mut self) -> Result<LogError, LogError> {
+    /// What is wrong with a log whose next frame, of this length, is not whole. The frame is the last one if no whole
+    /// frame follows, neither behind that length nor nearby, where the length may be wrong.
+    fn broken(&mut self, length: usize) -> Result<LogError, LogError> {
         let Self { source, frame, at, changes, .. } = self;
         source.take(SEARCHED_BYTES_MAX as u64).read_to_end(frame)?;
         let (at, last) = (*at, *changes);
-        let is_followed = (0..frame.len().min(SEARCHED_BYTES_MAX)).any(|start| begins_whole(&frame[start..]));
+        let near = frame.len().min(SEARCHED_BYTES_MAX);
+        let mut starts = (0..near).chain((length > near).then_some(length));
+        let is_followed = starts.any(|start| frame.get(start..).is_some_and(begins_whole));
         frame.clear();
         Ok(if is_followed { LogError::Damaged { at, last } } else { LogError::Torn { at, last } })
     }
 }
 
-/// How far behind a frame that is not whole, a whole one is searched for; and the longest that is recognised there.
+/// How far behind a frame that is not whole, a whole one is searched for, and the longest that is recognised there.
 const SEARCHED_BYTES_MAX: usize = 4 << 20;
-
-/// The length and the checksum that a frame's first bytes give.
-fn parse_head(head: [u8; FRAME_HEADER_BYTES]) -> (usize, u32) {
-    let [l0, l1, l2, l3, c0, c1, c2, c3] = head;
-    (u32::from_le_bytes([l0, l1, l2, l3]) as usize, u32::from_le_bytes([c0, c1, c2, c3]))
-}
 
 /// Whether the bytes begin with a whole frame that is not empty.
 fn begins_whole(bytes: &[u8]) -> bool {
@@ -226,6 +233,7 @@ fn read_up_to(source: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::log::frame_head;
 
     /// Gives one byte at a time, and is interrupted before each. Fails when it has no more bytes.
     struct Halting {
@@ -262,8 +270,7 @@ mod tests {
     }
 
     fn frame(payload: &[u8]) -> Vec<u8> {
-        let length = u32::try_from(payload.len()).unwrap().to_le_bytes();
-        [&length[..], &crc32fast::hash(payload).to_le_bytes(), payload].concat()
+        [&frame_head(payload).unwrap(), payload].concat()
     }
 
     /// A frame that is not whole is torn at the end of a log and damage before whole frames, whichever byte is wrong.
@@ -283,6 +290,32 @@ mod tests {
             let torn = read(&frame(b"cut off, too")[..10]);
             assert!(matches!(torn, LogError::Torn { at: 8, last: 0 }), "byte {at}: {torn}");
         }
+    }
+
+    /// The search for whole frames does not reach behind a long one, but its length leads there.
+    #[test]
+    fn damage_in_a_long_frame_is_told_from_a_torn_end() {
+        let mut long = frame(&vec![7; SEARCHED_BYTES_MAX + 1]);
+        *long.last_mut().unwrap() ^= 1;
+        let read = |log: &[u8]| LogReader::new(log).unwrap().next_change().unwrap_err();
+        let torn = read(&[&HEADER[..], &long].concat());
+        assert!(matches!(torn, LogError::Torn { at: 8, last: 0 }), "{torn}");
+        let damaged = read(&[&HEADER[..], &long, &frame(b"another")].concat());
+        assert!(matches!(damaged, LogError::Damaged { at: 8, last: 0 }), "{damaged}");
+    }
+
+    #[test]
+    fn only_versions_that_are_known_are_read() {
+        let read = |version| {
+            let mut log = HEADER;
+            log[7] = version;
+            LogReader::new(&log[..]).map(drop)
+        };
+        (OLDEST_VERSION..=HEADER[7]).for_each(|version| read(version).unwrap());
+        let older = read(OLDEST_VERSION - 1).unwrap_err().to_string();
+        assert!(older.ends_with("versions 9 to 10, the one that wrote it reads it"), "{older}");
+        let newer = read(HEADER[7] + 1).unwrap_err().to_string();
+        assert!(newer.ends_with("versions 9 to 10, a newer one reads it"), "{newer}");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Replay;
 use crate::change::Change;
 use crate::config::{EngineConfig, QueueConfig};
-use crate::log::{HEADER, SNAPSHOT_HEADER};
+use crate::log::{HEADER, SNAPSHOT_HEADER, frame_head};
 use crate::resource::ResourceTypes;
 
 /// Replays `data` as a log. Then replays it as the changes after a valid configuration and as a snapshot, with correct
@@ -36,9 +36,7 @@ fn replay(log: &[u8]) {
 }
 
 pub(super) fn push_frame(log: &mut Vec<u8>, payload: &[u8]) {
-    let length = u32::try_from(payload.len()).expect("less than 4 GiB");
-    log.extend(length.to_le_bytes());
-    log.extend(crc32fast::hash(payload).to_le_bytes());
+    log.extend(frame_head(payload).expect("less than 1 GiB"));
     log.extend(payload);
 }
 
