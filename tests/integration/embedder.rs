@@ -115,7 +115,7 @@ fn an_engine_whose_log_is_required_announces_nothing_that_is_not_logged() {
             Engine::start(config, mode, Arc::new(ManualClock::new()), Some(Box::new(Required(writes))))
         };
         let refused = start(0).unwrap_err();
-        assert_eq!(refused.to_string(), "beginning the log: the disk is full", "{mode}");
+        assert_eq!(refused.to_string(), "the log cannot be written: the disk is full", "{mode}");
         // The header, the configuration and the node.
         let engine = start(3).unwrap();
         let handle = engine.handle();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use apportion::engine::{NodeReport, SettledReport};
+use apportion::engine::{NodeReport, Reconciliation};
 use apportion::event::{EventKind, Refusal};
 use apportion::log::SharedLog;
 use apportion::replay::Replay;
@@ -48,20 +48,20 @@ impl Reporting {
         Self { engine, handle, log, node, application, events, running }
     }
 
-    fn report(&self, running: &[(ContainerId, ApplicationId)], starting: &[ContainerId]) -> SettledReport {
+    fn report(&self, running: &[(ContainerId, ApplicationId)], starting: &[ContainerId]) -> Reconciliation {
         let size = Resources::new(&[10, 1]);
         let describe = |(id, application): &(ContainerId, ApplicationId)| {
             (*id, RunningContainer::new(*application, size))
         };
         let running = running.iter().map(describe).collect();
-        let report = NodeReport { running, starting: starting.to_vec() };
-        let settled = self.handle.report_node(self.node, report).unwrap();
+        let report = NodeReport { running, starting: starting.iter().copied().collect() };
+        let reconciled = self.handle.reconcile_node(self.node, report).unwrap();
         self.engine.run_until_quiet();
         let audit = self.engine.audit();
         assert!(audit.is_clean(), "{audit}");
         let mut replay = Replay::read(&self.log.bytes()[..], None).unwrap();
         assert_eq!(replay.digest(), self.engine.digest());
-        settled.try_take().unwrap().unwrap()
+        reconciled.try_take().unwrap().unwrap()
     }
 
     fn own(&self, containers: &[ContainerId]) -> Vec<(ContainerId, ApplicationId)> {
@@ -79,8 +79,8 @@ impl Reporting {
 fn a_report_of_what_is_known_changes_nothing() {
     let reporting = Reporting::new();
     let before = reporting.log.bytes();
-    let settled = reporting.report(&reporting.own(&reporting.running), &[]);
-    assert_eq!(settled, SettledReport::default());
+    let reconciled = reporting.report(&reporting.own(&reporting.running), &[]);
+    assert_eq!(reconciled, Reconciliation::default());
     assert_eq!(reporting.log.bytes(), before);
 }
 
@@ -91,8 +91,8 @@ fn a_container_that_its_node_does_not_run_has_ended() {
     drop(reporting.handle.stop_container(stopping).unwrap());
     reporting.engine.run_until_quiet();
     reporting.told();
-    let settled = reporting.report(&reporting.own(&[kept]), &[starting]);
-    assert_eq!(settled, SettledReport { ended: vec![stopping, missing], ..SettledReport::default() });
+    let reconciled = reporting.report(&reporting.own(&[kept]), &[starting]);
+    assert_eq!(reconciled, Reconciliation { ended: vec![stopping, missing], ..Reconciliation::default() });
     let causes = reporting.told().into_iter().map(|kind| match kind {
         EventKind::ContainerEnded { container, cause, .. } => (container, cause),
         other => panic!("{other:?}"),
@@ -115,10 +115,11 @@ fn a_container_that_the_engine_does_not_know_is_adopted_or_to_be_stopped() {
         ["container-90", "container-91"].map(|id| id.parse().unwrap());
     let mut running = reporting.own(&reporting.running);
     running.extend([(unknown, reporting.application), (stranger, ended)]);
-    let settled = reporting.report(&running, &[]);
-    let [(was, container)] = settled.adopted[..] else { panic!("{settled:?}") };
-    assert_eq!((was, settled.ended), (unknown, Vec::new()));
-    assert_eq!(settled.refused, [(stranger, Refusal::ApplicationEnded)]);
+    let reconciled = reporting.report(&running, &[]);
+    let container = reconciled.adopted[&unknown];
+    assert_eq!(reconciled.adopted.len(), 1);
+    assert_eq!(reconciled.ended, []);
+    assert_eq!(reconciled.refused, [(stranger, Refusal::ApplicationEnded)].into());
     let told = reporting.told();
     let is_adoption = |kind: &EventKind| matches!(kind, EventKind::ContainerRecovered { container: id, .. } if *id == container);
     assert!(told.len() == 1 && is_adoption(&told[0]), "{told:?}");
@@ -126,14 +127,54 @@ fn a_container_that_the_engine_does_not_know_is_adopted_or_to_be_stopped() {
     // The node has learned its identifier.
     let mut running = reporting.own(&reporting.running);
     running.push((container, reporting.application));
-    assert_eq!(reporting.report(&running, &[]), SettledReport::default());
+    assert_eq!(reporting.report(&running, &[]), Reconciliation::default());
+}
+
+/// A crash of the machine can take announced containers from the log. Their identifiers are then given again.
+#[test]
+fn a_container_of_another_application_under_the_same_identifier_is_another() {
+    let reporting = Reporting::new();
+    let other = ApplicationSpec::new("other", "root.default", "ann");
+    let other = reporting.handle.submit_application(other, &reporting.events).unwrap();
+    reporting.engine.run_until_quiet();
+    reporting.told();
+    let [reused, rest @ ..] = &reporting.running[..] else { panic!("four") };
+    let mut running = reporting.own(rest);
+    running.push((*reused, other));
+    let reconciled = reporting.report(&running, &[]);
+    assert_eq!(reconciled.ended, [*reused]);
+    let container = reconciled.adopted[reused];
+    assert_ne!(container, *reused);
+    let told = reporting.told();
+    let [EventKind::ContainerEnded { .. }, EventKind::ContainerRecovered { container: id, .. }] = told[..]
+    else {
+        panic!("{told:?}")
+    };
+    assert_eq!(id, container);
+}
+
+/// For example because the identifiers of a report are mixed up. Two nodes would count for one container.
+#[test]
+fn a_container_that_the_engine_has_on_another_node_is_to_be_stopped() {
+    let reporting = Reporting::new();
+    let other = reporting.handle.add_node(NodeSpec::new("other", Resources::new(&[100, 100]))).unwrap();
+    reporting.engine.run_until_quiet();
+    let before = reporting.log.bytes();
+    let [container, ..] = reporting.running[..] else { panic!("four") };
+    let description = RunningContainer::new(reporting.application, Resources::new(&[10, 1]));
+    let report = NodeReport { running: [(container, description)].into(), ..NodeReport::default() };
+    let reconciled = reporting.handle.reconcile_node(other, report).unwrap();
+    reporting.engine.run_until_quiet();
+    let refused = [(container, Refusal::IdentifierTaken)].into();
+    assert_eq!(reconciled.try_take().unwrap(), Ok(Reconciliation { refused, ..Reconciliation::default() }));
+    assert_eq!(reporting.log.bytes(), before);
 }
 
 #[test]
 fn the_report_of_a_node_that_is_gone_is_refused() {
     let reporting = Reporting::new();
     drop(reporting.handle.remove_node(reporting.node).unwrap());
-    let settled = reporting.handle.report_node(reporting.node, NodeReport::default()).unwrap();
+    let reconciled = reporting.handle.reconcile_node(reporting.node, NodeReport::default()).unwrap();
     reporting.engine.run_until_quiet();
-    assert_eq!(settled.try_take(), Some(Err(Refusal::UnknownNode)));
+    assert_eq!(reconciled.try_take(), Some(Err(Refusal::UnknownNode)));
 }

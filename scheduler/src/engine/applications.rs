@@ -8,7 +8,7 @@ use super::stream::EventStream;
 use super::submit_error::SubmitError;
 use crate::change::{ApplicationSpec, Change};
 use crate::event::Refusal;
-use crate::facts::{ApplicationEnd, Blacklist, BlacklistUpdate, QueueRole};
+use crate::facts::{ApplicationEnd, Blacklist, BlacklistUpdate};
 use crate::ids::ApplicationId;
 use crate::request::CommitSeq;
 use crate::sync::Ticket;
@@ -65,11 +65,7 @@ impl Handle {
         application: ApplicationId,
         queue: &str,
     ) -> Result<Ticket<Result<CommitSeq, Refusal>>, SubmitError> {
-        let found = self.find_queue(queue);
-        let found = found.ok_or_else(|| self.unknown_queue(queue, |role| role == QueueRole::Leaf));
-        let (queue, QueueRole::Leaf) = found? else {
-            return Err(SubmitError::NotALeaf { path: queue.to_owned() });
-        };
+        let queue = self.leaf(queue)?;
         let (answer, ticket) = Ticket::new();
         self.shared
             .send(Message::Answered { change: Change::ApplicationMoved { application, queue }, answer })?;

@@ -257,12 +257,12 @@ impl GroupCommitter {
                 self.publisher.answer(answer, result);
             }
             Message::Recovery { changes, answer, caller } => {
-                let results = self.recover(state, changes);
+                let results = self.register_with_containers(state, changes);
                 self.publisher.record_refused(&caller);
                 self.publisher.answer(answer, results);
             }
-            Message::Report { node, report, answer } => {
-                let result = self.settle(state, node, *report);
+            Message::Reconcile { node, report, answer } => {
+                let result = self.reconcile(state, node, *report);
                 self.publisher.answer(answer, result);
             }
             Message::Answered { change, answer } => {

@@ -62,13 +62,13 @@ mod health;
 mod mode;
 #[cfg(all(test, apportion_loom))]
 mod models;
-mod node_report;
 mod nodes;
 mod parallel;
 mod proposer;
 mod publish;
 mod queues;
 mod racks;
+mod reconciliation;
 mod recover;
 mod refusals;
 mod reshard;
@@ -81,7 +81,6 @@ mod submit_error;
 #[cfg(test)]
 mod tests;
 mod timing;
-mod withhold;
 
 use std::fmt;
 use std::io;
@@ -95,9 +94,9 @@ pub use group::{GroupCommitter, Step};
 pub use handle::Handle;
 pub use health::Health;
 pub use mode::Mode;
-pub use node_report::{NodeReport, SettledReport};
 pub use nodes::Recovery;
 pub use proposer::Proposer;
+pub use reconciliation::{NodeReport, Reconciliation};
 pub use recover::{RecoverError, Recovered};
 pub use refusals::Refusals;
 pub use single_step::{NotSerial, PassError};
@@ -131,11 +130,11 @@ pub enum StartError {
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// The operating system could not start a thread.
-    #[error("a thread could not be started")]
-    Thread(#[from] io::Error),
-    /// The log could not be begun, and the sink [is required](LogSink::is_required).
-    #[error("beginning the log: {0}")]
-    Log(String),
+    #[error("a thread could not be started: {0}")]
+    Thread(io::Error),
+    /// The log could not be begun and the sink [is required](LogSink::is_required), or a recovered log cannot go on.
+    #[error("the log cannot be written: {0}")]
+    Log(io::Error),
     /// Parallel mode with no proposer or more than [`PROPOSERS_MAX`].
     #[error("parallel mode needs 1 to {PROPOSERS_MAX} proposers, not {proposers}")]
     Proposers {
@@ -182,18 +181,14 @@ impl Engine {
     /// Starts an engine that writes its log to `sink`, if there is one.
     ///
     /// # Errors
-    /// If the configuration is not valid, or a thread cannot be started.
+    /// If the configuration is not valid, a thread cannot be started, or a required log cannot be begun.
     pub fn start(
         config: EngineConfig,
         mode: Mode,
         clock: Arc<dyn Clock>,
         sink: Option<Box<dyn LogSink>>,
     ) -> Result<Self, StartError> {
-        let engine = Self::begin(Origin::new(config)?, mode, clock, sink)?;
-        match engine.log_error().filter(|_| engine.shared.has_ended()) {
-            Some(error) => Err(StartError::Log(error)),
-            None => Ok(engine),
-        }
+        Self::begin(Origin::new(config)?, mode, clock, sink)
     }
 
     /// Makes an engine that runs on the caller's threads: one per part, or one that steps all parts. Otherwise the
@@ -202,7 +197,8 @@ impl Engine {
     /// waits for the threads; after [`shutdown`](Self::shutdown) they end by themselves.
     ///
     /// # Errors
-    /// If the configuration is not valid, or the number of proposers is not 1 to [`PROPOSERS_MAX`].
+    /// If the configuration is not valid, the number of proposers is not 1 to [`PROPOSERS_MAX`], or a required log
+    /// cannot be begun.
     pub fn assemble(
         config: EngineConfig,
         proposers: usize,

@@ -15,7 +15,7 @@ use crate::sync::Promise;
 
 /// Collects a group's log records, events and answers under the guard, and publishes them afterwards.
 pub(super) struct Publisher {
-    pub(super) shared: Arc<Shared>,
+    shared: Arc<Shared>,
     sink: Option<Box<dyn LogSink>>,
     /// The stream of each application slot, with the first application of the slot that the stream serves. A
     /// refusal may concern an application that has ended, so a stream stays until an application with another
@@ -26,11 +26,11 @@ pub(super) struct Publisher {
     /// The kinds of asks, by number.
     pub(super) kinds: Vec<AskSpec>,
     log_error: Option<String>,
-    pub(super) refused: Vec<(Arc<RefusalList>, Refused)>,
+    refused: Vec<(Arc<RefusalList>, Refused)>,
     /// Each gives one caller its answer. Dropping it tells the caller that no answer will come.
     pub(super) answers: Vec<Box<dyn FnOnce() + Send>>,
     /// Streams that replace others, in the order of the events.
-    pub(super) attached: Vec<Attached>,
+    attached: Vec<Attached>,
     /// Decided batches whose leases are given back.
     #[allow(clippy::vec_box, reason = "they come in boxes, and a batch is more to move than its box")]
     pub(super) decided: Vec<Box<ProposalBatch>>,
@@ -140,6 +140,17 @@ impl Publisher {
         if self.log_error.is_some() && sink.is_required() {
             self.withhold();
         }
+    }
+
+    /// Ends the engine and announces nothing of the group, because it is not in a log that has to have it.
+    #[cold]
+    fn withhold(&mut self) {
+        self.shared.end();
+        self.effects.events.clear();
+        self.effects.queues.clear();
+        self.refused.clear();
+        self.answers.clear();
+        self.attached.clear();
     }
 
     /// Publishes the events, and switches to a new stream at its position among them.

@@ -19,10 +19,17 @@ impl Handle {
     pub(super) fn check_leaf(&self, path: &str) -> Result<(), SubmitError> {
         let is_maker = |above: &str| matches!(self.find_queue(above), Some((_, QueueRole::Maker)));
         let mut above = std::iter::successors(path.rsplit_once('.'), |(above, _)| above.rsplit_once('.'));
+        if self.find_queue(path).is_none() && above.any(|(above, _)| is_maker(above)) {
+            return Ok(());
+        }
+        self.leaf(path).map(drop)
+    }
+
+    /// The leaf with this path.
+    pub(super) fn leaf(&self, path: &str) -> Result<QueueId, SubmitError> {
         match self.find_queue(path) {
-            Some((_, QueueRole::Leaf)) => Ok(()),
+            Some((queue, QueueRole::Leaf)) => Ok(queue),
             Some(_) => Err(SubmitError::NotALeaf { path: path.to_owned() }),
-            None if above.any(|(above, _)| is_maker(above)) => Ok(()),
             None => Err(self.unknown_queue(path, |role| role == QueueRole::Leaf)),
         }
     }

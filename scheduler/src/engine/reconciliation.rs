@@ -1,4 +1,6 @@
-//! What nodes report about the containers that run on them.
+//! Reconciliation: nodes report the containers that run on them, and the engine follows.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::group::GroupCommitter;
 use super::handle::Handle;
@@ -17,68 +19,77 @@ use crate::sync::Ticket;
 pub struct NodeReport {
     /// Each container under the identifier that the node knows, with its description in case the engine does not know
     /// it.
-    pub running: Vec<(ContainerId, RunningContainer)>,
+    pub running: BTreeMap<ContainerId, RunningContainer>,
     /// Containers whose start is on the way to the node. They may be missing.
-    pub starting: Vec<ContainerId>,
+    pub starting: BTreeSet<ContainerId>,
 }
 
-/// How the differences between a node and the engine were settled.
+/// What a reconciliation did. Without differences, all lists are empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SettledReport {
+pub struct Reconciliation {
     /// Containers that the engine had on the node and the node did not report. They have ended as
     /// [lost](EndCause::NodeLost), or as they were being stopped.
     pub ended: Vec<ContainerId>,
-    /// Containers that the engine did not know: the node's identifier, and the one that counts from now on.
-    pub adopted: Vec<(ContainerId, ContainerId)>,
-    /// Containers that the engine does not take, and why. The node has to stop them.
-    pub refused: Vec<(ContainerId, Refusal)>,
+    /// The engine's identifier of each adopted container, by the identifier that the node reported.
+    pub adopted: BTreeMap<ContainerId, ContainerId>,
+    /// Containers that the node has to stop, and why the engine does not take them.
+    pub refused: BTreeMap<ContainerId, Refusal>,
 }
 
 impl Handle {
-    /// Settles the differences between a node and the engine, after an engine [recovered](crate::Engine::recover) or a node
-    /// came back. A container that the node does not run has ended. A container that the engine does not know is adopted,
-    /// above limits and room if necessary, if its application is known; the others are to be stopped. Each end and each
-    /// adoption is an event of the application.
+    /// Reconciles the engine with a node, after an engine [recovered](crate::Engine::recover) or a node came back. A
+    /// container that the node does not run has ended, also if another application's container has its identifier now.
+    /// A container that the engine does not know is adopted, above limits and room if necessary, if its application is
+    /// known. The node has to stop the others, and those that the engine has on another node. Each end and each adoption
+    /// is an event of the application.
     ///
     /// # Errors
-    /// If an amount is not valid, or the engine is shut down.
-    pub fn report_node(
+    /// If an amount is not valid, or the engine is shut down. A node that is gone is refused by the ticket.
+    pub fn reconcile_node(
         &self,
         node: NodeId,
         mut report: NodeReport,
-    ) -> Result<Ticket<Result<SettledReport, Refusal>>, SubmitError> {
-        report.running.iter_mut().try_for_each(|(_, container)| self.check_running(container))?;
+    ) -> Result<Ticket<Result<Reconciliation, Refusal>>, SubmitError> {
+        report.running.values_mut().try_for_each(|container| self.check_running(container))?;
         let (answer, ticket) = Ticket::new();
-        self.shared.send(Message::Report { node, report: Box::new(report), answer })?;
+        self.shared.send(Message::Reconcile { node, report: Box::new(report), answer })?;
         Ok(ticket)
     }
 }
 
 impl GroupCommitter {
-    pub(super) fn settle(
+    pub(super) fn reconcile(
         &mut self,
         state: &mut State,
         node: NodeId,
         report: NodeReport,
-    ) -> Result<SettledReport, Refusal> {
+    ) -> Result<Reconciliation, Refusal> {
         let known = state.facts.nodes.get(node).ok_or(Refusal::UnknownNode)?.containers.clone();
         let NodeReport { running, starting } = report;
-        let mut settled = SettledReport::default();
-        let is_reported = |id: &ContainerId| running.iter().any(|(reported, _)| reported == id);
-        for container in known.iter().copied().filter(|id| !is_reported(id) && !starting.contains(id)) {
+        let mut reconciled = Reconciliation::default();
+        for container in known.into_iter().filter(|id| !starting.contains(id)) {
+            let application = state.facts.containers.at(container).application;
+            if running.get(&container).is_some_and(|reported| reported.application == application) {
+                continue;
+            }
             // The end of a container that is being stopped is confirmed.
             let is_stopping = state.facts.stopping.contains_key(&container);
             let cause = if is_stopping { EndCause::Completed } else { EndCause::NodeLost };
             self.change(state, Change::ContainerEnded { container, cause })?;
-            settled.ended.push(container);
+            reconciled.ended.push(container);
         }
-        for (reported, container) in running.into_iter().filter(|(id, _)| !known.contains(id)) {
-            match self.adopt(state, node, container) {
-                Ok(container) => settled.adopted.push((reported, container)),
-                Err(refusal) => settled.refused.push((reported, refusal)),
-            }
+        for (reported, container) in running {
+            let result = match state.facts.containers.get(reported).map(|known| known.node) {
+                Some(known) if known == node => continue,
+                Some(_) => Err(Refusal::IdentifierTaken),
+                None => self.adopt(state, node, container),
+            };
+            match result {
+                Ok(container) => reconciled.adopted.insert(reported, container).map(drop),
+                Err(refusal) => reconciled.refused.insert(reported, refusal).map(drop),
+            };
         }
-        Ok(settled)
+        Ok(reconciled)
     }
 
     fn adopt(
@@ -94,7 +105,11 @@ impl GroupCommitter {
     }
 
     /// Registers a node and those of its running containers whose applications are known.
-    pub(super) fn recover(&mut self, state: &mut State, changes: Vec<Change>) -> RecoveryResult {
+    pub(super) fn register_with_containers(
+        &mut self,
+        state: &mut State,
+        changes: Vec<Change>,
+    ) -> RecoveryResult {
         let mut changes = changes.into_iter();
         let Some(node) = changes.next() else { return Vec::new() };
         let Change::NodeAdded { node: id, .. } = node else { return Vec::new() };

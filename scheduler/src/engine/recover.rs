@@ -30,12 +30,9 @@ pub enum RecoverError {
     /// The log could not be read or does not fit together.
     #[error(transparent)]
     Log(#[from] LogError),
-    /// The engine could not start.
+    /// The engine could not start, or the sink cannot go on with the log.
     #[error(transparent)]
     Start(#[from] StartError),
-    /// The sink cannot go on with the log.
-    #[error("going on with the log: {0}")]
-    Sink(String),
 }
 
 impl Engine {
@@ -113,10 +110,7 @@ impl Engine {
     ) -> Result<(Self, Recovered), RecoverError> {
         let (origin, recovered) = Origin::at_end_of(log)?;
         let engine = Self::begin(origin, mode, clock_from(clock, recovered.now_ms), sink)?;
-        match engine.log_error() {
-            Some(error) => Err(RecoverError::Sink(error)),
-            None => Ok((engine, recovered)),
-        }
+        Ok((engine, recovered))
     }
 }
 

@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use super::Engine;
 use super::group::GroupCommitter;
 use super::proposer::Proposer;
 use super::shared::{Message, Shared};
 use super::start::Origin;
+use super::{Engine, StartError};
 use crate::clock::Clock;
 use crate::config::EngineConfig;
 use crate::log::LogSink;
@@ -26,13 +26,13 @@ impl SerialDriver {
         inbox_capacity: Option<usize>,
         clock: Arc<dyn Clock>,
         sink: Option<Box<dyn LogSink>>,
-    ) -> Self {
+    ) -> Result<Self, StartError> {
         let mut config = EngineConfig::clone(&origin.state.facts.config);
         // One set gives the exact policy, for any number of nodes. Not in the log: another mode may continue it.
         config.limits.single_set_nodes = u32::MAX as usize;
-        let (shared, mut parts) = Engine::make(origin, Arc::new(config), inbox_capacity, 1, clock, sink);
+        let (shared, mut parts) = Engine::make(origin, Arc::new(config), inbox_capacity, 1, clock, sink)?;
         let proposer = parts.proposers.remove(0);
-        Self { shared, committer: parts.committer, proposer }
+        Ok(Self { shared, committer: parts.committer, proposer })
     }
 
     /// Commits and proposes in turn until nothing is left to do at the present time.

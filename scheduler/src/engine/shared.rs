@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 use super::ask_kinds::AskKinds;
 use super::attach::Attachment;
 use super::directory::{Ids, Names};
-use super::node_report::{NodeReport, SettledReport};
+use super::reconciliation::{NodeReport, Reconciliation};
 use super::refusals::RefusalList;
 use super::stream::StreamCore;
 use super::timing::EngineTiming;
@@ -77,10 +77,10 @@ pub(crate) enum Message {
         caller: Arc<RefusalList>,
     },
     /// The containers on a node, to be compared with the engine's.
-    Report {
+    Reconcile {
         node: NodeId,
         report: Box<NodeReport>,
-        answer: Promise<Result<SettledReport, Refusal>>,
+        answer: Promise<Result<Reconciliation, Refusal>>,
     },
     /// A change whose caller waits for the answer.
     Answered {
@@ -110,7 +110,7 @@ impl Message {
             Self::Asks { asks, .. } => asks.len(),
             Self::Completions { containers, .. } => containers.len(),
             Self::Changes { changes, .. } | Self::Recovery { changes, .. } => changes.len(),
-            Self::Report { report, .. } => report.running.len().max(1),
+            Self::Reconcile { report, .. } => report.running.len().max(1),
             _ => 1,
         }
     }

@@ -34,13 +34,20 @@ impl Origin {
         Ok(Self { state, identifiers: Identifiers::default(), log_end: None })
     }
 
-    /// Prepares the sink. Returns the error that keeps the engine from logging.
-    pub(super) fn begin_log(&self, sink: &mut dyn LogSink) -> Option<String> {
+    /// Prepares the sink. Returns the error that keeps the engine from logging, if it may run without a log.
+    ///
+    /// # Errors
+    /// If the log must have every change, or has to go on.
+    fn begin_log(&self, sink: &mut dyn LogSink) -> Result<Option<String>, StartError> {
         let begun = match self.log_end {
             None => sink.start(&HEADER),
             Some(end) => sink.resume(end),
         };
-        begun.err().map(|error| error.to_string())
+        match begun {
+            Ok(()) => Ok(None),
+            Err(error) if sink.is_required() || self.log_end.is_some() => Err(StartError::Log(error)),
+            Err(error) => Ok(Some(error.to_string())),
+        }
     }
 }
 
@@ -53,7 +60,7 @@ impl Engine {
     ) -> Result<Self, StartError> {
         match mode {
             Mode::Serial => {
-                let driver = SerialDriver::new(origin, None, clock, sink);
+                let driver = SerialDriver::new(origin, None, clock, sink)?;
                 Ok(Self {
                     shared: Arc::clone(&driver.shared),
                     driver: Mutex::new(Driver::Serial(Box::new(driver))),
@@ -61,14 +68,15 @@ impl Engine {
             }
             Mode::Background => {
                 let inbox_capacity = Some(origin.state.facts.config.limits.inbox);
-                let driver = SerialDriver::new(origin, inbox_capacity, clock, sink);
+                let driver = SerialDriver::new(origin, inbox_capacity, clock, sink)?;
                 let shared = Arc::clone(&driver.shared);
-                let threads = Threads::start_one(driver)?;
+                let threads = Threads::start_one(driver).map_err(StartError::Thread)?;
                 Ok(Self { shared, driver: Mutex::new(Driver::Threads(threads)) })
             }
             Mode::Parallel { proposers } => {
                 let (engine, parts) = Self::assemble_from(origin, proposers, clock, sink)?;
-                let threads = Threads::start(&engine.shared, parts.committer, parts.proposers)?;
+                let threads = Threads::start(&engine.shared, parts.committer, parts.proposers);
+                let threads = threads.map_err(StartError::Thread)?;
                 *engine.driver.lock() = Driver::Threads(threads);
                 Ok(engine)
             }
@@ -86,7 +94,7 @@ impl Engine {
         }
         let config = Arc::clone(&origin.state.facts.config);
         let inbox_capacity = Some(config.limits.inbox);
-        let (shared, parts) = Self::make(origin, config, inbox_capacity, proposers, clock, sink);
+        let (shared, parts) = Self::make(origin, config, inbox_capacity, proposers, clock, sink)?;
         Ok((Self { shared, driver: Mutex::new(Driver::Elsewhere) }, parts))
     }
 
@@ -98,9 +106,9 @@ impl Engine {
         proposers: usize,
         clock: Arc<dyn Clock>,
         mut sink: Option<Box<dyn LogSink>>,
-    ) -> (Arc<Shared>, Parts) {
+    ) -> Result<(Arc<Shared>, Parts), StartError> {
         let (outbox, inbox) = channel(inbox_capacity);
-        let log_error = sink.as_mut().and_then(|sink| origin.begin_log(sink.as_mut()));
+        let log_error = sink.as_mut().map_or(Ok(None), |sink| origin.begin_log(sink.as_mut()))?;
         let Origin { state, identifiers, .. } = origin;
         let shared = Arc::new(Shared::new(config, clock, *state, identifiers, outbox));
         let publisher = Publisher::new(Arc::clone(&shared), sink, log_error);
@@ -108,6 +116,6 @@ impl Engine {
         committer.commit_group(None);
         let start = |number: usize| (number * SETS_MAX / proposers) as u32;
         let proposers = (0..proposers).map(|number| Proposer::new(&shared, start(number))).collect();
-        (shared, Parts { committer, proposers })
+        Ok((shared, Parts { committer, proposers }))
     }
 }

@@ -142,7 +142,7 @@ pub enum EndCause {
     Completed,
     /// Its application gave it back.
     Released,
-    /// Its node is gone, or [reported](crate::Handle::report_node) that it does not run it.
+    /// Its node is gone, or [reported](crate::Handle::reconcile_node) that it does not run it.
     NodeLost,
     /// Its application ended.
     ApplicationEnded,

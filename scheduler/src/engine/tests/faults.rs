@@ -126,7 +126,8 @@ fn a_pass_that_panics_at_any_step_is_tried_again() {
 #[test]
 fn a_background_engine_whose_passes_only_panic_commits_and_keeps_nobody_waiting() {
     let clock = Arc::new(ManualClock::new());
-    let mut driver = SerialDriver::new(Origin::new(config([leaf("a")])).unwrap(), Some(8), clock, None);
+    let mut driver =
+        SerialDriver::new(Origin::new(config([leaf("a")])).unwrap(), Some(8), clock, None).unwrap();
     let engine = Engine { shared: Arc::clone(&driver.shared), driver: Mutex::new(Driver::Elsewhere) };
     let handle = engine.handle();
     std::thread::scope(|scope| {
@@ -157,7 +158,8 @@ fn full_batches_do_not_keep_messages_waiting() {
     let mut config = config([leaf("a")]);
     (config.limits.batch_requests, config.limits.group_requests) = (1, 1);
     let driver =
-        SerialDriver::new(Origin::new(config).unwrap(), Some(1 << 10), Arc::new(ManualClock::new()), None);
+        SerialDriver::new(Origin::new(config).unwrap(), Some(1 << 10), Arc::new(ManualClock::new()), None)
+            .unwrap();
     let engine = Engine { shared: Arc::clone(&driver.shared), driver: Mutex::new(Driver::Elsewhere) };
     let (handle, events) = (engine.handle(), engine.handle().event_stream(1 << 10));
     handle.add_node(NodeSpec::new("n1", memory(1_000))).unwrap();
