@@ -16,10 +16,10 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .filter(about_as_long)
         .map(|candidate| (strsim::jaro_winkler(name, candidate), candidate))
         .filter(|(similarity, _)| *similarity >= 0.75)
-        .min_by_key(|(similarity, candidate)| {
-            // The similarities are from 0.75 to 1.
-            let unlike = ((1.0 - similarity) * 1e9) as u64;
-            (unlike, strsim::levenshtein(name, candidate), *candidate)
+        .min_by(|(similarity, candidate), (other_similarity, other)| {
+            let edits = |candidate| strsim::levenshtein(name, candidate);
+            let closer = || edits(candidate).cmp(&edits(other)).then_with(|| candidate.cmp(other));
+            other_similarity.total_cmp(similarity).then_with(closer)
         })
         .map(|(_, candidate)| candidate.to_owned())
 }

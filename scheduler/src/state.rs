@@ -33,8 +33,8 @@ pub(crate) struct State {
     moved_at: u64,
     /// The version in which a container with tags last ended.
     tags_ended_at: u64,
-    /// The version in which [`reconsider_reservations`](Self::reconsider_reservations) last ran.
-    pub(crate) reconsidered_at: u64,
+    /// The version in which [`reconsider_reservations`](Self::reconsider_reservations) last ran, by partition.
+    reconsidered_at: Vec<u64>,
     /// Whether guarantees and maxima have to be recomputed before their next use.
     limits_stale: bool,
 }
@@ -42,18 +42,28 @@ pub(crate) struct State {
 impl State {
     pub(crate) fn new(config: &Arc<EngineConfig>) -> Self {
         let facts = Facts::new(config);
+        let node_shards = NodeShards::new(facts.partitions.len(), facts.config.resources.len());
+        Self::of_facts(facts, node_shards)
+    }
+
+    /// The state with these facts, with nothing in flight, everything to be looked at, and no timers.
+    fn of_facts(facts: Facts, node_shards: NodeShards) -> Self {
         let partitions = facts.partitions.len();
+        let mut in_flight = InFlight::new(facts.queues.len(), partitions);
+        in_flight.add_users(facts.users.len(), facts.limit_usages().len());
+        facts.nodes.iter().for_each(|(id, _)| in_flight.reset_node(id));
+        facts.asks.iter().for_each(|(id, _)| in_flight.reset_ask(id));
         Self {
-            in_flight: InFlight::new(facts.queues.len(), partitions),
-            node_shards: NodeShards::new(partitions, facts.config.resources.len()),
-            backlog: Backlog::new(&facts),
+            in_flight,
+            node_shards,
+            backlog: Backlog::rebuild(&facts, |_| 1),
             timers: Timers::default(),
             facts,
             version: 0,
             nodes_version: 0,
             moved_at: 0,
             tags_ended_at: 0,
-            reconsidered_at: 0,
+            reconsidered_at: vec![0; partitions],
             limits_stale: true,
         }
     }
@@ -288,7 +298,7 @@ impl State {
     /// Lets shapes that fit nowhere reserve a node again, after a reservation ended or a node that may be reserved
     /// came.
     pub(crate) fn reconsider_reservations(&mut self, partition: PartitionId) {
-        self.reconsidered_at = self.version;
+        self.reconsidered_at[partition.index()] = self.version;
         let closed: Vec<ShapeId> = self
             .facts
             .shapes
@@ -300,6 +310,11 @@ impl State {
             self.backlog.demand_mut(shape).reserve_tried = 0;
             self.seek_reservation(shape);
         }
+    }
+
+    /// Whether shapes of the partition were to reserve nodes again since the version that a pass saw.
+    pub(crate) fn has_reconsidered_since(&self, partition: PartitionId, seen: u64) -> bool {
+        self.reconsidered_at[partition.index()] > seen
     }
 
     /// Acts on a timer that concerns only derived state. The committer turns other timers into changes.

@@ -42,9 +42,9 @@ pub(crate) fn play(plan: &Plan, mode: Mode) -> Cluster {
 }
 
 /// The same with an engine that crashes after some of the first runs, and goes on with its log.
-pub(crate) fn play_with_crashes(plan: &Plan, mode: Mode, crashes: &[Option<Source>]) -> Cluster {
+pub(crate) fn play_with_crashes(plan: &Plan, mode: Mode, crashes: &[Option<(Source, Mode)>]) -> Cluster {
     let mut player = Player::new(&plan.cluster, mode);
-    player.crashes = crashes.iter().rev().map(|crash| crash.map(|source| (source, mode))).collect();
+    player.crashes = crashes.iter().rev().copied().collect();
     plan.nodes.iter().for_each(|node| player.add_node(node));
     for operation in &plan.operations {
         player.perform(operation);

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use apportion::config::LocalityDelay;
 use apportion::log::{LogError, LogReader, SharedLog};
 use apportion::replay::Replay;
-use apportion::{ApplicationEnd, Change, EndCause, Engine, ManualClock, Mode};
-use apportion_tests::support::check::read_log;
+use apportion::{Change, Engine, ManualClock, Mode};
+use apportion_tests::support::check::{is_due, read_log};
 use apportion_tests::support::cluster::{Cluster, Source};
 use proptest::collection::vec;
 use proptest::option;
@@ -23,14 +23,14 @@ proptest! {
 
     /// The sequential model goes on too, and checks everything that the second engine does.
     #[test]
-    fn an_engine_goes_on_after_a_crash(plan in plan(EVERYTHING), crashes in crashes(), mode in mode()) {
+    fn an_engine_goes_on_after_a_crash(plan in plan(EVERYTHING), crashes in crashes(mode()), mode in mode()) {
         play_with_crashes(&plan, mode, &crashes);
     }
 
     #[test]
     fn a_serial_run_with_crashes_writes_the_log_of_one_without(
         plan in plan(WITH_REQUESTS),
-        crashes in crashes(),
+        crashes in crashes(Just(Mode::Serial)),
     ) {
         let (whole, crashed) = (play(&plan, Mode::Serial), play_with_crashes(&plan, Mode::Serial, &crashes));
         if is_exact(&plan.cluster) && !refuses_submissions(&whole) {
@@ -119,9 +119,9 @@ proptest! {
     }
 }
 
-/// For each of the first runs, whether the engine crashes afterwards and from what the next one recovers.
-fn crashes() -> impl Strategy<Value = Vec<Option<Source>>> {
-    vec(option::of(prop_oneof![Just(Source::Log), Just(Source::Snapshot)]), 1..6)
+/// For each of the first runs, whether the engine crashes afterwards, from what the next one recovers, and its mode.
+fn crashes(mode: impl Strategy<Value = Mode>) -> impl Strategy<Value = Vec<Option<(Source, Mode)>>> {
+    vec(option::of((prop_oneof![Just(Source::Log), Just(Source::Snapshot)], mode)), 1..6)
 }
 
 fn expect_equal(whole: &[Change], crashed: &[Change]) {
@@ -144,17 +144,7 @@ fn group_ends(log: &[u8]) -> Vec<usize> {
 
 /// Whether an engine makes the change by itself, at the same time.
 fn is_own(change: &Change) -> bool {
-    matches!(
-        change,
-        Change::Committed { .. }
-            | Change::NodeSilenceSet { .. }
-            | Change::OpportunitiesMissed { .. }
-            | Change::ReservedAgain { .. }
-            | Change::QueueExpired { .. }
-            | Change::ReservationExpired { .. }
-            | Change::ApplicationEnded { end: ApplicationEnd::Expired, .. }
-            | Change::ContainerEnded { cause: EndCause::StopTimedOut, .. }
-    )
+    matches!(change, Change::Committed { .. }) || is_due(change)
 }
 
 /// The number of changes in the whole groups of a log; `None` if not even the configuration is whole.

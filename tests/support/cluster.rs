@@ -54,6 +54,16 @@ enum Waiting {
     Request(ResourceAllocationCommitRequest, Ticket<CommitOutcome>),
 }
 
+/// How far the model predicts an engine in this mode.
+fn certainty(config: &EngineConfig, mode: Mode) -> Certainty {
+    let is_plain = config.reservations.delay_ms.is_none() && config.limits.off_switch_per_pass.is_none();
+    match mode {
+        Mode::Serial | Mode::Background if is_plain => Certainty::Exact,
+        Mode::Serial | Mode::Background => Certainty::Serial,
+        Mode::Parallel { .. } => Certainty::Legal,
+    }
+}
+
 impl Cluster {
     /// Starts an engine.
     #[must_use]
@@ -62,12 +72,7 @@ impl Cluster {
         let sink = Box::new(log.clone());
         let engine = Engine::start(config.clone(), mode, Arc::new(clock.clone()), Some(sink)).unwrap();
         let handle = engine.handle();
-        let is_plain = config.reservations.delay_ms.is_none() && config.limits.off_switch_per_pass.is_none();
-        let certainty = match mode {
-            Mode::Serial | Mode::Background if is_plain => Certainty::Exact,
-            Mode::Serial | Mode::Background => Certainty::Serial,
-            Mode::Parallel { .. } => Certainty::Legal,
-        };
+        let certainty = certainty(&config, mode);
         let names = std::iter::once("").chain(config.partitions.iter().map(String::as_str));
         let partitions = names.map(|name| handle.partition(name).unwrap()).collect();
         let oracle = Oracle::new(config, partitions, |path| handle.queue(path).unwrap());

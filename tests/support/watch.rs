@@ -25,6 +25,11 @@ impl WatchedClock {
         Self { is_parallel, ..Self::default() }
     }
 
+    /// The same clock for an engine in another mode.
+    pub(super) fn shared_with(&self, is_parallel: bool) -> Self {
+        Self { is_parallel, ..self.clone() }
+    }
+
     pub(super) fn set(&self, now_ms: u64) {
         self.clock.set(now_ms);
     }

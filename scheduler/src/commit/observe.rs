@@ -98,7 +98,8 @@ impl Committer<'_> {
                 Observation::ReservedAgain { ask, node } => self.count_re_reservation(*ask, *node),
                 Observation::InUse => self.state.backlog.pause(set.id(), seen),
                 // A reservation may have ended meanwhile, even one that the pass itself used.
-                Observation::ReserveTried { .. } if self.state.reconsidered_at > seen => {}
+                Observation::ReserveTried { .. }
+                    if self.state.has_reconsidered_since(set.id().partition(), seen) => {}
                 Observation::ReserveTried { shape } => {
                     let demand = self.state.backlog.demand_mut(*shape);
                     if demand.since <= seen {

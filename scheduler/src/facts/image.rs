@@ -29,46 +29,77 @@ pub(super) fn unknown_node() -> NodeId {
     NodeId::new(u32::MAX, 0)
 }
 
-/// Declares an image that borrows, to be written, and one that owns, to be read. Both have the same fields.
+/// Declares an image that borrows, to be written, and one that owns, to be read, with the ways there and back. A fact is
+/// either `plain` or a `table`.
 macro_rules! images {
-    ($($field:ident: $borrowed:ty => $owned:ty,)*) => {
+    (@borrowed plain $life:lifetime $type:ty) => { &$life $type };
+    (@borrowed table $life:lifetime $type:ty) => { &$life [Slot<$type>] };
+    (@owned plain $type:ty) => { $type };
+    (@owned table $type:ty) => { Vec<Slot<$type>> };
+    (@write plain $fact:expr) => { &$fact };
+    (@write table $fact:expr) => { $fact.slots() };
+    (@read plain $fact:expr) => { $fact };
+    (@read table $fact:expr) => { Table::of_slots($fact) };
+    ($($kind:ident $field:ident: $type:ty,)*) => {
         #[derive(Serialize)]
         pub(crate) struct FactsImageOf<'a> {
-            $($field: $borrowed,)*
+            $($field: images!(@borrowed $kind 'a $type),)*
+            lists: Lists,
         }
 
         #[derive(Deserialize)]
         pub(crate) struct FactsImage {
-            $($field: $owned,)*
+            $($field: images!(@owned $kind $type),)*
+            lists: Lists,
+        }
+
+        impl Facts {
+            /// The facts as they are written.
+            pub(crate) fn image(&self) -> FactsImageOf<'_> {
+                FactsImageOf { $($field: images!(@write $kind self.$field),)* lists: self.lists() }
+            }
+
+            /// The facts that were written, without those that follow from others.
+            fn bare(image: FactsImage) -> Self {
+                let empty = Self::empty(&image.config);
+                let mut facts = Self { $($field: images!(@read $kind image.$field),)* ..empty };
+                facts.add_lists(image.lists);
+                facts
+            }
         }
     };
 }
 
 images! {
-    config: &'a EngineConfig => Arc<EngineConfig>,
-    queue_mapping: &'a QueueMapping => QueueMapping,
-    now_ms: u64 => u64,
-    changes: u64 => u64,
-    partitions: &'a [PartitionTotals] => Vec<PartitionTotals>,
-    racks: &'a [String] => Vec<String>,
-    nodes: &'a [Slot<Node>] => Vec<Slot<Node>>,
-    queues: &'a [Queue] => Vec<Queue>,
-    users: &'a [LeafUser] => Vec<LeafUser>,
-    applications: &'a [Slot<Application>] => Vec<Slot<Application>>,
-    applications_submitted: u64 => u64,
-    asks: &'a [Slot<Ask>] => Vec<Slot<Ask>>,
-    asks_submitted: u64 => u64,
-    served: u64 => u64,
-    containers: &'a [Slot<Container>] => Vec<Slot<Container>>,
-    opportunistic: &'a BTreeMap<ContainerId, Resources> => BTreeMap<ContainerId, Resources>,
-    stopping: &'a BTreeMap<ContainerId, Stopping> => BTreeMap<ContainerId, Stopping>,
-    container_ids: &'a IdPool<ContainerId> => IdPool<ContainerId>,
-    reservations: &'a [Slot<Reservation>] => Vec<Slot<Reservation>>,
-    reservation_ids: &'a IdPool<ReservationId> => IdPool<ReservationId>,
-    shapes: ShapesImage => ShapesImage,
-    shapes_of_asks: Vec<ShapeId> => Vec<ShapeId>,
-    shapes_of_containers: Vec<ShapeId> => Vec<ShapeId>,
-    containers_of_applications: Vec<Vec<ContainerId>> => Vec<Vec<ContainerId>>,
+    plain config: Arc<EngineConfig>,
+    plain queue_mapping: QueueMapping,
+    plain now_ms: u64,
+    plain changes: u64,
+    plain partitions: Vec<PartitionTotals>,
+    plain racks: Vec<String>,
+    table nodes: Node,
+    plain queues: Vec<Queue>,
+    plain users: Vec<LeafUser>,
+    table applications: Application,
+    plain applications_submitted: u64,
+    table asks: Ask,
+    plain asks_submitted: u64,
+    plain served: u64,
+    table containers: Container,
+    plain opportunistic: BTreeMap<ContainerId, Resources>,
+    plain stopping: BTreeMap<ContainerId, Stopping>,
+    plain container_ids: IdPool<ContainerId>,
+    table reservations: Reservation,
+    plain reservation_ids: IdPool<ReservationId>,
+}
+
+/// The fields of values in tables that are written apart, each list in the order of its table.
+#[derive(Serialize, Deserialize)]
+struct Lists {
+    shapes: ShapesImage,
+    shapes_of_asks: Vec<ShapeId>,
+    shapes_of_containers: Vec<ShapeId>,
+    containers_of_applications: Vec<Vec<ContainerId>>,
 }
 
 impl FactsImage {
@@ -90,7 +121,7 @@ impl FactsImage {
             && live(&self.reservations)
                 .all(|one| is_live(&self.asks, one.ask) && is_live(&self.nodes, one.node))
             && self.has_lists()
-            && self.shapes.is_coherent(|id| self.has_partition(id), &self.config.resources)
+            && self.lists.shapes.is_coherent(|id| self.has_partition(id), &self.config.resources)
     }
 
     fn has_partition(&self, id: PartitionId) -> bool {
@@ -127,12 +158,13 @@ impl FactsImage {
 
     /// The lists beside the tables have an entry for each value.
     fn has_lists(&self) -> bool {
-        let shapes = self.shapes_of_asks.iter().chain(&self.shapes_of_containers);
-        self.shapes_of_asks.len() == live(&self.asks).count()
-            && self.shapes_of_containers.len() == live(&self.containers).count()
-            && self.containers_of_applications.len() == live(&self.applications).count()
-            && shapes.clone().all(|id| self.shapes.is_in_use(*id))
-            && self.containers_of_applications.iter().flatten().all(|id| is_live(&self.containers, *id))
+        let lists = &self.lists;
+        let mut shapes = lists.shapes_of_asks.iter().chain(&lists.shapes_of_containers);
+        lists.shapes_of_asks.len() == live(&self.asks).count()
+            && lists.shapes_of_containers.len() == live(&self.containers).count()
+            && lists.containers_of_applications.len() == live(&self.applications).count()
+            && shapes.all(|id| lists.shapes.is_in_use(*id))
+            && lists.containers_of_applications.iter().flatten().all(|id| is_live(&self.containers, *id))
     }
 }
 
@@ -145,30 +177,9 @@ fn is_live<I: SlotId, T>(slots: &[Slot<T>], id: I) -> bool {
 }
 
 impl Facts {
-    /// The facts as they are written.
-    pub(crate) fn image(&self) -> FactsImageOf<'_> {
+    fn lists(&self) -> Lists {
         let containers = |application: &Application| application.containers.iter(&self.containers).collect();
-        FactsImageOf {
-            config: &self.config,
-            queue_mapping: &self.queue_mapping,
-            now_ms: self.now_ms,
-            changes: self.changes,
-            partitions: &self.partitions,
-            racks: &self.racks,
-            nodes: self.nodes.slots(),
-            queues: &self.queues,
-            users: &self.users,
-            applications: self.applications.slots(),
-            applications_submitted: self.applications_submitted,
-            asks: self.asks.slots(),
-            asks_submitted: self.asks_submitted,
-            served: self.served,
-            containers: self.containers.slots(),
-            opportunistic: &self.opportunistic,
-            stopping: &self.stopping,
-            container_ids: &self.container_ids,
-            reservations: self.reservations.slots(),
-            reservation_ids: &self.reservation_ids,
+        Lists {
             shapes: self.shapes.image(),
             shapes_of_asks: self.asks.iter().map(|(_, ask)| ask.shape).collect(),
             shapes_of_containers: self.containers.iter().map(|(_, container)| container.shape).collect(),
@@ -176,45 +187,16 @@ impl Facts {
         }
     }
 
-    /// The facts that were written, without those that follow from others.
-    fn bare(image: FactsImage) -> Self {
-        let mut asks = Table::of_slots(image.asks);
-        let mut containers = Table::of_slots(image.containers);
-        let mut applications = Table::of_slots(image.applications);
-        asks.iter_mut().zip(image.shapes_of_asks).for_each(|((_, ask), shape): ((_, &mut Ask), _)| {
+    fn add_lists(&mut self, lists: Lists) {
+        self.shapes = Shapes::of_image(lists.shapes);
+        for ((_, ask), shape) in self.asks.iter_mut().zip(lists.shapes_of_asks) {
             ask.shape = shape;
-        });
-        containers
-            .iter_mut()
-            .zip(image.shapes_of_containers)
-            .for_each(|((_, container), shape): ((_, &mut Container), _)| container.shape = shape);
-        applications.iter_mut().zip(image.containers_of_applications).for_each(
-            |((_, application), list): ((_, &mut Application), _)| {
-                list.into_iter().for_each(|id| application.containers.add(id));
-            },
-        );
-        Self {
-            queue_mapping: image.queue_mapping,
-            now_ms: image.now_ms,
-            changes: image.changes,
-            partitions: image.partitions,
-            racks: image.racks,
-            nodes: Table::of_slots(image.nodes),
-            queues: image.queues,
-            users: image.users,
-            applications,
-            applications_submitted: image.applications_submitted,
-            asks,
-            asks_submitted: image.asks_submitted,
-            served: image.served,
-            containers,
-            opportunistic: image.opportunistic,
-            stopping: image.stopping,
-            container_ids: image.container_ids,
-            reservations: Table::of_slots(image.reservations),
-            reservation_ids: image.reservation_ids,
-            shapes: Shapes::of_image(image.shapes),
-            ..Self::empty(&image.config)
+        }
+        for ((_, container), shape) in self.containers.iter_mut().zip(lists.shapes_of_containers) {
+            container.shape = shape;
+        }
+        for ((_, application), list) in self.applications.iter_mut().zip(lists.containers_of_applications) {
+            list.into_iter().for_each(|id| application.containers.add(id));
         }
     }
 

@@ -110,12 +110,16 @@ impl NodeShards {
             members.nodes.push(None);
         }
         members.nodes[place as usize] = Some(id);
+        self.set_place(id, place);
+        self.racks.entry(node.rack).or_default().push(id);
+        self.record_change(id, node.partition);
+    }
+
+    fn set_place(&mut self, id: NodeId, place: u32) {
         if self.places.len() <= id.index() {
             self.places.resize(id.index() + 1, u32::MAX);
         }
         self.places[id.index()] = place;
-        self.racks.entry(node.rack).or_default().push(id);
-        self.record_change(id, node.partition);
     }
 
     pub(crate) fn remove(&mut self, id: NodeId, node: &Node) {

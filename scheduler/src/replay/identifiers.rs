@@ -16,8 +16,8 @@ pub(crate) struct Identifiers {
 }
 
 impl Identifiers {
-    /// Follows a change and its effects. Handles take identifiers before the change comes to the log, so the pools give
-    /// each change the identifier that it has.
+    /// Follows a change and its effects. Handles take identifiers before the change comes to the log, so each pool gives
+    /// out the identifier that the change names, which need not be the next one.
     pub(super) fn follow(&mut self, taken: Taken, effects: &Effects) {
         match taken {
             Taken::Nothing => {}
@@ -28,6 +28,13 @@ impl Identifiers {
         effects.vacated_nodes.iter().for_each(|(id, _)| self.nodes.give_back(*id));
         effects.vacated_applications.iter().for_each(|id| self.applications.give_back(*id));
         effects.vacated_asks.iter().for_each(|id| self.asks.give_back(*id));
+    }
+
+    /// Uses no more memory than the identifiers need.
+    pub(super) fn compact(&mut self) {
+        self.nodes.compact();
+        self.applications.compact();
+        self.asks.compact();
     }
 }
 
@@ -51,6 +58,9 @@ impl Taken {
     }
 }
 
+/// So many gaps in a pool are not worth its compaction.
+const GAPS_MIN: usize = 16;
+
 /// A pool that is told which identifier it gave out. In the order of the log, that is not always the next one: a caller
 /// may have taken one long before its change was applied.
 #[derive(Debug, Serialize, Deserialize)]
@@ -59,11 +69,14 @@ pub(crate) struct FollowedPool<I> {
     vacant: Vec<Option<I>>,
     /// For each slot that was ever used: its place in `vacant`.
     places: Vec<Option<u32>>,
+    /// How many entries of `vacant` are `None`. A snapshot has none of them.
+    #[serde(skip)]
+    gaps: usize,
 }
 
 impl<I> Default for FollowedPool<I> {
     fn default() -> Self {
-        Self { vacant: Vec::new(), places: Vec::new() }
+        Self { vacant: Vec::new(), places: Vec::new(), gaps: 0 }
     }
 }
 
@@ -75,8 +88,23 @@ impl<I: SlotId> FollowedPool<I> {
         }
         if let Some(place) = self.places[id.index()].take() {
             self.vacant[place as usize] = None;
+            self.gaps += 1;
         }
-        while self.vacant.pop_if(|last| last.is_none()).is_some() {}
+        while self.vacant.pop_if(|last| last.is_none()).is_some() {
+            self.gaps = self.gaps.saturating_sub(1);
+        }
+        // A caller that always takes out of turn would otherwise leave more and more gaps.
+        if self.gaps > GAPS_MIN + self.vacant.len() / 2 {
+            self.compact();
+        }
+    }
+
+    fn compact(&mut self) {
+        self.vacant.retain(Option::is_some);
+        for (place, id) in (0..).zip(self.vacant.iter().flatten()) {
+            self.places[id.index()] = Some(place);
+        }
+        self.gaps = 0;
     }
 
     fn give_back(&mut self, id: I) {
@@ -132,10 +160,27 @@ mod tests {
                 }
             }
             on_the_way.into_iter().for_each(|id| followed.take(id));
+            followed.compact();
             let mut followed = followed.into_pool();
             for _ in 0..100 {
                 prop_assert_eq!(pool.take(), followed.take());
             }
         }
+    }
+
+    /// In each turn, an identifier comes back before the other one is used.
+    #[test]
+    fn identifiers_taken_out_of_turn_for_ever_use_no_more_memory() {
+        let mut followed = FollowedPool::<NodeId>::default();
+        let mut ids = [0, 1].map(|index| NodeId::new(index, 0));
+        ids.iter().for_each(|id| followed.take(*id));
+        followed.give_back(ids[0]);
+        for _ in 0..10_000 {
+            followed.give_back(ids[1]);
+            followed.take(ids[0].successor());
+            ids = [ids[1], ids[0].successor()];
+        }
+        assert!(followed.vacant.len() < 100, "{} entries", followed.vacant.len());
+        assert_eq!(followed.slots(), 2);
     }
 }

@@ -109,7 +109,9 @@ impl Replay {
         let taken = Taken::by(&change);
         self.effects.clear();
         let done = self.apply(change);
-        self.identifiers.follow(taken, &self.effects);
+        if done.is_ok() {
+            self.identifiers.follow(taken, &self.effects);
+        }
         std::mem::swap(events, &mut self.effects.events);
         done.map_err(|problem| LogError::Inconsistent { seq, problem })
     }

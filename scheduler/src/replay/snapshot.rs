@@ -29,6 +29,7 @@ impl Replay {
     /// If the medium fails, or the state has more than 1 GiB.
     pub fn write_snapshot(&mut self, sink: impl Write) -> io::Result<()> {
         self.state.recompute_limits();
+        self.identifiers.compact();
         let snapshot = SnapshotOf { state: self.state.image(), identifiers: &self.identifiers };
         let bytes = postcard::to_allocvec(&snapshot).map_err(io::Error::other)?;
         write_snapshot(self.seq(), &bytes, sink)

@@ -3,11 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::State;
-use crate::backlog::Backlog;
 use crate::facts::{Facts, FactsImage, FactsImageOf};
-use crate::in_flight::InFlight;
 use crate::place::{NodeShards, NodeShardsImage};
-use crate::timers::Timers;
 
 /// The state to be written. What waits in the backlog is not in it: a later engine looks again at everything.
 #[derive(Serialize)]
@@ -39,19 +36,7 @@ impl State {
         if !facts.nodes.iter().all(|(id, node)| node_shards.holds(id, node.partition)) {
             return None;
         }
-        let mut state = Self {
-            in_flight: in_flight(&facts),
-            backlog: Backlog::rebuild(&facts, |_| 1),
-            node_shards,
-            timers: Timers::default(),
-            facts,
-            version: 0,
-            nodes_version: 0,
-            moved_at: 0,
-            tags_ended_at: 0,
-            reconsidered_at: 0,
-            limits_stale: true,
-        };
+        let mut state = Self::of_facts(facts, node_shards);
         for reservation in ready {
             state.review_reservation(state.facts.reservations.get(reservation)?.node);
         }
@@ -59,13 +44,4 @@ impl State {
         state.recompute_limits();
         Some(state)
     }
-}
-
-/// Counters without anything in flight.
-fn in_flight(facts: &Facts) -> InFlight {
-    let mut in_flight = InFlight::new(facts.queues.len(), facts.partitions.len());
-    in_flight.add_users(facts.users.len(), facts.limit_usages().len());
-    facts.nodes.iter().for_each(|(id, _)| in_flight.reset_node(id));
-    facts.asks.iter().for_each(|(id, _)| in_flight.reset_ask(id));
-    in_flight
 }

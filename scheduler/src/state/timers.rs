@@ -19,12 +19,12 @@ impl State {
 
     /// The timers that are not set although the facts call for them.
     pub(crate) fn missing_timers(&self) -> Vec<Timer> {
-        // The last entry wins, which is the first in time.
-        let mut set: Vec<(Timer, u64)> = self.timers.iter().map(|(at_ms, timer)| (timer, at_ms)).collect();
-        set.reverse();
-        let set: BTreeMap<Timer, u64> = set.into_iter().collect();
+        let mut first_ms = BTreeMap::new();
+        for (at_ms, timer) in self.timers.iter() {
+            first_ms.entry(timer).or_insert(at_ms);
+        }
         let is_missing = |(at_ms, timer): &(u64, Timer)| {
-            *at_ms > self.facts.now_ms && set.get(timer).is_none_or(|first_ms| first_ms > at_ms)
+            *at_ms > self.facts.now_ms && first_ms.get(timer).is_none_or(|first_ms| first_ms > at_ms)
         };
         due_times(&self.facts).filter(is_missing).map(|(_, timer)| timer).collect()
     }

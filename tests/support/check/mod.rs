@@ -37,6 +37,21 @@ pub enum Certainty {
     Exact,
 }
 
+/// Whether an engine makes the change by itself when its time has come.
+#[must_use]
+pub fn is_due(change: &Change) -> bool {
+    matches!(
+        change,
+        Change::NodeSilenceSet { .. }
+            | Change::OpportunitiesMissed { .. }
+            | Change::ReservedAgain { .. }
+            | Change::QueueExpired { .. }
+            | Change::ReservationExpired { .. }
+            | Change::ApplicationEnded { end: ApplicationEnd::Expired, .. }
+            | Change::ContainerEnded { cause: EndCause::StopTimedOut, .. }
+    )
+}
+
 /// Follows one engine on the model.
 #[derive(Debug)]
 pub struct Checker {
@@ -90,6 +105,11 @@ impl Checker {
         }
     }
 
+    /// The next steps are those of an engine in another mode.
+    pub fn expect_mode(&mut self, certainty: Certainty, applies_first: bool) {
+        (self.certainty, self.applies_first) = (certainty, applies_first);
+    }
+
     /// Checks everything. Panics if anything is wrong.
     pub fn check(&mut self, step: Step<'_>) {
         let engine = step.engine;
@@ -141,17 +161,7 @@ impl Checker {
             return false;
         }
         let is_exact = self.applies_first;
-        let is_timed = matches!(
-            change,
-            Change::TimeAdvanced { .. }
-                | Change::NodeSilenceSet { .. }
-                | Change::OpportunitiesMissed { .. }
-                | Change::ReservedAgain { .. }
-                | Change::QueueExpired { .. }
-                | Change::ReservationExpired { .. }
-                | Change::ApplicationEnded { end: ApplicationEnd::Expired, .. }
-                | Change::ContainerEnded { cause: EndCause::StopTimedOut, .. }
-        );
+        let is_timed = matches!(change, Change::TimeAdvanced { .. }) || is_due(change);
         // A change that is possible only after the end of an application or of a queue was refused before that end, if at
         // all.
         let is_end = match change {

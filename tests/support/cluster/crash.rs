@@ -8,7 +8,7 @@ use apportion::log::{LogEnd, LogSink, LoggedGroup, SharedLog};
 use apportion::replay::Replay;
 use apportion::{ApplicationId, Engine, Mode};
 
-use super::{Cluster, EVENTS_MAX};
+use super::{Cluster, EVENTS_MAX, certainty};
 use crate::support::oracle::Oracle;
 
 /// What a new engine recovers from.
@@ -38,12 +38,16 @@ impl LogSink for Appending {
 }
 
 impl Cluster {
-    /// Replaces the engine, as after a crash, by one that recovers. Nothing may have been sent since the last
+    /// Replaces the engine, as after a crash, by one that recovers, in any mode. Nothing may have been sent since the last
     /// [`run`](Self::run). The applications get a new stream, with which they come to know all that they have.
     pub fn crash(&mut self, source: Source, mode: Mode) {
         assert!(self.sent.is_empty(), "what was sent would be lost");
         let (log, digest) = (self.log.bytes(), self.engine.digest());
         self.log = SharedLog::of(&log);
+        self.clock = self.clock.shared_with(mode != Mode::Serial);
+        // What a parallel engine left may depend on its threads.
+        let certainty = certainty(&self.checker.oracle.config, mode).min(self.checker.certainty);
+        self.checker.expect_mode(certainty, mode == Mode::Serial);
         let clock = Arc::new(self.clock.clone());
         let (engine, recovered) = match source {
             Source::Log => {

@@ -31,19 +31,14 @@ impl NodeShards {
     /// Shards, one for each partition, with the nodes at their places. Also returns the reservations that were ready.
     pub(crate) fn of_image(image: NodeShardsImage, types: usize) -> (Self, Vec<ReservationId>) {
         let mut shards = Self::new(image.partitions.len(), types);
-        for (members, nodes) in shards.partitions.iter_mut().zip(image.partitions) {
+        for (partition, nodes) in image.partitions.into_iter().enumerate() {
             for (place, node) in (0..).zip(&nodes) {
                 match node {
-                    None => members.vacant.push(Reverse(place)),
-                    Some(node) => {
-                        if shards.places.len() <= node.index() {
-                            shards.places.resize(node.index() + 1, u32::MAX);
-                        }
-                        shards.places[node.index()] = place;
-                    }
+                    None => shards.partitions[partition].vacant.push(Reverse(place)),
+                    Some(node) => shards.set_place(*node, place),
                 }
             }
-            members.nodes = nodes;
+            shards.partitions[partition].nodes = nodes;
         }
         shards.racks = image.racks.into_iter().collect();
         (shards, image.ready_reservations)
