@@ -128,8 +128,14 @@ impl GroupCommitter {
         if self.is_due() { Some(Duration::ZERO) } else { self.shared.clock.until(self.next_timer_ms?) }
     }
 
+    /// The same, until a deadline at the latest.
+    pub(super) fn patience_until(&self, deadline_ms: u64) -> Option<Duration> {
+        let next_ms = self.next_timer_ms.map_or(deadline_ms, |next_ms| next_ms.min(deadline_ms));
+        if self.is_due() { Some(Duration::ZERO) } else { self.shared.clock.until(next_ms) }
+    }
+
     /// Whether a timer is due now.
-    fn is_due(&self) -> bool {
+    pub(super) fn is_due(&self) -> bool {
         self.next_timer_ms.is_some_and(|next_ms| next_ms <= self.shared.clock.now_ms())
     }
 

@@ -56,6 +56,7 @@ mod bulk;
 mod concurrency_limit;
 mod containers;
 mod directory;
+mod drive;
 mod group;
 mod handle;
 mod health;
@@ -90,6 +91,7 @@ use thiserror::Error;
 
 pub use attach::{AttachedAsk, Attachment};
 pub use bulk::BulkCall;
+pub use drive::Driven;
 pub use group::{GroupCommitter, Step};
 pub use handle::Handle;
 pub use health::Health;
@@ -116,7 +118,7 @@ use crate::sync::Mutex;
 use crate::view::View;
 use parallel::Threads;
 use serial::SerialDriver;
-use shared::Shared;
+use shared::{Message, Shared};
 use start::Origin;
 
 /// The most proposers of an engine; more would exceed the number of placement sets and have no work.
@@ -310,6 +312,8 @@ impl Engine {
     /// processed every message.
     pub fn shutdown(&self) {
         let sent = self.shared.close_gate();
+        // A thread that drives a serial engine sees that it ends, and gives the driver back.
+        self.shared.outbox.offer(Message::LookAgain);
         match (&mut *self.driver.lock(), sent) {
             (Driver::Serial(driver), Some(sent)) => driver.stop(sent),
             (Driver::Serial(_), None) => {}

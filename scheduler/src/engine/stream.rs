@@ -1,13 +1,16 @@
 //! Event streams: the engine sends events to applications without ever waiting for them.
 
+mod tasks;
+
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::task::Waker;
 
 use thiserror::Error;
 
 use crate::event::Event;
 use crate::request::CommitSeq;
-use crate::sync::{Condvar, Mutex};
+use crate::sync::{Condvar, Mutex, MutexGuard};
 
 /// The error of a reader that was too slow, so that events were left out. The reader goes on with
 /// [`Handle::resync`](crate::Handle::resync).
@@ -37,6 +40,8 @@ struct Queue {
     closed: bool,
     /// The last resynchronisation covered events up to here.
     known: CommitSeq,
+    /// The tasks that wait for an event.
+    wakers: Vec<Waker>,
 }
 
 impl EventStream {
@@ -125,12 +130,21 @@ impl StreamCore {
         } else {
             queue.events.extend(news);
         }
-        self.arrived.notify_all();
+        self.wake(queue);
     }
 
     /// Closes the stream: no more events will come.
     pub(crate) fn close(&self) {
-        self.queue.lock().closed = true;
+        let mut queue = self.queue.lock();
+        queue.closed = true;
+        self.wake(queue);
+    }
+
+    /// Wakes all that wait, without the lock: a waker may run its task at once.
+    fn wake(&self, mut queue: MutexGuard<'_, Queue>) {
+        let wakers = std::mem::take(&mut queue.wakers);
+        drop(queue);
         self.arrived.notify_all();
+        wakers.into_iter().for_each(Waker::wake);
     }
 }

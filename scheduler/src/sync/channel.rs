@@ -1,4 +1,4 @@
-//! Channels: many senders to one receiver, and tickets for one answer.
+//! Channels: many senders to one receiver.
 #![allow(clippy::disallowed_types, reason = "this module is where the raw types are named")]
 
 use std::sync::Arc;
@@ -136,48 +136,5 @@ impl<T> Inbox<T> {
     pub fn is_empty(&self) -> bool {
         fault::step();
         self.receiver.is_empty()
-    }
-}
-
-/// The receiving side of one answer. If the promise is dropped without an answer, the ticket gets none.
-#[derive(Debug)]
-pub struct Ticket<T>(raw::Receiver<T>);
-
-/// The sending side of one answer.
-#[derive(Debug)]
-pub struct Promise<T>(raw::Sender<T>);
-
-impl<T> Ticket<T> {
-    /// Both sides of one answer.
-    #[must_use]
-    pub fn new() -> (Promise<T>, Self) {
-        let (sender, receiver) = raw::bounded(1);
-        (Promise(sender), Self(receiver))
-    }
-
-    /// Takes the answer if it has arrived. `None` can also mean that none will come; [`wait`](Self::wait) tells the
-    /// two apart.
-    #[must_use]
-    pub fn try_take(&self) -> Option<T> {
-        fault::step();
-        self.0.try_recv().ok()
-    }
-
-    /// Waits for the answer; `None` if the engine was shut down without one. Do not wait on the thread that runs a
-    /// serial engine or steps an engine's parts, because it would wait for itself; use [`try_take`](Self::try_take)
-    /// there.
-    #[must_use]
-    pub fn wait(self) -> Option<T> {
-        fault::step();
-        self.0.recv().ok()
-    }
-}
-
-impl<T> Promise<T> {
-    /// Answers.
-    pub fn answer(self, value: T) {
-        fault::step();
-        // The ticket may be gone; that is no error.
-        let _ = self.0.send(value);
     }
 }

@@ -62,16 +62,18 @@ mod primitive;
 #[cfg(not(any(apportion_loom, apportion_shuttle)))]
 mod real;
 mod signal;
+mod ticket;
 
 #[cfg(any(apportion_loom, apportion_shuttle))]
 use model as backend;
 #[cfg(not(any(apportion_loom, apportion_shuttle)))]
 use real as backend;
 
-pub use channel::{Inbox, Nothing, Outbox, Promise, Ticket, channel};
+pub use channel::{Inbox, Nothing, Outbox, channel};
 pub use check::check;
 pub(crate) use figures::{Counter, Figures};
 pub(crate) use in_flight::{InFlightList, InFlightResources, InFlightUnits};
 pub use map::NameMap;
 pub use primitive::{AtomicU64, Condvar, Mutex, MutexGuard, Ordering, ReadGuard, RwLock, Thread, WriteGuard};
 pub use signal::Signal;
+pub use ticket::{Promise, Ticket};

@@ -2,6 +2,7 @@
 #![allow(clippy::disallowed_types, reason = "this module is where the raw types are named")]
 
 use std::io;
+use std::time::Duration;
 
 pub use std::sync::atomic::Ordering;
 
@@ -69,6 +70,18 @@ impl Condvar {
     pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
         fault::step();
         self.0.wait(guard)
+    }
+
+    /// Waits as long as `is_awaited` holds, but not longer than `patience`. A model never runs out of patience.
+    #[must_use = "the guard is taken again"]
+    pub fn wait_while_for<'a, T>(
+        &self,
+        guard: MutexGuard<'a, T>,
+        patience: Duration,
+        is_awaited: impl FnMut(&mut T) -> bool,
+    ) -> MutexGuard<'a, T> {
+        fault::step();
+        self.0.wait_while_for(guard, patience, is_awaited)
     }
 
     /// Wakes one waiting thread.

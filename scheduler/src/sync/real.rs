@@ -2,6 +2,7 @@
 #![expect(clippy::disallowed_types, reason = "this module is where the raw types are named")]
 
 use std::io;
+use std::time::Duration;
 
 pub(super) use crossbeam::channel;
 pub(super) use parking_lot::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -17,6 +18,16 @@ pub(super) struct Condvar(parking_lot::Condvar);
 impl Condvar {
     pub(super) fn wait<'a, T>(&self, mut guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
         self.0.wait(&mut guard);
+        guard
+    }
+
+    pub(super) fn wait_while_for<'a, T>(
+        &self,
+        mut guard: MutexGuard<'a, T>,
+        patience: Duration,
+        is_awaited: impl FnMut(&mut T) -> bool,
+    ) -> MutexGuard<'a, T> {
+        self.0.wait_while_for(&mut guard, is_awaited, patience);
         guard
     }
 

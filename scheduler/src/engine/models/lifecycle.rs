@@ -75,7 +75,8 @@ fn a_committer_answers_a_queue_update_before_it_ends() {
 fn a_background_engine_places_an_ask_and_ends() {
     model(Bound::Four, || {
         let driver =
-            SerialDriver::new(Origin::new(plain()).unwrap(), Some(8), Arc::new(ManualClock::new()), None);
+            SerialDriver::new(Origin::new(plain()).unwrap(), Some(8), Arc::new(ManualClock::new()), None)
+                .unwrap();
         let engine = Engine { shared: Arc::clone(&driver.shared), driver: Mutex::new(Driver::Elsewhere) };
         let cluster = Cluster::new(engine, "root.default", 1);
         let background = thread::spawn(move || driver.run());

@@ -23,6 +23,7 @@ mod sets;
 mod signals;
 mod streams;
 mod successors;
+mod tasks;
 mod wakes;
 
 use std::cell::Cell;

@@ -23,6 +23,7 @@ mod shares;
 mod single_step;
 mod stops;
 mod views;
+mod waiting;
 mod wakes;
 
 use std::sync::Arc;

@@ -10,6 +10,7 @@ pub(super) mod channel;
 use std::fmt;
 use std::io;
 use std::sync::PoisonError;
+use std::time::Duration;
 
 #[cfg(apportion_loom)]
 use loom as checker;
@@ -78,6 +79,18 @@ pub(super) struct Condvar(checker::sync::Condvar);
 impl Condvar {
     pub(super) fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
         self.0.wait(guard).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn wait_while_for<'a, T>(
+        &self,
+        mut guard: MutexGuard<'a, T>,
+        _: Duration,
+        mut is_awaited: impl FnMut(&mut T) -> bool,
+    ) -> MutexGuard<'a, T> {
+        while is_awaited(&mut guard) {
+            guard = self.wait(guard);
+        }
+        guard
     }
 
     pub(super) fn notify_one(&self) {

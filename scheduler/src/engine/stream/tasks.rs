@@ -1,0 +1,54 @@
+//! Waiting for events for a limited time, and as a task of an executor.
+
+#[cfg(feature = "async")]
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use super::{EventStream, Lagging, Queue};
+use crate::event::Event;
+
+impl EventStream {
+    /// Waits for the next event, but not longer than `patience`. `None` if no event came, or the engine is shut down.
+    ///
+    /// # Errors
+    /// If events were left out after those already read.
+    pub fn wait_timeout(&self, patience: Duration) -> Result<Option<Event>, Lagging> {
+        let is_awaited = |queue: &mut Queue| queue.events.is_empty() && !queue.lagging && !queue.closed;
+        drop(self.0.arrived.wait_while_for(self.0.queue.lock(), patience, is_awaited));
+        self.try_next()
+    }
+
+    /// The next event, for a task that an executor polls: `None` once the engine is shut down. Until an event comes, the
+    /// task is woken by the engine, on a thread of the engine and outside its locks. With the feature `async`, the stream
+    /// is a `futures::Stream`. Several tasks may share a stream; each event goes to one of them.
+    ///
+    /// # Errors
+    /// If events were left out after those already read.
+    pub fn poll_next(&self, context: &mut Context<'_>) -> Poll<Result<Option<Event>, Lagging>> {
+        let mut queue = self.0.queue.lock();
+        if let Some(event) = queue.events.pop_front() {
+            return Poll::Ready(Ok(Some(event)));
+        }
+        if queue.lagging {
+            return Poll::Ready(Err(Lagging));
+        }
+        if queue.closed {
+            return Poll::Ready(Ok(None));
+        }
+        // Under the lock that the engine takes, so it sees the waker or the task sees the event.
+        if !queue.wakers.iter().any(|waker| waker.will_wake(context.waker())) {
+            queue.wakers.push(context.waker().clone());
+        }
+        Poll::Pending
+    }
+}
+
+#[cfg(feature = "async")]
+impl futures_core::Stream for EventStream {
+    type Item = Result<Event, Lagging>;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        Self::poll_next(&self, context).map(Result::transpose)
+    }
+}

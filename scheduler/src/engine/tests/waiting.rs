@@ -1,0 +1,135 @@
+//! Waiting with a time limit, as a task, and on the thread that drives the engine.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread;
+use std::time::Duration;
+
+use super::{config, leaf};
+use crate::clock::{ManualClock, SystemClock};
+use crate::engine::single_step::NotSerial;
+use crate::engine::{Driven, Engine, Lagging, Mode};
+use crate::resource::Resources;
+use crate::sync::{AtomicU64, Ordering, Ticket};
+use crate::{ApplicationSpec, NodeSpec};
+
+const NO_PATIENCE: Duration = Duration::from_millis(1);
+const LONG: Duration = Duration::from_secs(3_600);
+
+#[derive(Default)]
+struct Woken(AtomicU64);
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+fn serial() -> Engine {
+    Engine::start(config([leaf("a")]), Mode::Serial, Arc::new(SystemClock::new()), None).unwrap()
+}
+
+fn node(name: &str) -> NodeSpec {
+    NodeSpec::new(name, Resources::new(&[10, 10]))
+}
+
+#[test]
+fn a_wait_ends_with_the_event_the_answer_or_the_time() {
+    let engine = serial();
+    let handle = engine.handle();
+    let events = handle.event_stream(2);
+    assert_eq!(events.wait_timeout(NO_PATIENCE), Ok(None));
+    let application = handle.submit_application(ApplicationSpec::new("x", "root.a", "ann"), &events).unwrap();
+    let ticket = handle.remove_node(handle.add_node(node("n")).unwrap()).unwrap();
+    assert_eq!(ticket.wait_timeout(NO_PATIENCE), None);
+    handle.end_application(application, crate::ApplicationEnd::Finished).unwrap();
+    engine.run_until_quiet();
+    assert!(events.wait_timeout(LONG).unwrap().is_some());
+    assert!(ticket.wait_timeout(LONG).unwrap().is_ok());
+    engine.shutdown();
+    while events.wait_timeout(LONG).unwrap().is_some() {}
+}
+
+/// The bug: a task that is woken for one event and sleeps over the end of the stream.
+#[test]
+fn a_task_learns_of_events_lag_and_end() {
+    let engine = serial();
+    let handle = engine.handle();
+    let events = handle.event_stream(1);
+    let woken = Arc::new(Woken::default());
+    let waker = Waker::from(Arc::clone(&woken));
+    let mut context = Context::from_waker(&waker);
+    let submit = |name: &str| {
+        let submitted = handle.submit_application(ApplicationSpec::new(name, "root.a", "ann"), &events);
+        handle.end_application(submitted.unwrap(), crate::ApplicationEnd::Finished).unwrap();
+        engine.run_until_quiet();
+    };
+    for _ in 0..3 {
+        assert!(events.poll_next(&mut context).is_pending());
+    }
+    submit("a");
+    assert_eq!(woken.0.swap(0, Ordering::SeqCst), 1, "a task that polls several times is woken once");
+    assert!(matches!(events.poll_next(&mut context), Poll::Ready(Ok(Some(_)) | Err(Lagging))));
+    submit("b");
+    submit("c");
+    while matches!(events.poll_next(&mut context), Poll::Ready(Ok(Some(_)))) {}
+    assert_eq!(events.poll_next(&mut context), Poll::Ready(Err(Lagging)));
+    drop(handle.resync(&events, &[]));
+    while matches!(events.poll_next(&mut context), Poll::Ready(Ok(Some(_)))) {}
+    woken.0.store(0, Ordering::SeqCst);
+    assert!(events.poll_next(&mut context).is_pending());
+    engine.shutdown();
+    assert_eq!(woken.0.load(Ordering::SeqCst), 1);
+    assert_eq!(events.poll_next(&mut context), Poll::Ready(Ok(None)));
+}
+
+#[test]
+fn a_ticket_without_an_answer_is_ready_too() {
+    let (promise, ticket) = Ticket::<u32>::new();
+    let woken = Arc::new(Woken::default());
+    let waker = Waker::from(Arc::clone(&woken));
+    let mut ticket = pin!(ticket);
+    assert!(ticket.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+    drop(promise);
+    assert_eq!(woken.0.load(Ordering::SeqCst), 1);
+    assert_eq!(ticket.as_mut().poll(&mut Context::from_waker(&waker)), Poll::Ready(None));
+}
+
+#[test]
+fn a_driven_engine_works_waits_and_ends() {
+    let engine = Arc::new(serial());
+    let handle = engine.handle();
+    assert_eq!(engine.drive(NO_PATIENCE), Ok(Driven::TimedOut));
+    handle.add_node(node("n")).unwrap();
+    assert_eq!(engine.drive(Duration::ZERO), Ok(Driven::Worked), "waiting work is done at once");
+    let driving = Arc::clone(&engine);
+    let driver = thread::spawn(move || while driving.drive(LONG).unwrap() == Driven::Worked {});
+    let node = handle.add_node(node("m")).unwrap();
+    assert!(handle.remove_node(node).unwrap().wait().unwrap().is_ok(), "the driving thread answers");
+    engine.shutdown();
+    driver.join().unwrap();
+    assert_eq!(engine.drive(LONG), Ok(Driven::Ended));
+}
+
+/// The bug: an engine that sleeps until its driver's deadline over a timer, or a driver that is not told of it.
+#[test]
+fn a_driven_engine_wakes_for_a_timer() {
+    let engine = serial();
+    let handle = engine.handle();
+    let events = handle.event_stream(10);
+    let mut application = ApplicationSpec::new("x", "root.a", "ann");
+    application.lifetime_ms = Some(20);
+    handle.submit_application(application, &events).unwrap();
+    assert_eq!(engine.drive(LONG), Ok(Driven::Worked));
+    while events.try_next().unwrap().is_some() {}
+    assert_eq!(engine.drive(LONG), Ok(Driven::Worked), "the application has lived long enough");
+    assert!(events.try_next().unwrap().is_some());
+}
+
+#[test]
+fn only_serial_engines_are_driven() {
+    let engine =
+        Engine::start(config([leaf("a")]), Mode::Background, Arc::new(ManualClock::new()), None).unwrap();
+    assert_eq!(engine.drive(LONG), Err(NotSerial));
+}
