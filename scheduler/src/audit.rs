@@ -1,7 +1,7 @@
 //! The audit: compares every view of the same fact.
 //!
-//! Checks the invariants of `ARCHITECTURE.md` that one state shows. It reads the whole state, so its time is
-//! proportional to the state's size. It is meant for production, too.
+//! Checks the invariants that one state shows. It reads the whole state, so its time is proportional to the state's
+//! size. It is meant for production, too.
 //!
 //! It checks I1, I2, I4 to I6, I9, I10 and I12. Of I13 it checks parked lanes, paused sets, timers, asks that wait for
 //! hosts and applications that wait for activation. I9 and the sets' part of I12 hold only while no proposer works, so the
@@ -29,7 +29,7 @@ pub struct AuditReport {
 /// An invariant that does not hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// The invariant's name in `ARCHITECTURE.md`.
+    /// The invariant's name, `I1` to `I16` in the architecture of the engine.
     pub invariant: &'static str,
     /// The place and the finding.
     pub detail: String,

@@ -11,6 +11,7 @@ use crate::sync::{AtomicU64, Ordering};
 pub use system::SystemClock;
 
 /// The engine's only source of time.
+#[doc = include_str!("../doc/clock.md")]
 pub trait Clock: Send + Sync + fmt::Debug {
     /// Milliseconds since a moment of the clock's choice. Never runs backwards. The engine reads it under the write
     /// guard, so it must be quick and must not call the engine.

@@ -3,8 +3,52 @@
 //! An [`Engine`] decides where containers run. A caller registers nodes and submits applications and asks through a
 //! [`Handle`]. Proposers read the state in parallel and make [`ResourceAllocationCommitRequest`]s over
 //! [`PlacementSet`](place::PlacementSet)s. One committer applies each request whole or not at all, and sends events
-//! to applications through [`EventStream`]s. `README.md` has an example of twenty lines; `ARCHITECTURE.md` explains
-//! the design.
+//! to applications through [`EventStream`]s. The book in the repository explains how to embed an engine.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use apportion::config::{EngineConfig, QueueConfig};
+//! use apportion::event::EventKind;
+//! use apportion::{ApplicationSpec, AskSpec, Engine, Mode, NodeSpec, ResourceTypes, SystemClock};
+//!
+//! let config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::single_leaf());
+//! let engine = Engine::start(config, Mode::Background, Arc::new(SystemClock::new()), None)?;
+//! let handle = engine.handle();
+//! let capacity = handle.resources(&[("memory_mib", 8_192), ("vcore_milli", 8_000)])?;
+//! handle.add_node(NodeSpec::new("alpha", capacity))?;
+//!
+//! let events = handle.event_stream(1_000);
+//! let job = handle.submit_application(ApplicationSpec::new("job", "root.default", "ann"), &events)?;
+//! let size = handle.resources(&[("memory_mib", 1_024), ("vcore_milli", 1_000)])?;
+//! handle.submit_ask(job, AskSpec::new(size, 1))?;
+//!
+//! let event = events.wait_next()?.ok_or("the engine was shut down")?;
+//! assert!(matches!(event.kind, EventKind::Allocated { .. }));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Map
+//!
+//! | concept | types |
+//! |---|---|
+//! | start, threads, time | [`Engine`], [`Mode`], [`Clock`], [`SystemClock`], [`ManualClock`] |
+//! | settings | [`config::EngineConfig`], [`config::QueueConfig`], [`config::Reconfiguration`] |
+//! | amounts | [`ResourceTypes`], [`Resources`], [`resource::Devices`] |
+//! | calls and their answers | [`Handle`], [`Ticket`], [`engine::SubmitError`], [`event::Refusal`] |
+//! | nodes | [`NodeSpec`], [`NodeId`], [`PartitionId`], [`RunningContainer`] |
+//! | applications and asks | [`ApplicationSpec`], [`AskSpec`], [`AskOfKind`], [`AttributeRule`], [`TagLimit`] |
+//! | events | [`EventStream`], [`event::EventKind`], [`EndCause`], [`engine::Lagging`] |
+//! | the state | [`view::View`], [`StateDigest`], [`AuditReport`] |
+//! | why an ask waits | [`Engine::explain`], [`explain::Explanation`], [`explain::PendingReason`] |
+//! | figures | [`EngineStats`], [`engine::Health`], [`engine::EngineTiming`] |
+//! | log, recovery, replay | [`log::LogSink`], `file_log::FileLog`, [`Engine::recover`], [`replay::Replay`], [`Change`] |
+//! | proposals by hand | [`ResourceAllocationCommitRequest`], [`CommitOutcome`], [`engine::Proposer`] |
+//!
+//! | feature | adds |
+//! |---|---|
+//! | `file-log` | a log in a folder: segments, a lock against a second writer, compaction |
+//! | `model` | primitives and a log in memory, to model-check an embedding program together with the engine |
 //!
 //! # What it promises
 //!

@@ -114,6 +114,15 @@ fn no_file_outgrows_its_room() {
     assert!(long.is_empty(), "{}", long.join("\n"));
 }
 
+/// The engine's reference is read without the repository, and documents of the project's notes are not in the repository.
+#[test]
+fn the_engines_docs_name_no_document() {
+    let sources = Source::of("scheduler/src").into_iter();
+    let shipped = sources.filter(|source| !source.path.contains("/engine/models/"));
+    let wrong: Vec<String> = shipped.flat_map(|source| source.docs_with(".md")).collect();
+    assert!(wrong.is_empty(), "say it in words:\n{}", wrong.join("\n"));
+}
+
 /// Unfinished work is an issue, not a line of code.
 #[test]
 fn nothing_is_left_for_later_in_the_code() {

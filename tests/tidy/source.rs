@@ -61,7 +61,15 @@ impl Source {
         found.map(|(number, line)| format!("{}:{number}: {}", self.path, line.trim())).collect()
     }
 
-    /// The same, and the imports that name the word once their groups are written out.
+    /// The lines of documentation comments that contain a word.
+    pub(crate) fn docs_with(&self, word: &str) -> Vec<String> {
+        let is_doc = |line: &str| line.starts_with("///") || line.starts_with("//!");
+        let lines = self.text.lines().map(str::trim).enumerate();
+        let found = lines.filter(|(_, line)| is_doc(line) && line.contains(word));
+        found.map(|(number, line)| format!("{}:{}: {line}", self.path, number + 1)).collect()
+    }
+
+    /// The same as [`lines_with`](Self::lines_with), and the imports that name the word once their groups are written out.
     pub(crate) fn lines_naming(&self, word: &str) -> Vec<String> {
         let mut found = self.lines_with(word);
         let imports = self.imports().into_iter().filter(|(_, path)| path.contains(word));

@@ -1,7 +1,7 @@
 //! Blocked headroom: a lane that waits at a queue's limit blocks the queue's remaining headroom for later siblings.
 //!
-//! Source: `capacity-scheduler.md` 2.5, YARN-8804. In YARN a queue blocks all headroom that it might use. Here it
-//! blocks one container for each of its blocked lanes, and only in queues whose limits block these lanes.
+//! Source: YARN-8804. In YARN a queue blocks all headroom that it might use. Here it blocks one container for each
+//! of its blocked lanes, and only in queues whose limits block these lanes.
 //!
 //! Each child that a pass leaves behind adds its blocked headroom to its parent's: that of parked lanes, and that of
 //! lanes which the pass found blocked. Later asks have to fit beside it. Blocked headroom decides only the order:

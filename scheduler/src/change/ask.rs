@@ -119,8 +119,7 @@ impl AskSpec {
         self
     }
 
-    /// The same ask, for the container that runs its application, which borrows no nodes (`capacity-scheduler.md` 1.3,
-    /// "AM label").
+    /// The same ask, for the container that runs its application, which borrows no nodes.
     #[must_use]
     pub fn as_master(mut self) -> Self {
         self.is_master = true;

@@ -33,7 +33,7 @@ fn check_update(facts: &Facts, id: QueueId, update: &QueueUpdate) -> Result<(), 
     check_siblings(&facts.config.resources, &above.path, &siblings)
 }
 
-/// Checks that the tree is valid and that no application loses its leaf (`capacity-scheduler.md` 1.6, deletion).
+/// Checks that the tree is valid and that no application loses its leaf.
 pub(crate) fn check_reconfiguration(facts: &Facts, wanted: &Reconfiguration) -> Result<(), ConfigError> {
     check_tree(Known::from(&*facts.config), &wanted.root)?;
     check_queue_mapping(&wanted.queue_mapping, &wanted.root)?;

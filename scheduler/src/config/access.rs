@@ -9,7 +9,7 @@ use thiserror::Error;
 
 /// Users with a permission on a queue and all queues below, in YARN's notation: users, a space, groups.
 ///
-/// A list further down cannot take away a permission (`capacity-scheduler.md` 1.6, ACLs).
+/// A list further down cannot take away a permission.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AccessList {
     /// Every user: `*`.

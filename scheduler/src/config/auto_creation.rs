@@ -4,8 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Capacity, Factor, QueueConfig};
 
-/// Settings of a queue below which applications may name queues that do not exist yet (`capacity-scheduler.md` 1.6,
-/// auto-creation v2).
+/// Settings of a queue below which applications may name queues that do not exist yet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AutoCreation {
     /// The most levels of created queues.

@@ -8,7 +8,7 @@ use crate::resource::{RESOURCE_TYPES_MAX, Resources};
 /// The guarantee of a queue, as a part of its parent's guarantee, in each partition.
 ///
 /// Among siblings, absolute amounts are taken out first, percentages apply to the rest, and weights share the
-/// remainder. Each resource type is divided separately (`capacity-scheduler.md` section 6, case 23).
+/// remainder. Each resource type is divided separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Capacity {
     /// A percentage; siblings' percentages sum to at most 100.

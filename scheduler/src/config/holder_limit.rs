@@ -10,8 +10,7 @@ use crate::resource::{RESOURCE_TYPES_MAX, ResourceTypes, Resources, UNLIMITED};
 /// The name in a limit that stands for every user or group not named.
 pub(crate) const EVERYBODY_ELSE: &str = "*";
 
-/// The limit of each of these users and groups in a queue and below (`peers.md` 1.1, user/group limits). It holds
-/// in each partition separately.
+/// The limit of each of these users and groups in a queue and below. It holds in each partition separately.
 ///
 /// A user has the limit that names it, else the limit of `*`. An application counts for one group. The engine looks
 /// from the leaf up and takes the first group of the user that a limit names, in the order of the limits. If none

@@ -117,8 +117,7 @@ impl EngineConfig {
     }
 }
 
-/// Container sizes: the engine rounds asks up to a step and refuses sizes above the maximum
-/// (`capacity-scheduler.md` 1.1, container normalisation).
+/// Container sizes: the engine rounds asks up to a step and refuses sizes above the maximum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AllocationSizes {
     /// The smallest container and the step. Every container has a multiple of the minimum of each type, at least
@@ -159,11 +158,10 @@ pub enum Semantics {
     #[default]
     Strict,
     /// As in YARN. A user at or below the user limit may have one more container of any size, and user limits are
-    /// rounded up to steps of the smallest container (`capacity-scheduler.md` 2.8). A pass over one node reserves
-    /// that node although another has room; a pass over several nodes reserves the last. Passes in vain over one
-    /// reserved node let an ask reserve more nodes than it wants containers (2.6). Missed opportunities count
-    /// instead of distinct nodes (2.7). An ask that misses an opportunity in a pass over one node holds back later
-    /// asks of its application (2.5).
+    /// rounded up to steps of the smallest container. A pass over one node reserves that node although another has
+    /// room; a pass over several nodes reserves the last. Passes in vain over one reserved node let an ask reserve
+    /// more nodes than it wants containers. Missed opportunities count instead of distinct nodes. An ask that misses
+    /// an opportunity in a pass over one node holds back later asks of its application.
     YarnCompatible,
 }
 
@@ -187,8 +185,8 @@ pub struct ReservationPolicy {
     pub age_limit_ms: u64,
     /// The largest part of a partition's nodes that is reserved at a time (at least one node).
     pub nodes: Percent,
-    /// Whether an ask with a reservation may take any other node that has room, and then gives the reservation back
-    /// (`capacity-scheduler.md` 2.6). If false, the ask waits for its reserved node.
+    /// Whether an ask with a reservation may take any other node that has room, and then gives the reservation back.
+    /// If false, the ask waits for its reserved node.
     pub continue_looking: bool,
 }
 
@@ -206,7 +204,7 @@ impl Default for ReservationPolicy {
 /// How long an ask that names hosts waits for them before it accepts their rack, and then any node.
 ///
 /// The unit is distinct nodes that had room but that the ask does not name, or time. Attempts would not do: more
-/// proposers make more attempts (`capacity-scheduler.md` 2.7).
+/// proposers make more attempts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LocalityDelay {
     /// Distinct nodes offered: `rack` before a rack-mate is accepted, `any` before any node is. Both are capped at

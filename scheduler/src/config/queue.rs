@@ -19,7 +19,7 @@ pub enum ApplicationOrdering {
     /// Applications that were never served come first, in the order of submission.
     Fair,
     /// As `Fair`, but the share is divided by the binary logarithm of the application's running and pending
-    /// resources, so that larger applications get more (`capacity-scheduler.md` 1.4, fair, size-based weight).
+    /// resources, so that larger applications get more.
     FairBySize,
 }
 
@@ -38,15 +38,14 @@ pub enum QueueOrdering {
     #[default]
     Utilization,
     /// Queues that use less than their guarantee first, then higher priority, then as `Utilization`. So priority
-    /// decides only between two queues below their guarantees, or between two at or above (`capacity-scheduler.md`
-    /// 2.5).
+    /// decides only between two queues below their guarantees, or between two at or above.
     PriorityUtilization,
     /// The queue with the most urgent demand first, then as `Utilization`. The demand of a queue is the highest
     /// priority of an application with pending asks, adjusted by [`priority_offset`](QueueConfig::priority_offset)
-    /// and [`priority_fence`](QueueConfig::priority_fence) on the way up (`peers.md` 1.1, priority).
+    /// and [`priority_fence`](QueueConfig::priority_fence) on the way up.
     DemandPriority,
     /// As `Utilization`; between equal shares, the queue with the more urgent demand first, as in `DemandPriority`.
-    /// This is YuniKorn's order: fairness, then priority (`peers.md` 1.1, queue order).
+    /// This is YuniKorn's order: fairness, then priority.
     UtilizationThenDemand,
 }
 
@@ -70,7 +69,7 @@ pub struct ApplicationLimits {
 }
 
 /// The most active applications at a time; `None`: no limit. An application above the limit waits until another one
-/// ends (`capacity-scheduler.md` 1.2, parallel applications).
+/// ends.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ParallelLimits {
     /// In this queue and those below it.
@@ -94,7 +93,7 @@ impl ParallelLimits {
 }
 
 /// How long applications may live, counted from submission. A queue's lifetimes apply below it too; the nearest
-/// queue with a setting decides (`capacity-scheduler.md` 1.2, application lifetime).
+/// queue with a setting decides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lifetimes {
     /// The lifetime of an application that names none.
@@ -154,8 +153,7 @@ pub struct QueueConfig {
     pub administrators: Option<AccessList>,
     /// The most active applications at a time.
     pub parallel: ParallelLimits,
-    /// The part of the leaf that the masters of active applications may use (`capacity-scheduler.md` 2.9); `None`:
-    /// no limit.
+    /// The part of the leaf that the masters of active applications may use; `None`: no limit.
     pub master_share: Option<Percent>,
     /// The priority of applications that name none; leaves only.
     pub default_application_priority: u32,

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::{Bound, HolderLimit, Maximum, QueueConfig};
 use crate::resource::ResourceTypes;
 
-/// A key of a native configuration file and its value, in the notation of `docs/configuration.md`.
+/// A key of a native configuration file and its value, in the notation of such a file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Setting {
     /// The table and the key, such as `queues."root.a".maximum_capacity`.

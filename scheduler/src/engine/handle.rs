@@ -23,6 +23,7 @@ use crate::view::View;
 /// call's [`Ticket`]. A call without a ticket reports it in [`take_refusals`](Self::take_refusals). Refused
 /// applications and asks are also events of the application's [`EventStream`]. Except in serial mode a call blocks while
 /// the inbox is full.
+#[doc = include_str!("../../doc/handle.md")]
 #[derive(Clone, Debug)]
 pub struct Handle {
     pub(super) shared: Arc<Shared>,

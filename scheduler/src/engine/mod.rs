@@ -146,6 +146,7 @@ pub enum StartError {
 }
 
 /// A scheduler. Any number of independent engines can live in one process.
+#[doc = include_str!("../../doc/engine.md")]
 #[derive(Debug)]
 pub struct Engine {
     shared: Arc<Shared>,

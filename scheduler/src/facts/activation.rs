@@ -1,8 +1,8 @@
 //! Activation: which applications may be served. The others wait in line until a limit allows them.
 //!
-//! Limits bound the number of active applications and the resources of their masters (`capacity-scheduler.md` 1.2,
-//! 2.9). A change that may let a waiting application become active makes activation due. The same change then activates
-//! all applications that the limits allow. So between two changes no application waits in vain.
+//! Limits bound the number of active applications and the resources of their masters. A change that may let a
+//! waiting application become active makes activation due. The same change then activates all applications that the
+//! limits allow. So between two changes no application waits in vain.
 //!
 //! The asks of an inactive application are in no lane, but still count as pending. An active application stays active.
 //! Activation follows from the facts, so the log has no change for it. Limits are computed first. Then the first

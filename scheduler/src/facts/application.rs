@@ -89,7 +89,7 @@ pub(crate) struct LeafUser {
 }
 
 impl LeafUser {
-    /// Whether it has outstanding units or applications that wait for activation (`capacity-scheduler.md` 2.8).
+    /// Whether it has outstanding units or applications that wait for activation.
     pub(crate) fn is_active(&self) -> bool {
         self.is_active_without(0)
     }

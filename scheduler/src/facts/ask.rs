@@ -126,7 +126,7 @@ pub(crate) struct Reservation {
     pub(crate) created_ms: u64,
 }
 
-/// Whether a container's resources are guaranteed (`capacity-scheduler.md` 1.4, container update).
+/// Whether a container's resources are guaranteed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum ExecutionType {
     /// Charged to its node, queues and user. No other container gets its resources.

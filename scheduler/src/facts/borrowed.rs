@@ -1,5 +1,4 @@
-//! Non-exclusive partitions: they lend idle nodes to asks for the default partition (`capacity-scheduler.md` 1.3,
-//! "Exclusive / non-exclusive").
+//! Non-exclusive partitions: they lend idle nodes to asks for the default partition.
 //!
 //! The shape of an ask that may borrow nodes has a *borrowed variant* for each partition that lends: equal, except for
 //! the partition. A container has the shape with which it was placed, so every count charges a borrowed container to
@@ -64,8 +63,7 @@ impl Facts {
         self.lending.contains(&partition)
     }
 
-    /// Whether asks may borrow nodes. Asks that name hosts or racks stay in their partition, and so do masters
-    /// (`capacity-scheduler.md` 6.4, case 42).
+    /// Whether asks may borrow nodes. Asks that name hosts or racks stay in their partition, and so do masters.
     pub(crate) fn borrowing_of(
         &self,
         partition: PartitionId,
@@ -92,8 +90,8 @@ impl Facts {
         std::iter::once(own).chain(self.shapes.variants_of(own).iter().copied())
     }
 
-    /// Whether a queue whose use is `level` may use `more` on top. Borrowed containers count against no queue's share:
-    /// only the partition's capacity limits them (`capacity-scheduler.md` 2.3).
+    /// Whether a queue whose use is `level` may use `more` on top. Borrowed containers count against no queue's
+    /// share: only the partition's capacity limits them.
     #[inline]
     pub(crate) fn queue_admits(
         &self,

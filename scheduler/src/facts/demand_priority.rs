@@ -40,8 +40,7 @@ impl PendingPriorities {
 }
 
 impl Facts {
-    /// The queue's priority if `greatest` is the greatest priority in it or of its children (`peers.md` section 5, case
-    /// 6).
+    /// The queue's priority if `greatest` is the greatest priority in it or of its children.
     pub(crate) fn with_offset(&self, id: QueueId, greatest: i32) -> i32 {
         let config = &self.queue(id).config;
         match (greatest, config.priority_fence) {

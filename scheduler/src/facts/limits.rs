@@ -51,7 +51,7 @@ fn maximum_below(above: &Resources, maximum: &Maximum) -> Resources {
 }
 
 /// Computes one user's limit: a multiple of the guarantee, at most the maximum. For a type without guarantee, and
-/// without a factor, it is the maximum (`capacity-scheduler.md` 2.8: ceiling).
+/// without a factor, it is the maximum.
 fn resolve_user_limit(queue: &mut Queue, partition: PartitionId) {
     let factor = queue.config.user_limit_factor;
     let quota = &mut queue.quota[partition.index()];
@@ -137,7 +137,7 @@ mod tests {
         amounts.iter().map(|amount| amount[0]).collect()
     }
 
-    /// `capacity-scheduler.md` section 6, case 23.
+    /// The case of YARN's design for mixed capacities.
     #[test]
     fn percent_applies_to_what_absolute_siblings_leave_over() {
         let gib = |n| Resources::new(&[n, n]);

@@ -1,5 +1,4 @@
-//! Missed opportunities: how YARN counts the nodes that were offered in vain to an ask with named hosts
-//! (`capacity-scheduler.md` 2.7).
+//! Missed opportunities: how YARN counts the nodes that were offered in vain to an ask with named hosts.
 //!
 //! They count in the compatible mode only, one for each node of each pass. They are facts: a change records each count.
 //!

@@ -1,4 +1,4 @@
-//! How many nodes an ask may reserve (`capacity-scheduler.md` 2.6).
+//! How many nodes an ask may reserve.
 //!
 //! By default it reserves no more nodes than it has outstanding units. In the compatible mode, an ask may reserve more
 //! nodes after passes looked at its reserved nodes in vain often enough, as in YARN.

@@ -10,6 +10,7 @@ use crate::ids::ContainerId;
 use crate::request::{CommitSeq, ResourceAllocationCommitRequest};
 
 /// Receives the log of an engine, one group at a time, on the committing thread after the guard is dropped.
+#[doc = include_str!("../../doc/log_sink.md")]
 pub trait LogSink: Send {
     /// Receives the header, before the first group.
     ///

@@ -4,9 +4,8 @@
 //! A reservation was charged to queue and user when it was made. So a pass fulfils reservations before it places units
 //! that are not charged yet.
 //!
-//! An ask with more outstanding than reserved units keeps its reservations: the walk places the other units. The pass
-//! swaps a reservation of such an ask only after the walk, if a limit blocked the other units (`capacity-scheduler.md`
-//! 2.6).
+//! An ask with more outstanding than reserved units keeps its reservations: the walk places the other units. The
+//! pass swaps a reservation of such an ask only after the walk, if a limit blocked the other units.
 
 use smallvec::SmallVec;
 

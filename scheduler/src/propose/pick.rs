@@ -227,8 +227,8 @@ impl<'a> Picker<'a> {
         })
     }
 
-    /// As in YARN, an ask that misses an opportunity in a pass over one node leaves that node to other applications
-    /// (`capacity-scheduler.md` 2.5). An ask that accepts only its hosts or racks does not hold back lower keys.
+    /// As in YARN, an ask that misses an opportunity in a pass over one node leaves that node to other applications.
+    /// An ask that accepts only its hosts or racks does not hold back lower keys.
     fn holds_back(&self, ask: &Ask, offered: &[NodeId]) -> bool {
         !offered.is_empty()
             && self.is_confined()

@@ -49,14 +49,13 @@ impl Picker<'_> {
         Pick::Reserved
     }
 
-    /// As in YARN, a pass confined to one node reserves it even if another node has room (`capacity-scheduler.md` 2.6).
+    /// As in YARN, a pass confined to one node reserves it even if another node has room.
     fn reserves_at_once(&self) -> bool {
         self.is_confined() && self.state.facts.config.semantics == Semantics::YarnCompatible
     }
 
     /// The position of the node to reserve, among candidates that could hold the shape when empty. Prefers the node
-    /// that lacks least of the shape's need, or in the compatible mode the last one in order (`capacity-scheduler.md`
-    /// 2.6).
+    /// that lacks least of the shape's need, or in the compatible mode the last one in order.
     fn reservable(&self, shape: &Shape) -> Option<usize> {
         let could_hold = |position: &usize| {
             self.set.node_if_candidate(*position).is_some_and(|id| {

@@ -26,6 +26,7 @@ use crate::view::View;
 
 /// A state made from a log. It checks every change again, and commits by the rules under which the change was first
 /// accepted.
+#[doc = include_str!("../../doc/replay.md")]
 #[derive(Debug)]
 pub struct Replay {
     state: State,

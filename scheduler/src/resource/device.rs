@@ -1,7 +1,7 @@
 //! Devices (GPUs) that containers take whole or in parts; each has its own free thousandths.
 //!
 //! A single sum cannot tell whether 500 free thousandths are half of one device or a quarter of each of two. A
-//! container that needs half a device fits only on the first (`docs/workloads.md`).
+//! container that needs half a device fits only on the first.
 
 use serde::{Deserialize, Serialize};
 

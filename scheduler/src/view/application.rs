@@ -91,8 +91,7 @@ impl<'a> ApplicationView<'a> {
     }
 
     /// The amount that it may still get in the partition before a limit of its user or a queue blocks it. Rounded
-    /// down to whole steps if containers come in steps (`capacity-scheduler.md` 2.8). It says nothing about room on
-    /// nodes.
+    /// down to whole steps if containers come in steps. It says nothing about room on nodes.
     #[must_use]
     pub fn headroom(&self, partition: PartitionId) -> Resources {
         self.state.facts.headroom(self.application, partition)

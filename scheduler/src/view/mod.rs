@@ -290,14 +290,14 @@ impl AskView<'_> {
     }
 
     /// The nodes offered in vain since its last container on a named host or rack, in the mode that counts missed
-    /// opportunities (`capacity-scheduler.md` 2.7).
+    /// opportunities.
     #[must_use]
     pub fn missed_opportunities(&self) -> u32 {
         self.ask.missed
     }
 
     /// The passes in vain over its reserved nodes since its last reservation was made or ended, in the mode that
-    /// counts re-reservations (`capacity-scheduler.md` 2.6).
+    /// counts re-reservations.
     #[must_use]
     pub fn re_reservations(&self) -> u32 {
         self.ask.re_reservations

@@ -143,8 +143,8 @@ impl<'a> QueueView<'a> {
         quota
     }
 
-    /// The pending amounts in it and below in a partition, capped at the headroom of each user
-    /// (`capacity-scheduler.md` 6.2, case 14). Computed on each call, from every ask of the engine.
+    /// The pending amounts in it and below in a partition, capped at the headroom of each user. Computed on each
+    /// call, from every ask of the engine.
     #[must_use]
     pub fn pending_within_limits(&self, partition: PartitionId) -> PendingWithinLimits {
         let facts = &self.state.facts;

@@ -1,8 +1,8 @@
 //! Placement rules: which queue an application goes to.
 //!
-//! One kind of rule covers YARN's mappings and JSON rules (`capacity-scheduler.md` 1.6, queue mapping) and
-//! YuniKorn's placement rules (`peers.md` 1.1). Rules are tried in order. The first rule that applies to the
-//! application and finds a leaf decides. If no rule does, the application goes to the queue it requests.
+//! One kind of rule covers YARN's mappings and JSON rules and YuniKorn's placement rules. Rules are tried in order.
+//! The first rule that applies to the application and finds a leaf decides. If no rule does, the application goes to
+//! the queue it requests.
 
 mod decide;
 mod path;
