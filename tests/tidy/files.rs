@@ -9,7 +9,7 @@ pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crate is in the workspace").to_owned()
 }
 
-const CRATES: [&str; 5] = ["scheduler", "formats", "placement", "bench", "tests"];
+const CRATES: [&str; 6] = ["scheduler", "formats", "placement", "bench", "tests", "docs/book"];
 /// A crate in another one's folder.
 const LOAD: &str = "bench/load";
 
