@@ -20,7 +20,8 @@ pub struct NodeReport {
     /// Each container under the identifier that the node knows, with its description in case the engine does not know
     /// it.
     pub running: BTreeMap<ContainerId, RunningContainer>,
-    /// Containers whose start is on the way to the node. They may be missing.
+    /// Containers whose start is on the way to the node. They may be missing. A container whose event the caller has not
+    /// read yet ends if it is missing, and its end follows in the stream: pass each end on to the node as a stop.
     pub starting: BTreeSet<ContainerId>,
 }
 
