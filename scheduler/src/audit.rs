@@ -9,8 +9,11 @@
 
 mod applications;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
+
+use serde::{Deserialize, Serialize};
 
 use crate::backlog::WaitKey;
 use crate::facts::{Facts, TagCounts};
@@ -20,17 +23,17 @@ use crate::resource::{Devices, RESOURCE_TYPES_MAX, Resources};
 use crate::state::State;
 
 /// The findings of an audit.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuditReport {
     /// The invariants that do not hold.
     pub violations: Vec<Violation>,
 }
 
 /// An invariant that does not hold.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Violation {
     /// The invariant's name, `I1` to `I16` in the architecture of the engine.
-    pub invariant: &'static str,
+    pub invariant: Cow<'static, str>,
     /// The place and the finding.
     pub detail: String,
 }
@@ -44,7 +47,7 @@ impl AuditReport {
 
     fn check(&mut self, holds: bool, invariant: &'static str, detail: impl FnOnce() -> String) {
         if !holds {
-            self.violations.push(Violation { invariant, detail: detail() });
+            self.violations.push(Violation { invariant: invariant.into(), detail: detail() });
         }
     }
 

@@ -28,6 +28,7 @@ use crate::resource::{DEVICE_MILLI, Resources};
 
 /// One change of the state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Change {
     /// The engine starts with this configuration. Always the first change, and never a later one.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::facts::{ApplicationEnd, EndCause, ExecutionType, Locality};
@@ -10,7 +11,7 @@ use crate::label::labels;
 use crate::request::{CommitSeq, RejectReason};
 
 /// Something that happened to an application, with the change that caused it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Event {
     /// The change's position in the log. After a [`resync`](crate::Handle::resync) events up to the
     /// resynchronisation's own position are already part of its answer.
@@ -32,7 +33,8 @@ impl Event {
 }
 
 /// The kinds of events.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum EventKind {
     /// A container was placed.
@@ -165,7 +167,7 @@ labels! { EventKind {
 } }
 
 /// A call that the engine refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refused {
     /// The newest change of the state when the engine refused the call.
     pub seq: CommitSeq,
@@ -182,7 +184,8 @@ impl fmt::Display for Refused {
 }
 
 /// The subject of a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Subject {
     /// A node.
@@ -207,7 +210,8 @@ impl fmt::Display for Subject {
 }
 
 /// Why the engine refused a change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Error)]
+#[serde(rename_all = "snake_case")]
 pub enum Refusal {
     /// The application has ended, or never existed.
     #[error("the application has ended")]

@@ -4,10 +4,12 @@
 //! slot, the former identifier no longer resolves. So a stale proposal is an ordinary rejection and never hits the
 //! wrong target (YARN-5195, YARN-8127).
 
+pub(crate) mod form;
+
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use thiserror::Error;
 
 use crate::bits::ones;
@@ -15,7 +17,7 @@ use crate::bits::ones;
 macro_rules! generational_id {
     ($(#[$doc:meta])* $name:ident, $prefix:literal) => {
         $(#[$doc])*
-        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name {
             index: u32,
             generation: u32,
@@ -46,29 +48,14 @@ macro_rules! generational_id {
             }
         }
 
-        /// Parses the displayed form; the prefix can be omitted.
-        impl FromStr for $name {
-            type Err = InvalidId;
-            fn from_str(text: &str) -> Result<Self, InvalidId> {
-                let numbers = text.strip_prefix($prefix).unwrap_or(text);
-                let (index, generation) = numbers.split_once('.').unwrap_or((numbers, "0"));
-                let number = |digits: &str| {
-                    let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
-                    digits.parse().ok().filter(|_| is_number)
-                };
-                match (number(index), number(generation)) {
-                    (Some(index), Some(generation)) => Ok(Self { index, generation }),
-                    _ => Err(InvalidId { text: text.to_owned(), prefix: $prefix }),
-                }
-            }
-        }
+        form::generational_form!($name, $prefix);
     };
 }
 
 macro_rules! dense_id {
     ($(#[$doc:meta])* $visibility:vis $name:ident, $prefix:literal) => {
         $(#[$doc])*
-        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         $visibility struct $name(pub(crate) u32);
 
         impl $name {
@@ -88,15 +75,17 @@ macro_rules! dense_id {
                 write!(f, concat!($prefix, "{}"), self.0)
             }
         }
+
+        form::dense_form!($name, $prefix);
     };
 }
 
 /// A text that is not an identifier.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("`{text}` is not an identifier; write it like `{prefix}12`, or `{prefix}12.3` for a reused slot")]
+#[error("`{text}` is not an identifier; write it like {example}")]
 pub struct InvalidId {
     text: String,
-    prefix: &'static str,
+    example: &'static str,
 }
 
 impl ContainerId {
@@ -218,5 +207,8 @@ mod tests {
             let error = wrong.parse::<AskId>().unwrap_err().to_string();
             assert!(error.contains(wrong) && error.contains("`ask-12.3`"), "{error}");
         }
+        assert_eq!(RackId(7).to_string().parse(), Ok(RackId(7)));
+        let error = "rack-1.2".parse::<RackId>().unwrap_err().to_string();
+        assert_eq!(error, "`rack-1.2` is not an identifier; write it like `rack-12`");
     }
 }

@@ -1,12 +1,16 @@
 //! Counters of one engine.
 
+pub(crate) mod counts;
+
 use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
 
 use crate::event::Refusal;
 use crate::request::{RejectReason, ResourceAllocationCommitRequest};
 
 /// Counts of an engine's work since its start.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EngineStats {
     /// Accepted commit requests.
     pub committed: u64,
@@ -15,6 +19,7 @@ pub struct EngineStats {
     /// Reservations made on nodes.
     pub reserved: u64,
     /// Rejected commit requests, by reason.
+    #[serde(deserialize_with = "counts::rejected")]
     pub rejected: BTreeMap<&'static str, u64>,
     /// Decided batches, including empty ones.
     pub batches: u64,
@@ -23,6 +28,7 @@ pub struct EngineStats {
     /// Group commits.
     pub groups: u64,
     /// Refused calls, by reason.
+    #[serde(deserialize_with = "counts::refused")]
     pub refused: BTreeMap<&'static str, u64>,
     /// Containers that the committer placed itself, for starved asks.
     pub placed_by_committer: u64,

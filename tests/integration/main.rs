@@ -19,6 +19,7 @@ mod recovery;
 mod regressions;
 mod reservations;
 mod tags;
+mod values;
 
 use apportion::ResourceTypes;
 use apportion::config::{Capacity, EngineConfig, Percent, QueueConfig, ReservationPolicy};

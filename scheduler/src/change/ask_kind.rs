@@ -1,10 +1,12 @@
 //! Asks of registered kinds.
 
+use serde::{Deserialize, Serialize};
+
 use super::{AskSpec, Change};
 use crate::ids::{ApplicationId, AskId, AskKindId};
 
 /// An ask for containers of a registered kind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AskOfKind {
     /// The application that asks.
     pub application: ApplicationId,

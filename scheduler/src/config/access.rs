@@ -58,7 +58,7 @@ impl fmt::Display for AccessList {
 }
 
 /// The error for a text that is not an access list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Error)]
 #[error("expected users, a space and groups, each separated by commas without spaces, or *")]
 pub struct ParseAccessListError;
 

@@ -311,7 +311,8 @@ impl Default for EngineLimits {
 }
 
 /// Why the engine refused a configuration.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Error)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ConfigError {
     /// A mistake in one queue.

@@ -25,7 +25,7 @@ impl From<&EngineConfig> for Reconfiguration {
 }
 
 /// The effect of a reconfiguration on the queues, by full path.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueueDifferences {
     /// Queues that are new.
     pub added: Vec<String>,

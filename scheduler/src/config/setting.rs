@@ -2,13 +2,13 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Bound, HolderLimit, Maximum, QueueConfig};
 use crate::resource::ResourceTypes;
 
 /// A key of a native configuration file and its value, in the notation of such a file.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Setting {
     /// The table and the key, such as `queues."root.a".maximum_capacity`.
     pub key: String,

@@ -15,7 +15,7 @@ pub struct Percent(#[serde(deserialize_with = "read_percent")] u32);
 pub struct Factor(#[serde(deserialize_with = "read_factor")] u64);
 
 /// The error for a text that is not a plain non-negative decimal number.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Error)]
 #[error("`{text}` is not a number from 0 to {max} with at most {places} decimal places")]
 pub struct ParseDecimalError {
     text: String,

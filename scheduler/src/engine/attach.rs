@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::handle::Handle;
 use super::shared::Message;
 use super::stream::EventStream;
@@ -16,7 +18,7 @@ use crate::sync::Ticket;
 use crate::view::View;
 
 /// The holdings of an application at the moment its stream was connected.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attachment {
     /// The application.
     pub application: ApplicationId,
@@ -33,7 +35,7 @@ pub struct Attachment {
 }
 
 /// An ask with outstanding units.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AttachedAsk {
     /// The ask.
     pub ask: AskId,

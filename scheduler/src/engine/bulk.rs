@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::handle::Handle;
 use super::shared::Message;
 use super::submit_error::SubmitError;
@@ -13,7 +15,8 @@ use crate::ids::{ApplicationId, AskId, ContainerId};
 const CHUNK: usize = 32;
 
 /// One of the calls that [`Handle::submit_all`] makes together.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum BulkCall {
     /// As [`Handle::submit_ask`].
     SubmitAsk {

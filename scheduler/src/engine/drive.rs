@@ -3,13 +3,16 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::serial::SerialDriver;
 use super::single_step::NotSerial;
 use super::{Driver, Engine};
 use crate::sync::Nothing;
 
 /// Why [`Engine::drive`] returned.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Driven {
     /// The engine has done all work that was waiting. There may be events and answers.
     Worked,

@@ -8,6 +8,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::attach::attachment;
 use super::concurrency_limit::{ConcurrencyLimit, Decided};
 use super::publish::Publisher;
@@ -27,7 +29,8 @@ use crate::sync::{Inbox, Nothing};
 use crate::timers::Timer;
 
 /// The outcome of one step of the committer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Step {
     /// The committer committed a group.
     Worked,

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use super::Engine;
+use crate::stats::counts;
 
 /// The figures for a watchdog. Reading them needs no lock of the state, so it works while the committing thread
 /// hangs in the embedder's clock or log sink.
@@ -10,7 +13,7 @@ use super::Engine;
 /// An engine is stuck if it runs, [has work](Self::has_work), and its [`last_group_ms`](Self::last_group_ms) stands
 /// still while time goes on: its threads are gone, or the embedder's code holds them up. If all proposers have
 /// [given up](Self::proposers_given_up), the engine proposes nothing more.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Health {
     /// As [`Engine::is_running`].
     pub is_running: bool,
@@ -29,6 +32,7 @@ pub struct Health {
     /// Proposers that panicked too often to be restarted.
     pub proposers_given_up: u64,
     /// Refused calls by reason, the [label](crate::event::Refusal::label) of the refusal.
+    #[serde(deserialize_with = "counts::refused")]
     pub refused: BTreeMap<&'static str, u64>,
 }
 

@@ -2,11 +2,14 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 #[cfg(doc)]
 use super::{Engine, PROPOSERS_MAX};
 
 /// The threads that do the work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// The thread that calls [`Engine::run_until_quiet`]. No threads are started, and equal input gives an
     /// equal log.

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::{Deserialize, Serialize};
+
 use super::group::GroupCommitter;
 use super::handle::Handle;
 use super::refusals::refuse;
@@ -15,7 +17,7 @@ use crate::state::State;
 use crate::sync::Ticket;
 
 /// The containers that a node runs.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeReport {
     /// Each container under the identifier that the node knows, with its description in case the engine does not know
     /// it.
@@ -26,7 +28,7 @@ pub struct NodeReport {
 }
 
 /// What a reconciliation did. Without differences, all lists are empty.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reconciliation {
     /// Containers that the engine had on the node and the node did not report. They have ended as
     /// [lost](EndCause::NodeLost), or as they were being stopped.

@@ -4,6 +4,7 @@ use std::io::Read;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::start::Origin;
@@ -13,7 +14,7 @@ use crate::log::{LogEnd, LogError, LogReader, LogSink};
 use crate::replay::Replay;
 
 /// How far a log was followed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recovered {
     /// The end of the part that was followed.
     pub end: LogEnd,

@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
+
 use super::handle::Handle;
 use crate::change::Change;
 use crate::commit::Committer;
@@ -23,7 +25,7 @@ struct Kept {
 }
 
 /// Refused calls, oldest first.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusals {
     /// The newest refusals.
     pub list: Vec<Refused>,

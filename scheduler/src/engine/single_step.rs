@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::proposer::Proposer;
@@ -13,12 +14,13 @@ use crate::propose::{BatchOwner, PassLimits, PassScope, ProposalBatch, run_pass}
 use crate::state::State;
 
 /// The error for single steps outside serial mode; in the other modes the threads run by themselves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Error)]
 #[error("single steps are possible in serial mode only")]
 pub struct NotSerial;
 
 /// Why a single pass did not run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Error)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum PassError {
     /// The engine is not in serial mode.

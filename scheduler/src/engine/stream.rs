@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::task::Waker;
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::event::Event;
@@ -14,7 +15,7 @@ use crate::sync::{Condvar, Mutex, MutexGuard};
 
 /// The error of a reader that was too slow, so that events were left out. The reader goes on with
 /// [`Handle::resync`](crate::Handle::resync).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Error)]
 #[error("the event stream is lagging; `Handle::resync` lets it go on")]
 pub struct Lagging;
 

@@ -1,5 +1,6 @@
 //! Why a handle refuses a call at once.
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::shared::Closed;
@@ -8,7 +9,8 @@ use crate::nearest::hint;
 use crate::resource::ResourceError;
 
 /// Why a submission failed. A failed submission leaves no trace in the engine.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Error)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum SubmitError {
     /// The engine is shut down.

@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
+use serde::ser::SerializeStruct;
+use serde::{Serialize, Serializer};
 
 /// Times recorded since they were last taken; see [`Engine::take_timing`](crate::Engine::take_timing).
 #[derive(Clone, Debug)]
@@ -15,6 +17,46 @@ pub struct EngineTiming {
     pub proposing: Duration,
     /// Time from the start of a pass to the verdict on its batch, in nanoseconds.
     pub proposal_age_ns: Histogram<u64>,
+}
+
+/// Writes durations in nanoseconds, and of each histogram `count`, `mean`, `p50`, `p99`, `p999` and `max`.
+impl Serialize for EngineTiming {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut timing = serializer.serialize_struct("EngineTiming", 4)?;
+        timing.serialize_field("lock_held_ns", &nanos(self.lock_held))?;
+        let per_allocation = Summary::of(&self.lock_held_ns_per_allocation);
+        timing.serialize_field("lock_held_ns_per_allocation", &per_allocation)?;
+        timing.serialize_field("proposing_ns", &nanos(self.proposing))?;
+        timing.serialize_field("proposal_age_ns", &Summary::of(&self.proposal_age_ns))?;
+        timing.end()
+    }
+}
+
+#[derive(Serialize)]
+struct Summary {
+    count: u64,
+    mean: f64,
+    p50: u64,
+    p99: u64,
+    p999: u64,
+    max: u64,
+}
+
+impl Summary {
+    fn of(histogram: &Histogram<u64>) -> Self {
+        Self {
+            count: histogram.len(),
+            mean: histogram.mean(),
+            p50: histogram.value_at_quantile(0.5),
+            p99: histogram.value_at_quantile(0.99),
+            p999: histogram.value_at_quantile(0.999),
+            max: histogram.max(),
+        }
+    }
+}
+
+fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// Longer times are recorded as this one.

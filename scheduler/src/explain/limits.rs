@@ -1,6 +1,6 @@
 //! The limits that block an ask before any node is checked: queues, user, application.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::Amounts;
 use super::headroom::headroom_blocker;
@@ -12,7 +12,7 @@ use crate::state::State;
 
 /// The first obstacle of an ask that is not a node. Activation of the application comes first, then queues from the
 /// root to the leaf, the user, and blocked headroom.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "what", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Blocker {
@@ -58,7 +58,7 @@ pub enum Blocker {
 }
 
 /// The holder of a limit.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LimitHolder {
     /// This user.
@@ -68,7 +68,7 @@ pub enum LimitHolder {
 }
 
 /// The limit that keeps an application inactive.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "held_back_by", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ActivationLimit {
@@ -110,7 +110,7 @@ pub enum ActivationLimit {
 }
 
 /// A limit that one more container would exceed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LimitReached {
     /// The path of the queue whose limit it is.
     pub queue: String,

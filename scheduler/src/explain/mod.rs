@@ -21,8 +21,10 @@ mod shortage;
 mod text;
 
 use std::collections::BTreeMap;
+use std::fmt;
 
-use serde::{Serialize, Serializer};
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub use limits::{ActivationLimit, Blocker, LimitHolder, LimitReached};
 pub use nodes::{Funnel, Stage};
@@ -40,10 +42,9 @@ use crate::state::State;
 use nodes::{NodeFilter, survey};
 
 /// The explanation of an ask at one moment. [`Display`](std::fmt::Display) writes it as sentences.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Explanation {
     /// The ask.
-    #[serde(serialize_with = "as_text")]
     pub ask: AskId,
     /// The last change applied at that moment.
     pub seq: CommitSeq,
@@ -55,7 +56,7 @@ pub struct Explanation {
 }
 
 /// The standing of an ask.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "standing", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Standing {
@@ -77,10 +78,9 @@ pub enum Standing {
 }
 
 /// Why an ask is pending.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WhyPending {
     /// The application that asks.
-    #[serde(serialize_with = "as_text")]
     pub application: ApplicationId,
     /// The application's name.
     pub application_name: String,
@@ -130,23 +130,20 @@ pub struct WhyPending {
 }
 
 /// A node with room that is reserved for an earlier ask.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeOfOtherAsk {
     /// The node's identifier.
-    #[serde(serialize_with = "as_text")]
     pub node: NodeId,
     /// Its host name.
     pub name: String,
     /// The ask that holds the reservation.
-    #[serde(serialize_with = "as_text")]
     pub reserved_for: AskId,
 }
 
 /// A node reserved for the ask.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReservedNode {
     /// The node's identifier.
-    #[serde(serialize_with = "as_text")]
     pub node: NodeId,
     /// Its host name.
     pub name: String,
@@ -157,10 +154,9 @@ pub struct ReservedNode {
 }
 
 /// The locality delay of an ask.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LocalityWait {
     /// How far from its named hosts and racks the ask may be placed now.
-    #[serde(serialize_with = "as_label")]
     pub allowed: Locality,
     /// When the ask accepts nodes further away; `None` if that depends on the nodes offered.
     pub until_ms: Option<u64>,
@@ -169,10 +165,9 @@ pub struct LocalityWait {
 }
 
 /// Rejected requests for one reason.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rejection {
     /// The reason.
-    #[serde(serialize_with = "as_text")]
     pub reason: RejectReason,
     /// The number of rejections.
     pub count: u64,
@@ -211,6 +206,31 @@ impl Amounts {
 impl Serialize for Amounts {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.iter())
+    }
+}
+
+impl<'de> Deserialize<'de> for Amounts {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(AmountsVisitor)
+    }
+}
+
+/// Keeps the order of the entries.
+struct AmountsVisitor;
+
+impl<'de> Visitor<'de> for AmountsVisitor {
+    type Value = Amounts;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("amounts by resource type")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Amounts, A::Error> {
+        let mut amounts = Vec::new();
+        while let Some(entry) = map.next_entry()? {
+            amounts.push(entry);
+        }
+        Ok(Amounts(amounts))
     }
 }
 
@@ -304,19 +324,6 @@ fn rejections(state: &State, id: AskId) -> Option<Vec<Rejection>> {
         .collect();
     rejections.sort_by_key(|rejection| std::cmp::Reverse(rejection.last_ms));
     Some(rejections)
-}
-
-/// Serializes an identifier as the text that commands accept.
-fn as_text<S: Serializer>(value: &impl ToString, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(&value.to_string())
-}
-
-fn as_label<S: Serializer>(locality: &Locality, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(match locality {
-        Locality::NodeLocal => "node_local",
-        Locality::RackLocal => "rack_local",
-        Locality::OffSwitch => "off_switch",
-    })
 }
 
 /// The number of nodes short of each type.

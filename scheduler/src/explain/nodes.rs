@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::NodeOfOtherAsk;
 use super::limits::first_limit_of;
@@ -13,7 +13,7 @@ use crate::resource::{Need, fits};
 use crate::state::State;
 
 /// Why a node drops out, in the order of the checks: conditions on the node, room, conflicts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Stage {
@@ -81,7 +81,7 @@ impl From<Breach> for Stage {
 }
 
 /// The number of nodes that drop out at each stage; they add up to all nodes of the cluster.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Funnel {
     /// All nodes of the cluster.
     pub nodes: usize,

@@ -1,18 +1,17 @@
 //! The missing amounts, for an ask that fails by room alone.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::nodes::{NodeFilter, Stage};
-use super::{Amounts, ShortOf, as_text};
+use super::{Amounts, ShortOf};
 use crate::facts::Node;
 use crate::ids::NodeId;
 use crate::resource::{Need, Resources, Room, SHARE_ONE, missing_share};
 
 /// The node that lacks least for one container.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shortage {
     /// The node's identifier.
-    #[serde(serialize_with = "as_text")]
     pub node: NodeId,
     /// Its host name.
     pub name: String,
@@ -29,7 +28,7 @@ pub struct Shortage {
 }
 
 /// The devices that a node lacks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceShortage {
     /// Devices that the container needs.
     pub needed: u8,

@@ -12,6 +12,7 @@ use crate::resource::Resources;
 
 /// How an application ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ApplicationEnd {
     /// It reported that it is done.
     Finished,

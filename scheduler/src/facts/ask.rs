@@ -8,6 +8,7 @@ use crate::resource::DeviceMask;
 
 /// How near to its named hosts and racks an ask may be or was placed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Locality {
     /// On a host that it named.
     NodeLocal,
@@ -128,6 +129,7 @@ pub(crate) struct Reservation {
 
 /// Whether a container's resources are guaranteed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ExecutionType {
     /// Charged to its node, queues and user. No other container gets its resources.
     Guaranteed,
@@ -137,6 +139,7 @@ pub enum ExecutionType {
 
 /// Why a container ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum EndCause {
     /// It finished by itself.
     Completed,

@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Write};
+use std::num::ParseIntError;
+use std::str::FromStr;
 
-use serde::Serialize;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::application::{Application, LeafUser};
@@ -14,6 +16,7 @@ use super::queue::Queue;
 use super::shape::Shape;
 use super::{Facts, PartitionTotals, Table};
 use crate::config::{EngineConfig, QueueMapping};
+use crate::ids::form;
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, ReservationId};
 use crate::resource::Resources;
 
@@ -24,6 +27,26 @@ pub struct StateDigest(pub u128);
 impl fmt::Display for StateDigest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:032x}", self.0)
+    }
+}
+
+/// Parses the displayed form: hexadecimal digits.
+impl FromStr for StateDigest {
+    type Err = ParseIntError;
+    fn from_str(text: &str) -> Result<Self, ParseIntError> {
+        u128::from_str_radix(text, 16).map(Self)
+    }
+}
+
+impl Serialize for StateDigest {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        form::serialize(self, self.0, serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for StateDigest {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        form::deserialize(deserializer, Self)
     }
 }
 

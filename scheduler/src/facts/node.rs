@@ -10,6 +10,7 @@ use crate::resource::{Resources, Room};
 
 /// The state that an administrator has set for a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum NodeState {
     /// Takes new containers.
     Active,

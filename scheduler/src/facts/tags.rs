@@ -45,6 +45,7 @@ pub struct TagLimit {
 
 /// Where containers with a tag are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum TagScope {
     /// On the node.
     Node,
@@ -54,6 +55,7 @@ pub enum TagScope {
 
 /// The applications whose containers are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum TagNamespace {
     /// All applications; YARN's `all`.
     All,

@@ -3,6 +3,8 @@
 use std::io::BufWriter;
 use std::path::Path;
 
+use serde::{Deserialize, Serialize};
+
 use super::folder::{Folder, Name};
 use super::{COMPACTOR_LOCK, FileLogError};
 use crate::replay::Replay;
@@ -16,7 +18,7 @@ pub struct Compactor {
 }
 
 /// A snapshot that replaced segments.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Compacted {
     /// The last change in the snapshot.
     pub last: CommitSeq,

@@ -45,6 +45,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 pub use compact::{Compacted, Compactor};
@@ -59,7 +60,8 @@ const LOCK: &str = "lock";
 const COMPACTOR_LOCK: &str = "lock.compactor";
 
 /// What a change has to survive before callers hear of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Durability {
     /// The end of the process, but no crash of the machine: the operating system writes to the disk when it likes.
     None,
@@ -74,7 +76,7 @@ pub enum Durability {
 }
 
 /// How a [`FileLog`] writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileLogOptions {
     /// What a change has to survive before callers hear of it.
     pub durability: Durability,

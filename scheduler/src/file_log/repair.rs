@@ -4,12 +4,14 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
 use super::folder::Folder;
 use super::{COMPACTOR_LOCK, FileLogError, LOCK, io_error};
 use crate::log::{LogEnd, LogError, LogReader};
 
 /// A log that was cut off in front of its damage.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Repaired {
     /// The end of the log now.
     pub end: LogEnd,

@@ -2,6 +2,7 @@
 
 use std::io::{self, Read};
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::frame::parse_head;
@@ -68,7 +69,7 @@ pub enum LogError {
 }
 
 /// The end of the whole frames of a log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogEnd {
     /// The position behind the last whole frame.
     pub at: u64,

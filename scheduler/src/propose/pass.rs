@@ -1,5 +1,7 @@
 //! One pass: the proposals for one placement set.
 
+use serde::{Deserialize, Serialize};
+
 use super::at_once::list_unit;
 use super::batch::{Observation, Proposals};
 use super::pick::{Pick, Picker};
@@ -24,7 +26,7 @@ pub(crate) struct PassLimits {
 }
 
 /// The scope of a pass: by default every node of its set and every ask.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PassScope {
     /// Confines the pass to this node, as after its heartbeat in YARN.
     pub node: Option<NodeId>,

@@ -15,7 +15,8 @@ impl fmt::Display for CommitSeq {
 }
 
 /// The committer's decision about a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum CommitOutcome {
     /// The request was applied as this change.
     Accepted(CommitSeq),
@@ -35,6 +36,7 @@ macro_rules! reject_reasons {
     ($($(#[$doc:meta])* $name:ident => $label:literal,)*) => {
         /// Why a request was rejected. The set is closed, and rejections are counted by label.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
         pub enum RejectReason {
             $($(#[$doc])* $name,)*
         }

@@ -18,7 +18,8 @@ pub struct ResourceTypes {
 }
 
 /// Why a set of resource types or an amount was refused.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Error)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ResourceError {
     /// No types, or more than a vector holds.

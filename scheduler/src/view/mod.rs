@@ -3,6 +3,7 @@
 mod application;
 mod placements;
 mod queue;
+mod row;
 
 pub use application::ApplicationView;
 pub use placements::{ContainerView, ReservationView};

@@ -1,12 +1,14 @@
 //! Views of containers and reservations.
 
+use serde::{Deserialize, Serialize};
+
 use super::View;
 use crate::facts::{ExecutionType, Stopping};
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, ReservationId};
 use crate::resource::Resources;
 
 /// A running container.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContainerView {
     /// The application it belongs to.
     pub application: ApplicationId,
@@ -27,7 +29,7 @@ pub struct ContainerView {
 }
 
 /// A reservation on a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReservationView {
     /// The ask it is for.
     pub ask: AskId,

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::config::QueueState;
 use crate::facts::{Queue, Quota};
 use crate::ids::{LeafUserId, PartitionId, QueueId};
@@ -9,7 +11,8 @@ use crate::resource::Resources;
 use crate::state::State;
 
 /// Whether a queue takes applications, and whether it still has some.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum QueueStatus {
     /// The queue takes applications.
     Running,
@@ -20,7 +23,7 @@ pub enum QueueStatus {
 }
 
 /// The pending amounts of users within their limits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PendingWithinLimits {
     /// All pending amounts.
     pub all: Resources,

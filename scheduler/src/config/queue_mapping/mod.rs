@@ -115,7 +115,7 @@ pub enum Otherwise {
 }
 
 /// An application as the rules see it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize)]
 pub struct Submission<'a> {
     /// The submitting user.
     pub user: &'a str,
@@ -143,7 +143,7 @@ pub trait Queues {
 }
 
 /// An existing queue.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FoundQueue {
     /// The full path of the queue.
     pub path: String,
@@ -152,7 +152,8 @@ pub struct FoundQueue {
 }
 
 /// Why an application got no queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Error)]
+#[serde(rename_all = "snake_case")]
 pub enum NotPlaced {
     /// A rule rejects it, or sends it to a default queue that is no leaf.
     #[error("a placement rule rejects the application")]

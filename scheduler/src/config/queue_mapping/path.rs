@@ -50,7 +50,8 @@ const WORDS: [(&str, PathPart); 7] = [
 ];
 
 /// The error for a text that is not a queue path.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Error)]
+#[serde(rename_all = "snake_case")]
 pub enum ParsePathError {
     /// A name between dots, or the whole text, is empty.
     #[error("a name in the queue path is empty")]
