@@ -47,6 +47,7 @@
 //!
 //! | feature | adds |
 //! |---|---|
+//! | `async` | event streams as `futures::Stream`s; tickets are futures without it |
 //! | `file-log` | a log in a folder: segments, a lock against a second writer, compaction |
 //! | `model` | primitives and a log in memory, to model-check an embedding program together with the engine |
 //!
