@@ -158,8 +158,7 @@ mod tests {
 
     /// The identifiers that an engine gives to this many asks.
     fn ids(count: usize) -> Vec<AskId> {
-        let text = |number: usize| format!("{{\"index\":{number},\"generation\":0}}");
-        (0..count).map(|number| serde_json::from_str(&text(number)).unwrap()).collect()
+        (0..count).map(|number| format!("ask-{number}").parse().unwrap()).collect()
     }
 
     #[test]
