@@ -49,6 +49,7 @@
 //! |---|---|
 //! | `async` | event streams as `futures::Stream`s; tickets are futures without it |
 //! | `file-log` | a log in a folder: segments, a lock against a second writer, compaction |
+//! | `metrics` | all figures under documented names, for any exporter |
 //! | `model` | primitives and a log in memory, to model-check an embedding program together with the engine |
 //!
 //! # What it promises
@@ -88,6 +89,8 @@ mod ids;
 mod in_flight;
 mod label;
 pub mod log;
+#[cfg(feature = "metrics")]
+pub mod metrics;
 pub mod nearest;
 pub mod place;
 mod propose;

@@ -68,6 +68,11 @@ impl State {
         }
     }
 
+    /// The partition's name; empty for the default one.
+    pub(crate) fn partition_name(&self, partition: PartitionId) -> &str {
+        partition.index().checked_sub(1).map_or("", |place| &self.facts.config.partitions[place])
+    }
+
     pub(crate) fn partitions(&self) -> impl Iterator<Item = PartitionId> + use<> {
         (0..self.facts.partitions.len() as u32).map(PartitionId)
     }

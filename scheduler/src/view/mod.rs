@@ -68,6 +68,12 @@ impl<'a> View<'a> {
         self.state.partitions()
     }
 
+    /// The partition's name; empty for the default one.
+    #[must_use]
+    pub fn partition_name(&self, partition: PartitionId) -> &'a str {
+        self.state.partition_name(partition)
+    }
+
     /// The total capacity of a partition's nodes.
     #[must_use]
     pub fn capacity(&self, partition: PartitionId) -> Resources {

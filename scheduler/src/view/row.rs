@@ -13,11 +13,6 @@ impl State {
     fn amounts(&self, resources: &Resources) -> Amounts {
         Amounts::new(&self.facts.config.resources, resources)
     }
-
-    /// The partition's name; empty for the default one.
-    fn partition_name(&self, partition: PartitionId) -> &str {
-        partition.index().checked_sub(1).map_or("", |place| &self.facts.config.partitions[place])
-    }
 }
 
 #[derive(Serialize)]
