@@ -141,7 +141,7 @@ pub enum Change {
         /// The number of cancelled units; a number above the outstanding units means all.
         units: u32,
     },
-    /// A node that has just registered reported a running container.
+    /// A node reported a running container, as it registered or to be reconciled.
     ContainerRecovered {
         /// The ask under which the container is listed. It was made for the container, and has ended.
         ask: AskId,

@@ -50,7 +50,7 @@ pub enum EventKind {
         /// The [number](crate::AskSpec::allocation_request_id) that the caller gave the ask.
         allocation_request_id: u64,
     },
-    /// The engine recovered a container that ran before the engine started.
+    /// The engine took over a running container that its node reported.
     ContainerRecovered {
         /// The ask that the engine made for it when the node reported it.
         ask: AskId,

@@ -107,7 +107,7 @@ fn expect_successor(gone: ApplicationId, next: ApplicationId) {
 
 /// The refusal of an application is sent as an event, and so is the refusal of its asks.
 #[test]
-fn whoever_is_refused_is_told() {
+fn a_refused_caller_learns_of_it() {
     let queue = leaf("a", 100).with_state(QueueState::Stopped);
     let engine = Engine::start(engine([queue]), Mode::Serial, Arc::new(ManualClock::new()), None).unwrap();
     let handle = engine.handle();

@@ -18,7 +18,7 @@ pub enum Inconsistency {
     #[error("container {} is not in the same state everywhere", .0.0)]
     States(ContainerRef),
     /// A component counts containers that it does not have.
-    #[error("component {} counts containers that it has not got", .0.0)]
+    #[error("component {} counts more containers than it holds", .0.0)]
     Census(ComponentId),
     /// Two instances that should be apart are on one host (F11).
     #[error("component {} has {held} instances on {host}", .component.0)]

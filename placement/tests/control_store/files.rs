@@ -77,7 +77,7 @@ fn a_file_that_is_something_else_stays_as_it_is() -> TestResult {
 }
 
 #[test]
-fn somebody_elses_database_is_not_touched() -> TestResult {
+fn a_database_of_another_program_is_not_touched() -> TestResult {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("other.redb");
     let table: TableDefinition<'static, u64, u64> = TableDefinition::new("accounts");

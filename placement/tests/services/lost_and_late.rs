@@ -169,9 +169,9 @@ fn an_action_whose_replacement_never_says_that_it_runs_ends<M: Manager>() {
     assert_ne!(bed.only(1).container, moved, "it is asked for again");
 }
 
-on_both!(somebody_elses_start_is_no_answer);
+on_both!(a_start_of_another_is_no_answer);
 /// One instance is being restarted after a crash while another is restarted by an action.
-fn somebody_elses_start_is_no_answer<M: Manager>() {
+fn a_start_of_another_is_no_answer<M: Manager>() {
     let mut bed = Cluster::<M>::of(2, 1).starting_by_hand().start(vec![component(1, 2)], None);
     bed.run_until_idle();
     for found in bed.containers(1) {

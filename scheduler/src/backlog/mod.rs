@@ -10,10 +10,10 @@
 //! 1. The ask is listed in its lane. The lane is *runnable*, so its shape is *wanted*: each placement set in which the
 //!    shape is *open* is worth a pass.
 //! 2. A pass over such a set finds no node that fits, and reports it. The committer *closes* the shape in this set,
-//!    unless a node of the set has changed since and fits. The lane stays runnable. Once it is closed in all sets, its
-//!    shape makes no set wanted any more: that is how the ask waits.
-//! 3. The committer opens one set after another, although nothing fits there, so that a pass can reserve a node for an
-//!    ask that has waited for the configured time.
+//!    unless a node of the set has changed since and fits. The lane stays runnable. Once all sets
+//!    are closed for the shape, no pass looks for the ask.
+//! 3. After the configured delay, the committer reopens the shape in one set at a time, so that a pass can reserve a
+//!    node there. A pass reserves only in the last open set of a shape.
 //! 4. A node that gains room is compared with the shapes that are closed in its set ([`Backlog::room_gained`]). Those
 //!    that fit on it are open again in this set, and passes look at all of their lanes. If the partition is cut into
 //!    other sets, every shape is open everywhere.

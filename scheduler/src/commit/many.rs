@@ -1,4 +1,4 @@
-//! Many changes in one call: each is admitted by itself, and the log gets all of them as they came.
+//! Many changes in one call: each is admitted by itself, and the admitted ones are logged in their order.
 
 use super::admit::admit_ask;
 use super::committer::Committer;
@@ -11,7 +11,7 @@ use crate::log::Logged;
 use crate::request::CommitSeq;
 
 impl Committer<'_> {
-    /// Applies and logs the changes that `is_admitted` says yes to. They stay in the vector until the log encodes them.
+    /// Applies and logs the changes that `is_admitted` admits. They stay in the vector until the log encodes them.
     pub(crate) fn apply_all(
         &mut self,
         mut changes: Vec<Change>,

@@ -17,7 +17,7 @@
 //!   container ended since v: with its own containers on top, the pass may have found a limit reached that is not.
 //! * An ask that waits for hosts has no stamp at its hosts and racks. The recording looks at them again and returns
 //!   the ask to its lane if one has room. Where nodes count, it also looks at the nodes that gained room since v.
-//! * `may_fit_on` asks the nodes in both cases, and `Backlog::room_gained` wakes both. Both go by `Facts::can_take`.
+//! * In both cases, `may_fit_on` and `Backlog::room_gained` use the same test, `Facts::can_take`.
 //!
 //! So after recording, either nothing that could help has happened, or the lane is still runnable. The committer
 //! publishes the wanted sets under the write guard, and then raises the signal (`sync/signal.rs`). A raise wakes as

@@ -85,7 +85,7 @@ impl Handle {
     }
 }
 
-/// Checks an ask where so many kinds are known.
+/// Checks an ask against the number of registered kinds.
 fn check(ask: &AskOfKind, known: usize) -> Result<(), SubmitError> {
     if ask.count == 0 {
         return Err(SubmitError::NothingAsked);

@@ -15,7 +15,7 @@ impl SerialDriver {
         let mut proposer = Some(proposer);
         while !committer.is_over() {
             let batch = proposer.as_mut().and_then(Proposer::propose_or_recover);
-            // Nobody waits for a proposer that is dropped.
+            // Dropped, so that `run_until_quiet` stops waiting for it.
             proposer = proposer.filter(|proposer| !proposer.has_given_up());
             let batch = batch.map(Message::Batch);
             let is_full =

@@ -38,7 +38,7 @@
 //! | a batch is late, out of order, or lost | late: judged by the state as it is then; lost: as above | the same, `models/batches.rs` |
 //! | the clock jumps | the committer rings all due timers in one group | `cargo soak`, properties |
 //! | clock or log sink hang | callers are held back; with a clock that hangs, readers of the state too; `Health` can be read meanwhile | `a_stalled_committer_holds_callers_back`, `cargo soak` |
-//! | the log sink fails | logging stops (`Engine::log_error`), scheduling goes on | `a_sink_that_fails_stops_the_log_and_nothing_else`, `cargo soak` |
+//! | the log sink fails | logging stops (`Engine::log_error`), scheduling goes on; if the sink is required, the engine ends | `a_sink_that_fails_stops_the_log_and_nothing_else`, `cargo soak` |
 //! | clock or sink panic | the committing half ends, also if an embedder catches the panic of a step; gate, signal and all streams close, waiters return, `Engine::is_running` is false | `a_sink_that_panics_ends_the_engine_and_nobody_waits_for_ever`, `a_step_that_panics_is_the_last` |
 //! | a group ends in the middle by a panic | the guard is dropped before the remaining messages and the current batch, because a batch takes the guard to give back what it holds | `a_group_that_ends_in_the_middle_gives_back_what_it_has_not_come_to`, `a_group_that_panics_over_a_batch_ends_the_engine` |
 //! | a caller panics while it looks at the state | the guard is given back; nothing was changed | `models/panics.rs` |
@@ -288,8 +288,8 @@ impl Engine {
         self.shared.timing.take()
     }
 
-    /// False after [`shutdown`](Self::shutdown), and after the committing thread panicked in the embedder's clock
-    /// or log sink. The state then no longer changes.
+    /// False after [`shutdown`](Self::shutdown), after the committing thread panicked in the embedder's clock or log
+    /// sink, and after a [required](LogSink::is_required) sink failed. The state then no longer changes.
     #[must_use]
     pub fn is_running(&self) -> bool {
         !self.shared.is_closed()

@@ -142,7 +142,7 @@ impl Publisher {
         }
     }
 
-    /// Ends the engine and announces nothing of the group, because it is not in a log that has to have it.
+    /// Ends the engine and drops the group's events and answers, because the required log lacks the group.
     #[cold]
     fn withhold(&mut self) {
         self.shared.end();

@@ -167,7 +167,7 @@ pub(crate) struct Progress {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Closed;
 
-/// The bit of the gate's word that says that sending is over. The other bits count the messages sent.
+/// The closed bit of the gate. The other bits count the messages sent.
 const CLOSED: u64 = 1 << 63;
 
 impl Shared {

@@ -1,8 +1,8 @@
 //! The facts as bytes from which a later engine makes them again.
 //!
 //! An image has more than the [canonical bytes](super::digest): vacant slots, free identifiers, numbers of shapes, and
-//! orders that only the history tells. So an engine that begins with an image decides as one that replayed the whole
-//! log. What follows from other facts is left out and computed again.
+//! orders that depend on history. So an engine that starts from an image decides as after a full replay. Facts that follow
+//! from others are left out and computed again.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ pub(super) fn unknown_node() -> NodeId {
     NodeId::new(u32::MAX, 0)
 }
 
-/// Declares an image that borrows, to be written, and one that owns, to be read, with the ways there and back. A fact is
+/// Declares a borrowing image to write and an owning image to read, and the conversions from and to the facts. A fact is
 /// either `plain` or a `table`.
 macro_rules! images {
     (@borrowed plain $life:lifetime $type:ty) => { &$life $type };

@@ -39,8 +39,8 @@ impl Queue {
     ///
     /// In YARN's words: the current capacity is the guarantee or, where more is used, the use. A user may have the
     /// minimum percentage of it, or an equal share of the use of active users. YARN lets a user at or below the
-    /// limit have one more container. Here that container is part of the limit: it is added to the equal share, and
-    /// to the percentage of what is used, up to the percentage of the maximum.
+    /// limit have one more container. Here the limit includes that container: it is added to the equal share, and to
+    /// the percentage of the use, up to the percentage of the maximum.
     fn shared_user_limit(
         &self,
         partition: PartitionId,

@@ -41,7 +41,7 @@ impl Compactor {
     ///
     /// # Errors
     /// If another compactor is at work, a writer has opened the log and not begun, a finished segment is damaged, or
-    /// the file system fails. The log is then as before.
+    /// the file system fails. On an error the log is unchanged.
     pub fn compact(&self) -> Result<Option<Compacted>, FileLogError> {
         let _lock = self.folder.lock(COMPACTOR_LOCK)?;
         let segments = self.folder.files()?.into_iter().filter(|name| matches!(name, Name::Segment(_)));

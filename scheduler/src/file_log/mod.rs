@@ -59,13 +59,14 @@ const LOCK: &str = "lock";
 /// The name of the lock that a compaction holds.
 const COMPACTOR_LOCK: &str = "lock.compactor";
 
-/// What a change has to survive before callers hear of it.
+/// The failure that an announced change survives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Durability {
-    /// The end of the process, but no crash of the machine: the operating system writes to the disk when it likes.
+    /// The end of the process, but no crash of the machine: the operating system chooses when to write to the disk.
     None,
-    /// As `None`, and a crash of the machine costs no more than the last groups with this many bytes together.
+    /// As `None`, and a crash of the machine costs no more than the last groups with this many bytes together. If the file
+    /// system kept a later part of them and not an earlier one, the log is damaged there; [`repair()`] cuts it off.
     Grouped {
         /// The disk is behind by less than this.
         bytes: u64,
@@ -78,7 +79,7 @@ pub enum Durability {
 /// How a [`FileLog`] writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileLogOptions {
-    /// What a change has to survive before callers hear of it.
+    /// The failure that an announced change survives.
     pub durability: Durability,
     /// A segment of at least this many bytes is followed by another. A [`Compactor`] replaces whole segments.
     pub segment_bytes: u64,
@@ -216,7 +217,7 @@ impl FileLog {
 impl LogSink for FileLog {
     fn start(&mut self, header: &[u8]) -> io::Result<()> {
         if self.contents().map_err(io::Error::other)?.is_some() {
-            return Err(io::Error::other("the folder has a log; go on with it with `Engine::recover`"));
+            return Err(io::Error::other("the folder already has a log; open it with `Engine::recover`"));
         }
         self.folder.clear()?;
         self.begin_segment(1)?;

@@ -225,7 +225,10 @@ fn an_engine_does_not_begin_where_a_log_is() {
             Ok(engine) => engine.log_error().unwrap(),
             Err(error) => error.to_string(),
         };
-        assert!(problem.ends_with("the folder has a log; go on with it with `Engine::recover`"), "{problem}");
+        assert!(
+            problem.ends_with("the folder already has a log; open it with `Engine::recover`"),
+            "{problem}"
+        );
         assert_eq!(bytes_of(folder.path()), before);
     }
 }

@@ -1,4 +1,4 @@
-//! The use that a pass goes by: used and in flight when the pass first looked, with its own picks on top.
+//! A queue's use as one pass sees it: used and in flight at the first look, with the pass's own picks on top.
 
 use crate::resource::Resources;
 

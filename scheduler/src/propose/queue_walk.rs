@@ -63,8 +63,8 @@ impl<'a> QueueWalk<'a> {
             facts.shapes.slots(),
         );
         // The counts of wanted shapes depend on observations of passes, on which single steps do not rely.
-        let is_anybodys_turn = is_borrowed && limits.is_single_step;
-        scratch.open_shapes = if is_anybodys_turn { u32::MAX } else { state.backlog.count_wanted(set) };
+        let ignores_wanted_counts = is_borrowed && limits.is_single_step;
+        scratch.open_shapes = if ignores_wanted_counts { u32::MAX } else { state.backlog.count_wanted(set) };
         let partition = set.partition();
         let wanted_in = if is_borrowed { PartitionId::DEFAULT } else { partition };
         let is_unreserved = facts.partitions[wanted_in.index()].reserved_nodes == 0;

@@ -132,10 +132,17 @@ impl<I: SlotId> FollowedPool<I> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use proptest::prelude::*;
     use proptest::sample::Index;
 
     use super::*;
+    use crate::RunningContainer;
+    use crate::config::{EngineConfig, QueueConfig};
+    use crate::replay::Replay;
+    use crate::resource::{ResourceTypes, Resources};
+    use crate::state::State;
 
     proptest! {
         /// Handles take and return identifiers; the log shows each taking later, in any order.
@@ -182,5 +189,17 @@ mod tests {
         }
         assert!(followed.vacant.len() < 100, "{} entries", followed.vacant.len());
         assert_eq!(followed.slots(), 2);
+    }
+
+    /// One damaged record could otherwise make a reader allocate a slot for each number up to its identifier.
+    #[test]
+    fn a_refused_change_takes_no_identifier() {
+        let config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::single_leaf());
+        let mut replay = Replay::of(State::new(&Arc::new(config)), Identifiers::default());
+        let application = ApplicationId::new(0, 0);
+        let container = Box::new(RunningContainer::new(application, Resources::new(&[1, 1])));
+        let (ask, node) = (AskId::new(1 << 30, 0), NodeId::new(0, 0));
+        replay.step(Change::ContainerRecovered { ask, node, container }).unwrap_err();
+        assert_eq!(replay.into_parts().1.asks.slots(), 0);
     }
 }

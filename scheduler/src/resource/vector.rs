@@ -137,7 +137,7 @@ impl Resources {
         Self(std::array::from_fn(|i| each(self.0[i], other.0[i])))
     }
 
-    /// The same for a function that makes nothing of nothing.
+    /// The same for a function that is 0 for 0 and 0.
     fn combine_amounts(&self, other: &Self, each: impl Fn(i64, i64) -> i64) -> Self {
         let mut combined = Self::ZERO;
         for i in 0..self.types().end.max(other.types().end) {

@@ -253,7 +253,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn nothing_that_is_told_makes_a_service_count_wrong(steps in prop::collection::vec(step(), 0..60)) {
+    fn no_event_makes_a_service_count_wrong(steps in prop::collection::vec(step(), 0..60)) {
         whatever_is_told(AntiAffinity::AllAtOnce, &steps);
     }
 

@@ -55,7 +55,7 @@ fn nobody_else_gets_the_place_between() {
 
 /// A temporary standby, which only reads the state, makes way in the same way.
 #[test]
-fn nor_that_of_a_standby_for_a_while() {
+fn a_standby_host_is_not_used_for_a_while() {
     let mut spec = job_of(1);
     spec.processors[0].is_stateful = true;
     let mut bed = JobBed::start(spec, cluster::<EngineCluster>(2, 1));

@@ -351,7 +351,7 @@ fn a_job_that_is_taken_out_leaves_nothing_open() {
 
 /// Two control planes share a store: each ignores the other's requests.
 #[test]
-fn requests_of_somebody_elses_job_stay() {
+fn requests_of_another_job_stay() {
     let mut bed = bed::<apportion_placement::FakeCluster>();
     let other = bed.message("0", "ANY_HOST");
     let deployment = apportion_placement::control::Deployment {

@@ -1,7 +1,7 @@
 //! Apply: carries out a change. The change was admitted or accepted before, so this cannot fail.
 //!
-//! The same code runs live and in a replay. Each function moves the facts through the ledger, then tells the derived
-//! state which lanes and asks that may help.
+//! The same code runs live and in a replay. Each function moves the facts through the ledger, then wakes the
+//! lanes and asks that the change may help.
 
 mod applications;
 mod blacklist;
