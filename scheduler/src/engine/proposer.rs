@@ -42,10 +42,6 @@ impl Proposer {
     }
 
     fn propose_until_closed(&mut self) {
-        if self.panics > 0 {
-            // The panic may have come just before the message that the proposer found no set.
-            self.shared.outbox.offer(Message::LookAgain);
-        }
         while let Some(batch) = self.next_batch() {
             // Without a committer, `send` returns the batch, and dropping it gives everything back.
             if self.send(batch).is_err() {
@@ -74,6 +70,7 @@ impl Proposer {
     }
 
     pub(super) fn propose_from(&mut self, start: u32) -> Option<Box<ProposalBatch>> {
+        let _look_again = LookAgainIfPanicking(&self.shared);
         let set = match self.shared.leases.take_wanted(start) {
             Checkout::Taken(set) => set,
             Checkout::Nothing => return None,
@@ -125,6 +122,18 @@ impl Proposer {
             Message::Batch(batch) => batch,
             _ => unreachable!("what was sent comes back"),
         })
+    }
+}
+
+/// Asks the committer to look again if a look for a set ends in a panic. The look counts a set as out for a moment, in which
+/// the committer may have taken the engine for busy.
+struct LookAgainIfPanicking<'a>(&'a Shared);
+
+impl Drop for LookAgainIfPanicking<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.outbox.offer(Message::LookAgain);
+        }
     }
 }
 

@@ -30,6 +30,9 @@ fn a_proposer_may_panic_at_any_step() {
         }));
         let has_come_through = fault::withdraw();
         assert_eq!(pass.is_ok(), has_come_through, "step {steps}");
+        // The first step looks at the signal only. Later ones may have shown a set as out for a moment.
+        let is_told = hand.parts.committer.step() == Step::Worked;
+        assert_eq!(is_told, steps > 0, "step {steps}: the committer looks again");
         hand.expect_idle(containers);
         if has_come_through {
             break;
