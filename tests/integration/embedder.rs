@@ -3,6 +3,7 @@
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::task::{Context, Wake};
 use std::time::Duration;
 
 use apportion::config::EngineConfig;
@@ -131,6 +132,28 @@ fn an_engine_whose_log_is_required_announces_nothing_that_is_not_logged() {
         assert!(removed.is_err() || removed.unwrap().wait().is_none(), "{mode}: no answer will come");
         assert_eq!(engine.log_error().as_deref(), Some("the disk is full"), "{mode}");
     }
+}
+
+/// The reader that the end of the engine wakes asks why.
+#[test]
+fn the_end_of_a_stream_comes_after_its_reason() {
+    struct Reader(Arc<Engine>, Mutex<Vec<Option<String>>>);
+    impl Wake for Reader {
+        fn wake(self: Arc<Self>) {
+            self.1.lock().unwrap().push(self.0.log_error());
+        }
+    }
+    let clock = Arc::new(ManualClock::new());
+    let engine =
+        Engine::start(engine([leaf("default", 100)]), Mode::Serial, clock, Some(Box::new(Required(2))));
+    let engine = Arc::new(engine.unwrap());
+    let events = engine.handle().event_stream(100);
+    let reader = Arc::new(Reader(Arc::clone(&engine), Mutex::default()));
+    let waker = Arc::clone(&reader).into();
+    assert!(events.poll_next(&mut Context::from_waker(&waker)).is_pending());
+    engine.handle().add_node(NodeSpec::new("n1", Resources::new(&[1]))).unwrap();
+    engine.run_until_quiet();
+    assert_eq!(*reader.1.lock().unwrap(), [Some("the disk is full".to_owned())]);
 }
 
 /// After a crash, the log contains every change whose events an application has seen.

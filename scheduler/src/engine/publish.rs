@@ -145,6 +145,9 @@ impl Publisher {
     /// Ends the engine and drops the group's events and answers, because the required log lacks the group.
     #[cold]
     fn withhold(&mut self) {
+        // First, so that a caller that the end wakes finds the reason.
+        let reason = self.log_error.clone();
+        self.shared.report_progress(|progress| progress.log_error = reason);
         self.shared.end();
         self.effects.events.clear();
         self.effects.queues.clear();
