@@ -1,5 +1,7 @@
 //! Events: the engine's messages to applications.
 
+mod text;
+
 use std::fmt;
 
 use serde::{Deserialize, Serialize};

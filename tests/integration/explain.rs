@@ -44,7 +44,7 @@ pub(crate) fn plain() -> (Cluster, apportion::ApplicationId) {
     (cluster, application)
 }
 
-fn memory(amounts: &apportion::explain::Amounts) -> i64 {
+fn memory(amounts: &apportion::resource::Amounts) -> i64 {
     amounts.get("memory_mib")
 }
 
@@ -60,7 +60,7 @@ fn the_maximum_of_a_leaf() {
         &cluster,
         ask,
         &[
-            "Queue root.a would exceed its limit: 40 memory_mib used, limit 50, 10 short",
+            "Queue root.a would exceed its limit: 40 MiB used, limit 50 MiB, 10 MiB short",
             "The limit is queues.\"root.a\".maximum_capacity = { memory_mib = 50 }.",
         ],
     );
@@ -85,7 +85,7 @@ fn the_maximum_of_a_parent() {
     let why = why(
         &cluster,
         ask,
-        &["Queue root.parent would exceed its limit: 100 memory_mib used, limit 100, 1 short"],
+        &["Queue root.parent would exceed its limit: 100 MiB used, limit 100 MiB, 1 MiB short"],
     );
     let Some(Blocker::QueueMaximum(reached)) = &why.blocker else { panic!("{why:?}") };
     assert_eq!(reached.queue, "root.parent");
@@ -103,7 +103,7 @@ fn the_user_limit() {
     let why = why(
         &cluster,
         ask,
-        &["User ann would exceed the user limit of root.a: 30 memory_mib used, limit 50, 10 short"],
+        &["User ann would exceed the user limit of root.a: 30 MiB used, limit 50 MiB, 10 MiB short"],
     );
     let Some(Blocker::UserLimit { user, reached }) = &why.blocker else { panic!("{why:?}") };
     assert_eq!((user.as_str(), memory(&reached.missing)), ("ann", 10));
@@ -169,11 +169,8 @@ fn too_little_room_and_the_least_short_node() {
     cluster.run();
     let ask = cluster.ask(application, &[60, 4], 1);
     cluster.run();
-    let why = why(
-        &cluster,
-        ask,
-        &["No suitable node has room now.", "Closest to fitting is n2: 10 memory_mib missing."],
-    );
+    let why =
+        why(&cluster, ask, &["No suitable node has room now.", "Closest to fitting is n2: 10 MiB missing."]);
     assert_eq!(funnel(&why), [(Stage::TooSmall, 1), (Stage::NoRoom, 3)]);
     let shortage = why.shortage.unwrap();
     assert_eq!((shortage.name.as_str(), memory(&shortage.missing)), ("n2", 10));
@@ -191,10 +188,8 @@ fn larger_than_every_node() {
     cluster.ask(application, &[90, 10], 1);
     let ask = cluster.ask(application, &[100, 1], 1);
     cluster.run();
-    let words = [
-        "No node that meets its conditions could hold it, even empty.",
-        "large, if it were empty: 10 memory_mib",
-    ];
+    let words =
+        ["No node that meets its conditions could hold it, even empty.", "large, if it were empty: 10 MiB"];
     let why = why(&cluster, ask, &words);
     assert_eq!(why.reason, PendingReason::NoNodeLargeEnough);
     assert_eq!(funnel(&why), [(Stage::TooSmall, 2)]);
@@ -222,7 +217,7 @@ fn behind_a_reserved_node() {
     let behind = why(&cluster, small, &[&format!("Node n1 has room, but is reserved for {large}.")]);
     assert_eq!(funnel(&behind), [(Stage::NotNamed, 3), (Stage::ReservedForOther, 1)]);
     assert_eq!(behind.node_of_other_ask.unwrap().reserved_for, large);
-    let first = why(&cluster, large, &["Reserved for it: n1 (5 memory_mib must become free)."]);
+    let first = why(&cluster, large, &["Reserved for it: n1 (5 MiB must become free)."]);
     assert_eq!((first.reason, first.reservations.len()), (PendingReason::HoldsReservation, 1));
     assert_eq!(funnel(&first), [(Stage::TooSmall, 3), (Stage::NoRoom, 1)]);
     assert_eq!(memory(&first.reservations[0].missing), 5);
@@ -243,8 +238,7 @@ fn hosts_that_are_full_and_for_how_long_they_are_waited_for() {
         why(&cluster, relaxed, &["waits for the hosts or racks it names, and accepts others at 0.500 s"]);
     assert_eq!(relaxed_why.reason, PendingReason::WaitsForHosts);
     assert_eq!(funnel(&relaxed_why), [(Stage::LaterByLocality, 1), (Stage::NoRoom, 1)]);
-    let strict_why =
-        why(&cluster, strict, &["1 not among the hosts or racks it requires", "named: 2 memory_mib"]);
+    let strict_why = why(&cluster, strict, &["1 not among the hosts or racks it requires", "named: 2 MiB"]);
     assert_eq!(funnel(&strict_why), [(Stage::NotNamed, 1), (Stage::NoRoom, 1)]);
     assert_eq!((strict_why.reason, strict_why.locality), (PendingReason::NoRoom, None));
     cluster.advance(500);
@@ -276,7 +270,7 @@ fn nodes_of_other_partitions_and_without_the_attribute() {
         &cluster,
         ruled,
         &[
-            "of 1 memory_mib on a node with zone = b for",
+            "of 1 MiB on a node with zone = b for",
             "No node meets its conditions.",
             "1 without the attributes it requires",
         ],
@@ -349,7 +343,7 @@ fn proposals_on_their_way() {
     let Some(Blocker::QueueMaximum(reached)) = &behind.blocker else { panic!("{behind:?}") };
     assert_eq!([&reached.used, &reached.in_flight, &reached.missing].map(memory), [0, 10, 5]);
     assert_eq!(funnel(&behind), [(Stage::Draining, 1), (Stage::InFlight, 1)]);
-    assert!(engine.explain(third).to_string().contains("0 memory_mib used and 10 in flight, limit 10"));
+    assert!(engine.explain(third).to_string().contains("0 MiB used and 10 MiB in flight, limit 10 MiB"));
     drop(batch);
     assert_eq!(funnel(&pending(third)), [(Stage::Draining, 1), (Stage::Fits, 1)]);
     assert!(engine.explain(third).to_string().contains("Nothing is in its way"));
@@ -386,7 +380,7 @@ fn asks_that_are_over_and_asks_that_never_were() {
     let (placed, part) = (cluster.ask(application, &[1], 2), cluster.ask(application, &[1], 5));
     cluster.run();
     let unknown: AskId = "ask-99".parse().unwrap();
-    assert_eq!(why(&cluster, part, &["wants 3 more of 5 containers of 1 memory_mib"]).outstanding, 3);
+    assert_eq!(why(&cluster, part, &["wants 3 more of 5 containers of 1 MiB"]).outstanding, 3);
     cluster.cancel(part, 3);
     cluster.run();
     let standing = |ask| cluster.engine.explain(ask).standing;

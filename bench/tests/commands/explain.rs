@@ -32,11 +32,8 @@ fn refuses(case: &Case, arguments: &str) -> String {
 fn the_asks_that_are_pending_and_one_of_them() {
     let case = with_log("");
     let text = explains(&case, "run.log");
-    contains_all(
-        &text,
-        &["1 ask is pending after change", "wants 1 container of 1024 memory_mib, 99000 vcore_milli for p2"],
-    );
-    contains_all(&text, &["Of 2 nodes: 2 too small even when empty.", "91000 vcore_milli"]);
+    contains_all(&text, &["1 ask is pending after change", "wants 1 container of 1 GiB, 99 vcores for p2"]);
+    contains_all(&text, &["Of 2 nodes: 2 too small even when empty.", "91 vcores"]);
     let ask = text.split_whitespace().find(|word| word.starts_with("ask-")).unwrap();
     assert!(text.contains(explains(&case, &format!("run.log --ask {ask}")).trim_end()), "{text}");
     let listed = json(explains(&case, "run.log --json").as_bytes());
@@ -227,7 +224,7 @@ fn changes_are_listed_with_what_they_led_to() {
         &text,
         &[
             "ask submitted: ask-0.1 of p1 by default in root.default",
-            "1 container of 1024 memory_mib, 1000 vcore_milli",
+            "1 container of 1 GiB, 1 vcore",
             "completed",
         ],
     );

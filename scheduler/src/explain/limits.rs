@@ -2,12 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Amounts;
 use super::headroom::headroom_blocker;
 use super::shortage::missing;
 use crate::facts::{Ask, HeldBack, Holder, Locality, Master, Shape};
 use crate::ids::{AskId, LeafUserId, PartitionId};
-use crate::resource::Resources;
+use crate::resource::{Amounts, Resources};
 use crate::state::State;
 
 /// The first obstacle of an ask that is not a node. Activation of the application comes first, then queues from the
@@ -261,7 +260,7 @@ impl Level {
         let short = missing(size, &left);
         let of_short = |amounts: &Resources| {
             let only = amounts.combine(&short, |amount, short| if short > 0 { amount } else { 0 });
-            Amounts::new(&state.facts.config.resources, &only)
+            state.facts.config.resources.amounts(&only)
         };
         LimitReached {
             queue: queue.to_owned(),

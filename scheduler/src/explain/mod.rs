@@ -21,10 +21,8 @@ mod shortage;
 mod text;
 
 use std::collections::BTreeMap;
-use std::fmt;
 
-use serde::de::{MapAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 pub use limits::{ActivationLimit, Blocker, LimitHolder, LimitReached};
 pub use nodes::{Funnel, Stage};
@@ -37,7 +35,7 @@ use crate::config::Setting;
 use crate::facts::{Ask, AttributeRule, Locality};
 use crate::ids::{ApplicationId, AskId, NodeId};
 use crate::request::{CommitSeq, RejectReason};
-use crate::resource::{DeviceNeed, ResourceTypes, Resources};
+use crate::resource::{Amounts, DeviceNeed};
 use crate::state::State;
 use nodes::{NodeFilter, survey};
 
@@ -175,65 +173,6 @@ pub struct Rejection {
     pub last_ms: u64,
 }
 
-/// Amounts by type name, in the engine's order; types with zero are left out.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Amounts(Vec<(String, i64)>);
-
-impl Amounts {
-    pub(crate) fn new(types: &ResourceTypes, resources: &Resources) -> Self {
-        let named = types.names().iter().cloned().zip(resources.amounts().iter().copied());
-        Self(named.filter(|(_, amount)| *amount != 0).collect())
-    }
-
-    /// The amount of one type; 0 if it is absent.
-    #[must_use]
-    pub fn get(&self, name: &str) -> i64 {
-        self.iter().find(|(known, _)| *known == name).map_or(0, |(_, amount)| amount)
-    }
-
-    /// Whether every amount is zero.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// The names and amounts.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, i64)> {
-        self.0.iter().map(|(name, amount)| (name.as_str(), *amount))
-    }
-}
-
-impl Serialize for Amounts {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.iter())
-    }
-}
-
-impl<'de> Deserialize<'de> for Amounts {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(AmountsVisitor)
-    }
-}
-
-/// Keeps the order of the entries.
-struct AmountsVisitor;
-
-impl<'de> Visitor<'de> for AmountsVisitor {
-    type Value = Amounts;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("amounts by resource type")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Amounts, A::Error> {
-        let mut amounts = Vec::new();
-        while let Some(entry) = map.next_entry()? {
-            amounts.push(entry);
-        }
-        Ok(Amounts(amounts))
-    }
-}
-
 impl Explanation {
     /// The pending ask's reasons; `None` for any other standing.
     #[must_use]
@@ -270,7 +209,7 @@ fn explain_pending(state: &State, id: AskId, ask: &Ask) -> WhyPending {
         queue: facts.queue(application.leaf).path.to_string(),
         user: facts.user(application.user).name.to_string(),
         partition: partition.cloned().unwrap_or_default(),
-        size: Amounts::new(&facts.config.resources, &shape.need.resources),
+        size: facts.config.resources.amounts(&shape.need.resources),
         devices: shape.need.devices,
         rule: shape.rule.as_ref().and_then(|rule| rule.attributes.as_deref().cloned()),
         asked: ask.asked,
@@ -300,7 +239,7 @@ fn reservations(state: &State, ask: &Ask) -> Vec<ReservedNode> {
             node: reservation.node,
             name: node.name.to_string(),
             since_ms: reservation.created_ms,
-            missing: Amounts::new(&facts.config.resources, &shortage::missing(need, &node.room.free)),
+            missing: facts.config.resources.amounts(&shortage::missing(need, &node.room.free)),
         }
     });
     reserved.collect()

@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::ShortOf;
 use super::nodes::{NodeFilter, Stage};
-use super::{Amounts, ShortOf};
 use crate::facts::Node;
 use crate::ids::NodeId;
-use crate::resource::{Need, Resources, Room, SHARE_ONE, missing_share};
+use crate::resource::{Amounts, Need, Resources, Room, SHARE_ONE, missing_share};
 
 /// The node that lacks least for one container.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -95,7 +95,7 @@ impl<'a> Shortages<'a> {
             node: *id,
             name: node.name.to_string(),
             is_even_empty: kind == 1,
-            missing: Amounts::new(types, &missing(&need.resources, &room.free)),
+            missing: types.amounts(&missing(&need.resources, &room.free)),
             devices: missing_devices(need, &room),
             short_of: short_of.filter(|(_, nodes)| *nodes > 0).collect(),
         })

@@ -3,9 +3,10 @@
 use std::fmt::{self, Display, Formatter};
 
 use super::{
-    ActivationLimit, Amounts, Blocker, Explanation, Funnel, LimitHolder, LimitReached, PendingReason,
-    Rejection, Shortage, Stage, Standing, WhyPending,
+    ActivationLimit, Blocker, Explanation, Funnel, LimitHolder, LimitReached, PendingReason, Rejection,
+    Shortage, Stage, Standing, WhyPending,
 };
+use crate::resource::WithUnit;
 
 impl Display for Explanation {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -230,11 +231,14 @@ impl Display for LimitReached {
             .missing
             .iter()
             .map(|(name, missing)| {
+                let text = |amount| WithUnit { name, amount };
                 let (used, in_flight, limit) =
                     (self.used.get(name), self.in_flight.get(name), self.limit.get(name));
-                let on_its_way =
-                    if in_flight > 0 { format!(" and {in_flight} in flight") } else { String::new() };
-                format!("{used} {name} used{on_its_way}, limit {limit}, {missing} short")
+                let on_its_way = match in_flight {
+                    1.. => format!(" and {} in flight", text(in_flight)),
+                    _ => String::new(),
+                };
+                format!("{} used{on_its_way}, limit {}, {} short", text(used), text(limit), text(missing))
             })
             .collect();
         f.write_str(&each.join("; "))
@@ -260,13 +264,6 @@ impl Display for Rejection {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let words = self.reason.label().replace('_', " ");
         write!(f, "{} for {words}, last at {}", self.count, seconds(self.last_ms))
-    }
-}
-
-impl Display for Amounts {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let each: Vec<String> = self.iter().map(|(name, amount)| format!("{amount} {name}")).collect();
-        f.write_str(&each.join(", "))
     }
 }
 

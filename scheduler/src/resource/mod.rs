@@ -1,11 +1,14 @@
 //! Quantities: vectors, the names of their types, devices, the fit test and shares.
 
+mod amounts;
 mod device;
 mod fit;
 mod share;
 mod types;
 mod vector;
 
+pub use amounts::Amounts;
+pub(crate) use amounts::WithUnit;
 pub(crate) use device::DeviceMask;
 pub use device::{DEVICE_MILLI, DEVICES_MAX, DeviceNeed, Devices};
 pub use fit::{Need, Room, fits};

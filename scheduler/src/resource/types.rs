@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::vector::COMMON_TYPES;
-use super::{AMOUNT_MAX, RESOURCE_TYPES_MAX, Resources};
+use super::{AMOUNT_MAX, Amounts, RESOURCE_TYPES_MAX, Resources};
 use crate::nearest::nearest;
 
 /// The resource types of one engine, registered by name once; their order is the order of every
@@ -157,6 +157,12 @@ impl ResourceTypes {
         }
         self.check(&resources)?;
         Ok(resources)
+    }
+
+    /// The amounts of a vector with their names. They display with units: `4 GiB, 1 vcore`.
+    #[must_use]
+    pub fn amounts(&self, resources: &Resources) -> Amounts {
+        Amounts::new(self, resources)
     }
 
     /// Checks that every amount is in range and has a type.

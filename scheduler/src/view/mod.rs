@@ -4,6 +4,7 @@ mod application;
 mod placements;
 mod queue;
 mod row;
+mod text;
 
 pub use application::ApplicationView;
 pub use placements::{ContainerView, ReservationView};

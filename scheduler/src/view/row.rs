@@ -3,15 +3,14 @@
 use serde::{Serialize, Serializer};
 
 use super::{ApplicationView, AskView, NodeView, QueueStatus, QueueView};
-use crate::explain::Amounts;
 use crate::facts::{ApplicationEnd, ContainerOnNode, NodeAttributes, NodeState};
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, PartitionId, QueueId, ReservationId};
-use crate::resource::Resources;
+use crate::resource::{Amounts, Resources};
 use crate::state::State;
 
 impl State {
-    fn amounts(&self, resources: &Resources) -> Amounts {
-        Amounts::new(&self.facts.config.resources, resources)
+    pub(super) fn amounts(&self, resources: &Resources) -> Amounts {
+        self.facts.config.resources.amounts(resources)
     }
 }
 

@@ -176,3 +176,27 @@ fn views_are_rows_with_named_amounts() {
     assert_eq!(queue["partitions"][0]["used"], json!({"memory_mib": 200, "vcore_milli": 2}));
     assert_eq!(queue["partitions"][0]["containers"], 2);
 }
+
+#[test]
+fn views_are_lines_with_units() {
+    let (cluster, application, ask) = full();
+    cluster.engine.read(|view| {
+        let node = view.nodes().next().unwrap().to_string();
+        assert_eq!(
+            node,
+            "n1 (node-0): 200 MiB, 0.002 vcores of 200 MiB, 0.002 vcores allocated, 2 containers"
+        );
+        let pending = view.ask(ask).unwrap().to_string();
+        assert_eq!(
+            pending,
+            "ask-0 of app-0: 1 more container of 100 MiB, 0.001 vcores, pending since 0.000 s"
+        );
+        let application = view.application(application).unwrap().to_string();
+        assert!(
+            application.ends_with(" in root.default: 2 containers with 200 MiB, 0.002 vcores, 1 pending ask")
+        );
+        let queue = view.queue("root.default").unwrap().to_string();
+        assert!(queue.starts_with("root.default: 200 MiB, 0.002 vcores used, 200 MiB"), "{queue}");
+        assert!(queue.ends_with("; 1 application"), "{queue}");
+    });
+}

@@ -1,10 +1,11 @@
 //! The subjects of a change and its events, by the names of the trace.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 
 use apportion::event::{Event, EventKind};
+use apportion::resource::Amounts;
 use apportion::view::View;
-use apportion::{ApplicationId, AskId, Change, ContainerId, NodeId, Resources};
+use apportion::{ApplicationId, AskId, Change, ContainerId, NodeId, ResourceTypes, Resources};
 use serde::Serialize;
 
 /// A change of the log, with the events that applications received.
@@ -45,7 +46,7 @@ pub(super) struct About {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) containers: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) size: Option<BTreeMap<String, i64>>,
+    pub(super) size: Option<Amounts>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) detail: Option<String>,
 }
@@ -58,9 +59,9 @@ struct Job {
 }
 
 /// The names of applications, nodes and other objects in the part of the log that was read.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Names {
-    types: Vec<String>,
+    types: ResourceTypes,
     nodes: HashMap<NodeId, String>,
     jobs: HashMap<ApplicationId, Job>,
     asks: HashMap<AskId, ApplicationId>,
@@ -69,7 +70,13 @@ pub(super) struct Names {
 
 impl Names {
     pub(super) fn new(view: &View<'_>) -> Self {
-        Self { types: view.resource_types().names().to_vec(), ..Self::default() }
+        Self {
+            types: view.resource_types().clone(),
+            nodes: HashMap::new(),
+            jobs: HashMap::new(),
+            asks: HashMap::new(),
+            containers: HashMap::new(),
+        }
     }
 
     /// Learns the names in a change that was applied.
@@ -242,9 +249,8 @@ impl Names {
         About { container: Some(id.to_string()), node, ..application }
     }
 
-    fn size(&self, size: &Resources) -> Option<BTreeMap<String, i64>> {
-        let named = self.types.iter().cloned().zip(size.amounts().iter().copied());
-        Some(named.filter(|(_, amount)| *amount != 0).collect())
+    fn size(&self, size: &Resources) -> Option<Amounts> {
+        Some(self.types.amounts(size))
     }
 }
 

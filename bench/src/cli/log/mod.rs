@@ -175,10 +175,7 @@ fn line(entry: &Entry) -> String {
 fn about_text(about: &About) -> String {
     let About { job, application, user, queue, ask, container, node, containers, size, detail } = about;
     let job = job.as_ref().or(application.as_ref());
-    let amounts = size.as_ref().map(|size| {
-        let each: Vec<String> = size.iter().map(|(name, amount)| format!("{amount} {name}")).collect();
-        each.join(", ")
-    });
+    let amounts = size.as_ref().map(ToString::to_string);
     let wanted = match (containers, amounts) {
         (Some(1), Some(size)) => Some(format!("1 container of {size}")),
         (Some(count), Some(size)) => Some(format!("{count} containers of {size}")),

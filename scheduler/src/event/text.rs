@@ -1,0 +1,124 @@
+//! Events as one line for people.
+
+use std::fmt::{self, Display, Formatter};
+
+use super::{Event, EventKind};
+use crate::facts::{ApplicationEnd, EndCause, ExecutionType, Locality};
+
+/// `app-0: container-5 of ask-0 is allocated on node-1 (node local)`.
+impl Display for Event {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.application, self.kind)
+    }
+}
+
+impl Display for EventKind {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Allocated { ask, container, node, locality, .. } => {
+                write!(f, "{container} of {ask} is allocated on {node}{}", locality_words(*locality))
+            }
+            Self::ContainerRecovered { container, node, .. } => write!(f, "{container} was found on {node}"),
+            Self::ContainerResized { container } => write!(f, "{container} has another size"),
+            Self::ExecutionTypeChanged { container, execution_type: ExecutionType::Guaranteed } => {
+                write!(f, "{container} is guaranteed now")
+            }
+            Self::ExecutionTypeChanged { container, execution_type: ExecutionType::Opportunistic } => {
+                write!(f, "{container} is opportunistic now")
+            }
+            Self::ContainerStopping { container, node, until_ms, cause } => {
+                let (cause, s, ms) = (cause_words(*cause), until_ms / 1_000, until_ms % 1_000);
+                write!(f, "{container} on {node} has to stop by {s}.{ms:03} s: {cause}")
+            }
+            Self::ContainerEnded { container, cause, .. } => {
+                write!(f, "{container} ended: {}", cause_words(*cause))
+            }
+            Self::AskCancelled { ask, units: 1 } => write!(f, "1 container of {ask} is cancelled"),
+            Self::AskCancelled { ask, units } => write!(f, "{units} containers of {ask} are cancelled"),
+            Self::Reserved { ask, node } => write!(f, "{node} is reserved for {ask}"),
+            Self::Unreserved { ask, node } => write!(f, "{node} is no longer reserved for {ask}"),
+            Self::ApplicationActivated => f.write_str("activated"),
+            Self::ApplicationEnding { end } => {
+                write!(f, "{}, and its last containers are being stopped", end_words(*end))
+            }
+            Self::ApplicationEnded { end } => write!(f, "{}, and nothing of it runs", end_words(*end)),
+            Self::ApplicationRefused { refusal } => write!(f, "refused: {refusal}"),
+            Self::AskRefused { ask, refusal } => write!(f, "{ask} is refused: {refusal}"),
+        }
+    }
+}
+
+const fn locality_words(locality: Locality) -> &'static str {
+    match locality {
+        Locality::NodeLocal => ", a host that it named",
+        Locality::RackLocal => ", in a rack that it named",
+        Locality::OffSwitch => "",
+    }
+}
+
+const fn cause_words(cause: EndCause) -> &'static str {
+    match cause {
+        EndCause::Completed => "completed",
+        EndCause::Released => "released by its application",
+        EndCause::NodeLost => "lost with its node",
+        EndCause::ApplicationEnded => "its application has ended",
+        EndCause::Preempted => "preempted",
+        EndCause::StopTimedOut => "its stop was not confirmed in time",
+    }
+}
+
+const fn end_words(end: ApplicationEnd) -> &'static str {
+    match end {
+        ApplicationEnd::Finished => "finished",
+        ApplicationEnd::Killed => "killed",
+        ApplicationEnd::Expired => "expired",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Refusal;
+    use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, SlotId};
+    use crate::request::CommitSeq;
+
+    #[test]
+    fn events_are_sentences() {
+        let (ask, container, node) = (AskId::new(0, 0), ContainerId::new(5, 0), NodeId::new(1, 0));
+        let (cause, allocation_request_id) = (EndCause::Released, 0);
+        let text =
+            |kind| Event { seq: CommitSeq(1), application: ApplicationId::new(7, 0), kind }.to_string();
+        for (kind, expected) in [
+            (
+                EventKind::Allocated {
+                    ask,
+                    container,
+                    node,
+                    locality: Locality::NodeLocal,
+                    allocation_request_id,
+                },
+                "app-7: container-5 of ask-0 is allocated on node-1, a host that it named",
+            ),
+            (
+                EventKind::ContainerStopping { container, node, until_ms: 61_500, cause },
+                "app-7: container-5 on node-1 has to stop by 61.500 s: released by its application",
+            ),
+            (
+                EventKind::ContainerEnded { container, cause, allocation_request_id },
+                "app-7: container-5 ended: released by its application",
+            ),
+            (EventKind::AskCancelled { ask, units: 2 }, "app-7: 2 containers of ask-0 are cancelled"),
+            (EventKind::Reserved { ask, node }, "app-7: node-1 is reserved for ask-0"),
+            (
+                EventKind::AskRefused { ask, refusal: Refusal::OutOfRange },
+                "app-7: ask-0 is refused: an amount is out of range",
+            ),
+            (
+                EventKind::ApplicationEnded { end: ApplicationEnd::Killed },
+                "app-7: killed, and nothing of it runs",
+            ),
+        ] {
+            assert_eq!(text(kind), expected);
+        }
+    }
+}
