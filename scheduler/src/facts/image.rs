@@ -107,6 +107,7 @@ impl FactsImage {
     pub(crate) fn is_coherent(&self) -> bool {
         self.config.validate().is_ok()
             && self.partitions.len() == self.config.partitions.len() + 1
+            && self.queues.first().is_some_and(|root| root.parent.is_none())
             && self.queues.iter().all(|queue| self.has_queue(queue))
             && self.users.iter().all(|user| self.has_user(user))
             && live(&self.applications)

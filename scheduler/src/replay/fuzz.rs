@@ -90,6 +90,35 @@ mod tests {
         payload
     }
 
+    /// The state of that run, as a snapshot without its header.
+    fn real_snapshot() -> Vec<u8> {
+        let mut log = HEADER.to_vec();
+        push_frame(&mut log, &real_payload());
+        let mut snapshot = Vec::new();
+        Replay::read(&*log, None).unwrap().write_snapshot(&mut snapshot).unwrap();
+        snapshot.split_off(SNAPSHOT_HEADER.len() + FRAME_HEADER_BYTES)
+    }
+
+    fn read_snapshot(payload: &[u8]) {
+        let mut snapshot = SNAPSHOT_HEADER.to_vec();
+        push_frame(&mut snapshot, payload);
+        drop(Replay::read(&*snapshot, None));
+    }
+
+    /// Among them are the lengths of all lists. A list that must not be empty once was.
+    #[test]
+    fn each_byte_of_a_snapshot_may_be_damaged() {
+        let mut payload = real_snapshot();
+        for place in 0..payload.len() {
+            let whole = payload[place];
+            for damaged in [0, 1, whole.wrapping_sub(1), whole.wrapping_add(1), 0x7f, 0xff] {
+                payload[place] = damaged;
+                read_snapshot(&payload);
+            }
+            payload[place] = whole;
+        }
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(2_000))]
 
@@ -112,18 +141,12 @@ mod tests {
 
         #[test]
         fn a_damaged_snapshot_does_not_panic(edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4)) {
-            let mut log = HEADER.to_vec();
-            push_frame(&mut log, &real_payload());
-            let mut snapshot = Vec::new();
-            Replay::read(&*log, None).unwrap().write_snapshot(&mut snapshot).unwrap();
-            let mut payload = snapshot.split_off(SNAPSHOT_HEADER.len() + FRAME_HEADER_BYTES);
+            let mut payload = real_snapshot();
             for (place, byte) in edits {
                 let place = place.index(payload.len());
                 payload[place] = byte;
             }
-            let mut snapshot = SNAPSHOT_HEADER.to_vec();
-            push_frame(&mut snapshot, &payload);
-            drop(Replay::read(&*snapshot, None));
+            read_snapshot(&payload);
         }
     }
 
