@@ -51,6 +51,7 @@
 //! | `file-log` | a log in a folder: segments, a lock against a second writer, compaction |
 //! | `metrics` | all figures under documented names, for any exporter |
 //! | `model` | primitives and a log in memory, to model-check an embedding program together with the engine |
+//! | `tracing` | spans and events for the `tracing` facade; the module [`engine`] lists them |
 //!
 //! # What it promises
 //!

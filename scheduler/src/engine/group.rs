@@ -17,11 +17,11 @@ use super::refusals::{admit_or_refuse, refuse};
 use super::reshard::reshard;
 use super::shared::{Message, Progress, Shared};
 use super::stream::StreamCore;
+use super::trace;
 use crate::change::Change;
 use crate::commit::{Committer, check_configuration};
 use crate::event::Refusal;
 use crate::facts::{ApplicationEnd, EndCause};
-use crate::ids::NodeId;
 use crate::propose::ProposalBatch;
 use crate::state::State;
 use crate::stats::EngineStats;
@@ -50,7 +50,7 @@ pub struct GroupCommitter {
     /// Empty between groups.
     messages: VecDeque<Message>,
     /// Log records, events and answers that are published after the guard is dropped.
-    publisher: Publisher,
+    pub(super) publisher: Publisher,
     stats: EngineStats,
     processed: u64,
     concurrency_limit: ConcurrencyLimit,
@@ -145,6 +145,7 @@ impl GroupCommitter {
     /// Commits one group: `first`, if any, and the waiting messages.
     pub(crate) fn commit_group(&mut self, first: Option<Message>) {
         let _end = EndIfPanicking(Arc::clone(&self.shared));
+        let _span = trace::group();
         let messages = self.gather(first);
         self.messages = self.decide(messages);
         self.publisher.publish();
@@ -369,29 +370,13 @@ impl GroupCommitter {
         }
     }
 
-    /// Acts on the timer of a node at `at_ms`. A heartbeat sets no timer: the one before it then sets the next, even if
-    /// that is due as well, so that nodes come in the order of their last heartbeats.
-    fn check_silence(&mut self, state: &mut State, node: NodeId, at_ms: u64) {
-        let (Some(policy), Some(facts)) = (state.facts.config.heartbeat, state.facts.nodes.get(node)) else {
-            return;
-        };
-        let silent_from_ms = policy.silent_from_ms(facts.last_heartbeat_ms);
-        if facts.stale {
-            return;
-        }
-        if silent_from_ms <= at_ms {
-            self.committer(state).apply(Change::NodeSilenceSet { node, stale: true });
-        } else {
-            state.timers.add(silent_from_ms, Timer::Silence(node));
-        }
-    }
-
     /// Reports progress and wakes the threads that wait for it.
     fn report(&mut self) {
         let quiet = self.shared.leases.is_idle() && self.inbox.is_empty() && !self.is_due();
         if self.shared.leases.any_wanted() {
             self.shared.work.raise(self.shared.leases.takeable());
         }
+        trace::group_committed(self.processed, &self.stats);
         let (processed, stats, now_ms) = (self.processed, self.stats.clone(), self.now_ms);
         let log_error = self.publisher.log_error().map(str::to_owned);
         self.shared.report_progress(|progress| {

@@ -47,6 +47,10 @@
 //! engine reads the embedder's clock under the write guard, and its measuring clock under the proposers' guards
 //! too. So a clock must be quick and must not call the engine. A clock that panics on a proposer's thread counts as
 //! a panic of that proposer.
+//!
+//! # Reports
+//!
+#![doc = include_str!("../../doc/tracing.md")]
 
 mod applications;
 mod ask_kinds;
@@ -75,6 +79,7 @@ mod refusals;
 mod reshard;
 mod serial;
 mod shared;
+mod silence;
 mod single_step;
 mod start;
 mod stream;
@@ -82,6 +87,7 @@ mod submit_error;
 #[cfg(test)]
 mod tests;
 mod timing;
+mod trace;
 
 use std::fmt;
 use std::io;

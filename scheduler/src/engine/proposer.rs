@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use super::shared::{Message, Shared};
+use super::trace;
 use crate::place::{Checkout, PlacementSet};
 use crate::propose::{BatchOwner, ProposalBatch, Scratch, run_pass};
 
@@ -105,6 +106,7 @@ impl Proposer {
         self.panics += 1;
         self.scratch = Scratch::default();
         self.shared.proposer_panics.count();
+        trace::proposer_panicked(self.panics, self.has_given_up());
         if self.has_given_up() {
             self.shared.proposers_given_up.count();
         }
@@ -143,6 +145,7 @@ pub(super) fn propose(
     set: Box<PlacementSet>,
     scratch: &mut Scratch,
 ) -> Box<ProposalBatch> {
+    let _span = trace::pass(set.id());
     // Declared before the guard, so that unwinding drops the guard first.
     let owner: Arc<dyn BatchOwner> = Arc::clone(shared) as Arc<dyn BatchOwner>;
     let mut batch = Box::new(ProposalBatch::new(set, owner));

@@ -5,10 +5,11 @@ use std::sync::{Arc, Weak};
 use super::refusals::RefusalList;
 use super::shared::{AttachResult, Shared};
 use super::stream::StreamCore;
+use super::trace;
 use crate::change::AskSpec;
 use crate::commit::Effects;
 use crate::event::{Event, Refused};
-use crate::ids::{ApplicationId, SlotId};
+use crate::ids::{ApplicationId, NodeId, SlotId};
 use crate::log::{LogBuffer, LogSink};
 use crate::propose::ProposalBatch;
 use crate::sync::Promise;
@@ -34,6 +35,8 @@ pub(super) struct Publisher {
     /// Decided batches whose leases are given back.
     #[allow(clippy::vec_box, reason = "they come in boxes, and a batch is more to move than its box")]
     pub(super) decided: Vec<Box<ProposalBatch>>,
+    /// Nodes that fell silent.
+    pub(super) silent: Vec<NodeId>,
 }
 
 /// A stream that replaces another.
@@ -63,6 +66,7 @@ impl Publisher {
             answers: Vec::new(),
             attached: Vec::new(),
             decided: Vec::new(),
+            silent: Vec::new(),
         }
     }
 
@@ -121,6 +125,7 @@ impl Publisher {
             self.shared.names.queues.set(&named.path, named.queue);
         }
         self.answers.drain(..).for_each(|answer| answer());
+        self.silent.drain(..).for_each(trace::node_silent);
         self.vacate();
         for mut batch in self.decided.drain(..) {
             if let Some(set) = batch.set.take() {
@@ -134,7 +139,9 @@ impl Publisher {
         if self.log_error.is_none()
             && let Err(error) = self.log.flush(&self.kinds, sink.as_mut())
         {
-            self.log_error = Some(error.to_string());
+            let error = error.to_string();
+            trace::log_failed(&error, sink.is_required());
+            self.log_error = Some(error);
             self.log = LogBuffer::off();
         }
         if self.log_error.is_some() && sink.is_required() {
@@ -146,8 +153,7 @@ impl Publisher {
     #[cold]
     fn withhold(&mut self) {
         // First, so that a caller that the end wakes finds the reason.
-        let reason = self.log_error.clone();
-        self.shared.report_progress(|progress| progress.log_error = reason);
+        self.shared.report_progress(|progress| progress.log_error.clone_from(&self.log_error));
         self.shared.end();
         self.effects.events.clear();
         self.effects.queues.clear();

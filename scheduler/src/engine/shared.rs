@@ -9,6 +9,7 @@ use super::reconciliation::{NodeReport, Reconciliation};
 use super::refusals::RefusalList;
 use super::stream::StreamCore;
 use super::timing::EngineTiming;
+use super::trace;
 use crate::change::{AskSpec, Change, SubmittedAsk};
 use crate::clock::Clock;
 use crate::config::{ConfigError, EngineConfig};
@@ -253,9 +254,13 @@ impl Shared {
     pub(crate) fn end(&self) {
         self.close_gate();
         self.work.close();
-        self.report_progress(|progress| progress.ended = true);
+        let mut had_ended = true;
+        self.report_progress(|progress| had_ended = std::mem::replace(&mut progress.ended, true));
         let streams = std::mem::take(&mut *self.streams.lock());
         streams.iter().filter_map(Weak::upgrade).for_each(|stream| stream.close());
+        if !had_ended {
+            trace::engine_ended();
+        }
     }
 
     /// Whether the committer has ended, so that the state no longer changes.

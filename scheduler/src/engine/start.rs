@@ -8,6 +8,7 @@ use super::proposer::Proposer;
 use super::publish::Publisher;
 use super::serial::SerialDriver;
 use super::shared::Shared;
+use super::trace;
 use super::{Driver, Engine, Mode, PROPOSERS_MAX, Parts, StartError};
 use crate::clock::Clock;
 use crate::config::EngineConfig;
@@ -115,6 +116,7 @@ impl Engine {
         let mut committer = GroupCommitter::new(Arc::clone(&shared), inbox, publisher);
         committer.commit_group(None);
         let start = |number: usize| (number * SETS_MAX / proposers) as u32;
+        trace::engine_started(&shared, proposers);
         let proposers = (0..proposers).map(|number| Proposer::new(&shared, start(number))).collect();
         Ok((shared, Parts { committer, proposers }))
     }
