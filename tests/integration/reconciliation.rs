@@ -54,7 +54,7 @@ impl Reporting {
             (*id, RunningContainer::new(*application, size))
         };
         let running = running.iter().map(describe).collect();
-        let report = NodeReport { running, starting: starting.iter().copied().collect() };
+        let report = NodeReport { running, starting: starting.iter().copied().collect(), told: None };
         let reconciled = self.handle.reconcile_node(self.node, report).unwrap();
         self.engine.run_until_quiet();
         let audit = self.engine.audit();
@@ -99,6 +99,26 @@ fn a_container_that_its_node_does_not_run_has_ended() {
     });
     let expected = [(stopping, EndCause::Released), (missing, EndCause::NodeLost)];
     assert_eq!(causes.collect::<Vec<_>>(), expected);
+}
+
+/// The node cannot run a container of which it has not heard, and a container that has ended does not come back.
+#[test]
+fn only_containers_of_which_the_node_was_told_end_or_are_refused() {
+    let reporting = Reporting::new();
+    let [kept, ended, missing, placed] = reporting.running[..] else { panic!("four") };
+    reporting.handle.release_container(ended).unwrap();
+    reporting.engine.run_until_quiet();
+    reporting.told();
+    let size = Resources::new(&[10, 1]);
+    let running = [kept, ended].map(|id| (id, RunningContainer::new(reporting.application, size))).into();
+    let told = Some([kept, ended, missing].into());
+    let report = NodeReport { running, told, ..NodeReport::default() };
+    let reconciled = reporting.handle.reconcile_node(reporting.node, report).unwrap();
+    reporting.engine.run_until_quiet();
+    let refused = [(ended, Refusal::UnknownContainer)].into();
+    let expected = Reconciliation { ended: vec![missing], refused, ..Reconciliation::default() };
+    assert_eq!(reconciled.try_take().unwrap(), Ok(expected));
+    assert!(reporting.engine.read(|view| view.container(placed).is_some()));
 }
 
 #[test]

@@ -25,6 +25,10 @@ pub struct NodeReport {
     /// Containers whose start is on the way to the node. They may be missing. A container whose event the caller has not
     /// read yet ends if it is missing, and its end follows in the stream: pass each end on to the node as a stop.
     pub starting: BTreeSet<ContainerId>,
+    /// The containers that the node has been told of. With this set, only these end if they are missing, so a container
+    /// that was placed a moment ago goes on. A reported container of this set that the engine does not know has ended,
+    /// and is refused instead of adopted. `None`: the node has been told of all.
+    pub told: Option<BTreeSet<ContainerId>>,
 }
 
 /// What a reconciliation did. Without differences, all lists are empty.
@@ -68,9 +72,10 @@ impl GroupCommitter {
         report: NodeReport,
     ) -> Result<Reconciliation, Refusal> {
         let known = state.facts.nodes.get(node).ok_or(Refusal::UnknownNode)?.containers.clone();
-        let NodeReport { running, starting } = report;
+        let NodeReport { running, starting, told } = report;
+        let is_told = |id: &ContainerId| told.as_ref().is_none_or(|told| told.contains(id));
         let mut reconciled = Reconciliation::default();
-        for container in known.into_iter().filter(|id| !starting.contains(id)) {
+        for container in known.into_iter().filter(|id| is_told(id) && !starting.contains(id)) {
             let application = state.facts.containers.at(container).application;
             if running.get(&container).is_some_and(|reported| reported.application == application) {
                 continue;
@@ -85,6 +90,9 @@ impl GroupCommitter {
             let result = match state.facts.containers.get(reported).map(|known| known.node) {
                 Some(known) if known == node => continue,
                 Some(_) => Err(Refusal::IdentifierTaken),
+                None if told.as_ref().is_some_and(|told| told.contains(&reported)) => {
+                    Err(Refusal::UnknownContainer)
+                }
                 None => self.adopt(state, node, container),
             };
             match result {
