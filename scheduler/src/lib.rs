@@ -37,6 +37,7 @@
 //! | amounts | [`ResourceTypes`], [`Resources`], [`resource::Devices`] |
 //! | calls and their answers | [`Handle`], [`Ticket`], [`engine::SubmitError`], [`event::Refusal`] |
 //! | nodes | [`NodeSpec`], [`NodeId`], [`PartitionId`], [`RunningContainer`] |
+//! | agents of nodes | [`nodes::ResourceTracker`], [`nodes::NodeDirectives`], [`nodes::NodeSession`] |
 //! | applications and asks | [`ApplicationSpec`], [`AskSpec`], [`AskOfKind`], [`AttributeRule`], [`TagLimit`] |
 //! | events | [`EventStream`], [`event::EventKind`], [`EndCause`], [`engine::Lagging`] |
 //! | the state | [`view::View`], [`StateDigest`], [`AuditReport`] |
@@ -93,6 +94,7 @@ pub mod log;
 #[cfg(feature = "metrics")]
 pub mod metrics;
 pub mod nearest;
+pub mod nodes;
 pub mod place;
 mod propose;
 pub mod replay;

@@ -12,6 +12,7 @@ mod engine;
 mod explain;
 mod explain_again;
 mod limits;
+mod nodes;
 mod peers;
 mod races;
 mod reconciliation;

@@ -118,7 +118,7 @@ fn end_some(
     for _ in 0..count.min(all.len()) {
         let (node, container) = all.swap_remove(random.random_range(0..all.len()));
         agents.0.get_mut(&node).unwrap().remove(&container);
-        manager.tell(&format!("ended {container}"));
+        manager.tell(&format!("ended {node} {container}"));
         ended.push(container);
     }
     ended

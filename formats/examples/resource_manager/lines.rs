@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `node NAME CONTAINER/APPLICATION ...` | an agent connects and reports the containers that it runs |
 //! | `lost NAME` | the connection to an agent is broken |
-//! | `ended CONTAINER` | the processes of a container have ended |
+//! | `ended NODE CONTAINER` | the processes of a container have ended |
 //! | `sync` | the manager answers `synced` when nothing is left to do |
 //! | `start NODE CONTAINER APPLICATION`, `stop NODE CONTAINER` | orders to an agent |
 
@@ -72,7 +72,7 @@ fn serve_line(manager: &mut ResourceManager, line: &str) -> Fallible<()> {
             manager.node_connected(name, NODE_MEMORY_MIB, &running)
         }
         ["lost", name] => manager.node_lost(name),
-        ["ended", container] => manager.container_ended(container.parse()?),
+        ["ended", node, container] => manager.container_ended(node, container.parse()?),
         ["sync"] => {
             write_orders(&manager.run_until_quiet()?)?;
             println!("synced");

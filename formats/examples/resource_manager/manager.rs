@@ -5,14 +5,19 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use apportion::engine::NodeReport;
 use apportion::event::{Event, EventKind};
 use apportion::file_log::{FileLog, FileLogOptions};
+use apportion::nodes::{
+    NodeHeartbeat, NodeRegistration, NodeSession, ResourceTracker, TrackerOptions, UnknownContainers,
+};
 use apportion::{
-    ApplicationId, ApplicationSpec, AskSpec, ContainerId, EndCause, Engine, EventStream, Handle, Mode,
-    NodeId, NodeSpec, ResourceTypes, Resources, RunningContainer, SystemClock,
+    ApplicationId, ApplicationSpec, AskSpec, Clock, ContainerId, Engine, EventStream, Handle, Mode, NodeSpec,
+    ResourceTypes, Resources, RunningContainer, SystemClock,
 };
 use apportion_formats::capacity_scheduler::from_capacity_scheduler_xml;
+
+/// A node that does not connect to a new manager is lost after this time.
+const LEASE_MS: u64 = 600_000;
 
 pub(crate) type Fallible<T> = Result<T, Box<dyn std::error::Error>>;
 
@@ -35,13 +40,12 @@ pub(crate) struct ResourceManager {
     engine: Engine,
     handle: Handle,
     events: EventStream,
+    clock: Arc<SystemClock>,
+    tracker: ResourceTracker,
+    /// The next heartbeat of each connected agent. A connection loses no line, so the manager sends it itself.
+    connections: BTreeMap<String, (NodeSession, NodeHeartbeat)>,
     /// The size of each job's containers.
     sizes: BTreeMap<ApplicationId, Resources>,
-    /// Where each container runs.
-    nodes_of: BTreeMap<ContainerId, NodeId>,
-    /// Containers whose start may be on the way to an agent that has not reported yet.
-    starting: BTreeMap<NodeId, BTreeSet<ContainerId>>,
-    directives: Vec<Directive>,
 }
 
 impl ResourceManager {
@@ -50,21 +54,22 @@ impl ResourceManager {
         let log = FileLog::open(folder, FileLogOptions::default())?;
         let (mode, clock) = (Mode::Background, Arc::new(SystemClock::new()));
         let engine = if let Some(contents) = log.contents()? {
-            Engine::recover(contents, mode, clock, Some(Box::new(log)))?.0
+            Engine::recover(contents, mode, clock.clone(), Some(Box::new(log)))?.0
         } else {
             let types = ResourceTypes::memory_and_vcores();
             let config = from_capacity_scheduler_xml(queues, "capacity-scheduler.xml", &types)?.config;
-            Engine::start(config, mode, clock, Some(Box::new(log)))?
+            Engine::start(config, mode, clock.clone(), Some(Box::new(log)))?
         };
-        let handle = engine.handle();
+        let (handle, now_ms) = (engine.handle(), clock.now_ms());
+        let options = TrackerOptions { epoch: now_ms, lease_ms: LEASE_MS, unknown: UnknownContainers::Stop };
         Ok(Self {
+            tracker: ResourceTracker::new(handle.clone(), options, now_ms),
             events: handle.event_stream(1 << 20),
             handle,
             engine,
+            clock,
+            connections: BTreeMap::new(),
             sizes: BTreeMap::new(),
-            nodes_of: BTreeMap::new(),
-            starting: BTreeMap::new(),
-            directives: Vec::new(),
         })
     }
 
@@ -84,7 +89,7 @@ impl ResourceManager {
         };
         self.sizes.insert(id, size);
         let attached = self.handle.attach(id, &self.events)?.wait().ok_or("the engine has ended")??;
-        self.nodes_of.extend(attached.containers.iter().map(|one| (one.container, one.node)));
+        self.tracker.resync();
         // A manager that was killed may not have asked for what had ended.
         let outstanding: u32 = attached.asks.iter().map(|ask| ask.outstanding).sum();
         let missing = job.containers.saturating_sub(attached.containers.len() as u32 + outstanding);
@@ -94,63 +99,57 @@ impl ResourceManager {
         Ok(id)
     }
 
-    /// An agent connects and reports the containers that it runs. Those of a node that was lost must be stopped: others
-    /// run in their place.
+    /// An agent connects and reports the containers that it runs. The tracker knows what has to be stopped.
     pub(crate) fn node_connected(
         &mut self,
         name: &str,
         memory_mib: i64,
         running: &[(ContainerId, ApplicationId)],
     ) -> Fallible<()> {
-        let Some(node) = self.handle.node(name) else {
-            let capacity = self.handle.resources(&[("memory_mib", memory_mib), ("vcore_milli", 64_000)])?;
-            self.handle.add_node(NodeSpec::new(name, capacity))?;
-            self.stop(name, running.iter().map(|(container, _)| *container));
-            return Ok(());
-        };
-        // The log has every container that was ever started. An unknown one has ended, and its stop was not sent.
-        let (known, unknown): (Vec<_>, Vec<_>) =
-            running.iter().partition(|(container, _)| self.nodes_of.contains_key(container));
-        let describe = |(container, application): &(ContainerId, ApplicationId)| {
-            let size = self.sizes.get(application)?;
-            Some((*container, RunningContainer::new(*application, *size)))
-        };
-        let starting = self.starting.remove(&node).unwrap_or_default();
-        let report = NodeReport { running: known.into_iter().filter_map(describe).collect(), starting };
-        let ticket = self.handle.reconcile_node(node, report)?;
-        let reconciled = ticket.wait().ok_or("the engine has ended")??;
-        let refused =
-            unknown.into_iter().map(|(container, _)| *container).chain(reconciled.refused.into_keys());
-        self.stop(name, refused);
+        let capacity = self.handle.resources(&[("memory_mib", memory_mib), ("vcore_milli", 64_000)])?;
+        let mut registration = NodeRegistration::new(NodeSpec::new(name, capacity));
+        // The log has every container that was ever started, so none is adopted, and their sizes do not count.
+        for (container, application) in running {
+            let described = RunningContainer::new(*application, Resources::ZERO);
+            registration = registration.with_running(*container, described);
+        }
+        let session = self.tracker.register(registration, self.clock.now_ms())?;
+        self.connections.insert(name.to_owned(), (session, NodeHeartbeat::default()));
         Ok(())
     }
 
     /// The connection to an agent is broken, and its node counts as lost.
     pub(crate) fn node_lost(&mut self, name: &str) -> Fallible<()> {
-        if let Some(node) = self.handle.node(name) {
-            self.handle.remove_node(node)?.wait().ok_or("the engine has ended")??;
+        if let Some((session, _)) = self.connections.remove(name) {
+            self.tracker.remove(session.node)?.wait().ok_or("the engine has ended")??;
         }
         Ok(())
     }
 
     /// An agent tells that the processes of a container have ended.
-    pub(crate) fn container_ended(&self, container: ContainerId) -> Fallible<()> {
-        Ok(self.handle.complete_container(container)?)
+    pub(crate) fn container_ended(&mut self, node: &str, container: ContainerId) -> Fallible<()> {
+        let (_, heartbeat) = self.connections.get_mut(node).ok_or("the node is not connected")?;
+        heartbeat.completed.push(container);
+        Ok(())
     }
 
     /// Waits for events, and returns the orders that they lead to.
     pub(crate) fn poll(&mut self, patience: Duration) -> Fallible<Vec<Directive>> {
         self.take_events(patience)?;
-        Ok(std::mem::take(&mut self.directives))
+        self.tracker.expire(self.clock.now_ms())?;
+        self.take_directives()
     }
 
     /// Returns the orders when nothing is left to do.
     pub(crate) fn run_until_quiet(&mut self) -> Fallible<Vec<Directive>> {
+        let mut all = Vec::new();
         loop {
             self.engine.run_until_quiet();
-            if self.take_events(Duration::ZERO)? == 0 {
-                return Ok(std::mem::take(&mut self.directives));
+            let (events, directives) = (self.take_events(Duration::ZERO)?, self.take_directives()?);
+            if events == 0 && directives.is_empty() {
+                return Ok(all);
             }
+            all.extend(directives);
         }
     }
 
@@ -167,24 +166,10 @@ impl ResourceManager {
     }
 
     fn on_event(&mut self, event: &Event) -> Fallible<()> {
+        self.tracker.on_event(event);
         let application = event.application;
         match event.kind {
-            EventKind::Allocated { container, node, .. } => {
-                self.nodes_of.insert(container, node);
-                self.starting.entry(node).or_default().insert(container);
-                if let Some(node) = self.name_of(node) {
-                    self.directives.push(Directive::Start { node, container, application });
-                }
-            }
-            EventKind::ContainerRecovered { container, node, .. } => {
-                self.nodes_of.insert(container, node);
-            }
-            EventKind::ContainerEnded { container, cause, .. } => {
-                // A node that is there may lose a container that it was about to start: its report came in between.
-                let node = self.nodes_of.remove(&container).and_then(|node| self.name_of(node));
-                if let Some(node) = node.filter(|_| cause != EndCause::Completed) {
-                    self.stop(&node, [container].into_iter());
-                }
+            EventKind::ContainerEnded { .. } => {
                 self.handle.submit_ask(application, AskSpec::new(self.sizes[&application], 1))?;
             }
             EventKind::ApplicationRefused { refusal } | EventKind::AskRefused { refusal, .. } => {
@@ -195,14 +180,18 @@ impl ResourceManager {
         Ok(())
     }
 
-    fn stop(&mut self, node: &str, containers: impl Iterator<Item = ContainerId>) {
-        let stop = |container| Directive::Stop { node: node.to_owned(), container };
-        self.directives.extend(containers.map(stop));
-    }
-
-    /// The name of a node that is not lost.
-    fn name_of(&self, node: NodeId) -> Option<String> {
-        self.engine.read(|view| view.node(node).map(|node| node.name().to_owned()))
+    fn take_directives(&mut self) -> Fallible<Vec<Directive>> {
+        let (mut all, now_ms) = (Vec::new(), self.clock.now_ms());
+        for (node, (session, heartbeat)) in &mut self.connections {
+            let answer = self.tracker.heartbeat(session, heartbeat, now_ms)?;
+            *heartbeat = NodeHeartbeat { version: answer.version, ..NodeHeartbeat::default() };
+            all.extend(answer.stop.iter().map(|id| Directive::Stop { node: node.clone(), container: *id }));
+            all.extend(answer.start.iter().map(|start| {
+                let (container, application) = (start.container, start.application);
+                Directive::Start { node: node.clone(), container, application }
+            }));
+        }
+        Ok(all)
     }
 
     /// Why the job's first pending ask waits; `None` if nothing is pending.

@@ -10,6 +10,7 @@ use apportion::event::*;
 use apportion::explain::*;
 use apportion::file_log::*;
 use apportion::log::*;
+use apportion::nodes::*;
 use apportion::place::PlacementSet;
 use apportion::replay::Replay;
 use apportion::request::*;
@@ -69,6 +70,8 @@ fn values() -> Vec<String> {
         ResourceAllocationCommitRequest, AllocationProposal, ReservationProposal, PassScope,
         Mode, Step, EngineStats, Health, AuditReport, Violation, Recovered,
         Attachment, AttachedAsk, NodeReport, Reconciliation, Driven,
+        NodeDirectives, ContainerStart, NodeSession, Incarnation, NodeRegistration, NodeHeartbeat, UnknownContainers,
+        TrackerOptions, SessionError, HeartbeatError,
         Resources, ResourceTypes, Devices, DeviceNeed, Need, Room,
         Amounts, Explanation, Standing, WhyPending, Blocker, ActivationLimit, LimitHolder, LimitReached, Funnel, Stage,
         PendingReason, Shortage, DeviceShortage, LocalityWait, NodeOfOtherAsk, ReservedNode, Rejection,
@@ -104,6 +107,7 @@ fn neither() -> Vec<String> {
         "they are the engine and its working parts": Engine, Parts, GroupCommitter, Proposer, ProposalBatch, PlacementSet,
             Replay;
         "they are ways to an engine, not values": Handle, EventStream, Ticket<()>, Recovery;
+        "they follow an engine; a new one is made from it": ResourceTracker, DirectiveTracker, NodeSessions;
         "clocks are read, not stored": ManualClock, SystemClock;
         "the whole state; its rows are values": View<'_>;
         "logs and their readers and writers hold files and buffers": LogReader<&[u8]>, LoggedGroup<'_>, LogDigest, FileLog,
