@@ -16,7 +16,7 @@ const ONCE_FAILED: [u64; 1] = [17_506_797_836_731_818_113];
 
 fn crowd_with(proposers: usize) {
     let seed = shuttle::rand::thread_rng().r#gen();
-    Crowd { seed, callers: 6, proposers, steps: 4, pause, sink_fails_after: None }.run(|_| {});
+    Crowd { seed, callers: 6, proposers, steps: 4, pause, sink_fails_after: None, crashes: 0 }.run(|_| {});
 }
 
 fn crowd() {

@@ -2,8 +2,8 @@
 //!
 //! `cargo soak` runs it. `APPORTION_SOAK_SECONDS` sets the duration, `APPORTION_SOAK_SEED` the first seed. Every
 //! round has its own engine. While it works, the audit runs without a pause and a watchdog observes its health. At
-//! the end the sequential model follows the whole log. If anything is wrong, the program prints the seed and ends
-//! with 1.
+//! the end the sequential model follows the whole log. Then the log is cut at a random byte, twice, and another engine goes
+//! on from there with a crowd of its own. If anything is wrong, the program prints the seed and ends with 1.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
 
@@ -51,6 +51,7 @@ struct Total {
     rejected: u64,
     placed_by_committer: u64,
     panics: u64,
+    crashes: u64,
 }
 
 fn soak(duration: Duration, first_seed: u64) -> ExitCode {
@@ -89,6 +90,7 @@ fn round(seed: u64) -> Option<(Outcome, u64)> {
         steps: 60,
         pause: |units| std::thread::sleep(Duration::from_micros(200) * units),
         sink_fails_after: seed.is_multiple_of(5).then_some(20),
+        crashes: 2,
     };
     let (told, end) = mpsc::channel();
     let watched: Arc<Mutex<Option<Arc<Engine>>>> = Arc::default();
@@ -138,16 +140,18 @@ impl Total {
         self.rejected += outcome.stats.rejected_total();
         self.placed_by_committer += outcome.stats.placed_by_committer;
         self.panics += outcome.stats.proposer_panics;
+        self.crashes += u64::from(outcome.crashes);
     }
 }
 
 impl std::fmt::Display for Total {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { rounds, changes, audits, committed, rejected, placed_by_committer, panics } = self;
+        let Self { rounds, changes, audits, committed, rejected, placed_by_committer, panics, crashes } =
+            self;
         write!(
             f,
             "{rounds} rounds, {changes} changes followed, {audits} audits, {committed} requests committed, \
-             {rejected} rejected, {placed_by_committer} placed_by_committer, {panics} panics survived"
+             {rejected} rejected, {placed_by_committer} placed by the committer, {panics} panics and {crashes} crashes survived"
         )
     }
 }

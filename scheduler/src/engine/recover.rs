@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::start::Origin;
-use super::{Engine, Mode, StartError};
+use super::{Engine, Mode, Parts, StartError};
 use crate::clock::Clock;
 use crate::log::{LogEnd, LogError, LogReader, LogSink};
 use crate::replay::Replay;
@@ -112,6 +112,23 @@ impl Engine {
         let (origin, recovered) = Origin::at_end_of(log)?;
         let engine = Self::begin(origin, mode, clock_from(clock, recovered.now_ms), sink)?;
         Ok((engine, recovered))
+    }
+
+    /// As [`recover`](Self::recover), without threads: the parts of [`assemble`](Self::assemble) for callers that supply
+    /// their own. Nothing moves until the committer's first step, so streams can be attached before.
+    ///
+    /// # Errors
+    /// As for `recover`, and if the number of proposers is out of range.
+    pub fn recover_parts(
+        log: impl Read,
+        proposers: usize,
+        clock: Arc<dyn Clock>,
+        sink: Option<Box<dyn LogSink>>,
+    ) -> Result<(Self, Parts, Recovered), RecoverError> {
+        let (origin, recovered) = Origin::at_end_of(log)?;
+        let clock = clock_from(clock, recovered.now_ms);
+        let (engine, parts) = Self::assemble_from(origin, proposers, clock, sink)?;
+        Ok((engine, parts, recovered))
     }
 }
 

@@ -18,13 +18,27 @@ impl Checker {
         events: Vec<Event>,
         by_hand: &[CommitSeq],
     ) -> u64 {
-        let sent: VecDeque<Sent> = read_log(log)
-            .into_iter()
-            .zip(1..)
-            .filter_map(|(change, number)| as_sent(change, CommitSeq(number), by_hand))
-            .collect();
+        let sent = self.sent_since(log, by_hand);
         self.check(Step { engine, log, events, sent, refusals: None });
         self.seen
+    }
+
+    /// The same for an engine that recovered from `log`, with the events up to its end.
+    pub fn check_recovered_crowd(
+        &mut self,
+        engine: &Engine,
+        log: &[u8],
+        events: Vec<Event>,
+        by_hand: &[CommitSeq],
+    ) {
+        let sent = self.sent_since(log, by_hand);
+        self.check_recovered(Step { engine, log, events, sent, refusals: None });
+    }
+
+    /// Everything that was sent after the last step, in the order of the log.
+    fn sent_since(&self, log: &[u8], by_hand: &[CommitSeq]) -> VecDeque<Sent> {
+        let changes = read_log(log).into_iter().zip(1..).skip(usize::try_from(self.seen).unwrap());
+        changes.filter_map(|(change, number)| as_sent(change, CommitSeq(number), by_hand)).collect()
     }
 }
 

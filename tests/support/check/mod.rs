@@ -118,6 +118,11 @@ impl Checker {
         explain::check_quiet(engine, self.oracle.config.reservations.continue_looking);
     }
 
+    /// Checks everything except that nothing is left to do: the engine has just recovered.
+    pub fn check_recovered(&mut self, step: Step<'_>) {
+        self.check_step(step);
+    }
+
     /// Checks a pass over one node: everything except that nothing is left to do.
     pub fn check_pass(&mut self, node: NodeId, step: Step<'_>) {
         self.pass = Some(node);

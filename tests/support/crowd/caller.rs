@@ -74,7 +74,7 @@ impl Caller {
     }
 
     /// Changes nodes and limits, and lets time jump.
-    pub(super) fn operate(&mut self, steps: usize, clock: &ManualClock) {
+    pub(super) fn operate(&mut self, steps: usize, clock: &ManualClock, prefix: &str) {
         let mut now_ms = 0;
         for step in 0..steps {
             let node = self.node();
@@ -83,7 +83,7 @@ impl Caller {
                 1 => self.handle.activate_node(node).unwrap(),
                 2 if step > 0 => drop(self.handle.remove_node(self.nodes[2]).unwrap()),
                 3 => {
-                    add_node(&self.handle, &format!("late{step}"));
+                    add_node(&self.handle, &format!("{prefix}late{step}"));
                 }
                 4 => self.change_limits(),
                 5 => self.handle.heartbeat(&self.nodes).unwrap(),

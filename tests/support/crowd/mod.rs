@@ -4,12 +4,14 @@
 //! shuttle`). Proposers panic, lose batches and delay them; the clock jumps; clock and log sink stall.
 
 mod caller;
+mod crash;
 mod trouble;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use apportion::config::{Capacity, EngineConfig, HeartbeatPolicy, Percent, QueueConfig, ReservationPolicy};
+use apportion::engine::Parts;
 use apportion::event::{Event, EventKind};
 use apportion::explain::PendingReason;
 use apportion::log::SharedLog;
@@ -45,6 +47,8 @@ pub struct Crowd {
     pub pause: Pause,
     /// The number of groups after which the log's sink fails, if it does. Then the log is not checked.
     pub sink_fails_after: Option<u64>,
+    /// How often the engine crashes: its log is cut at a random byte, and another engine goes on from there.
+    pub crashes: u32,
 }
 
 /// The result of a crowd.
@@ -54,6 +58,8 @@ pub struct Outcome {
     pub changes: u64,
     /// The engine's counters.
     pub stats: EngineStats,
+    /// Crashes from which another engine went on.
+    pub crashes: u32,
 }
 
 impl Crowd {
@@ -82,9 +88,18 @@ impl Crowd {
         let troubled = Arc::new(TroubledClock::new(clock.clone(), self.pause));
         let (engine, workers) = self.start(troubled, Box::new(sink));
         watch(&engine);
-        let callers = self.call(&engine, &clock);
+        let callers = self.call(&engine, &clock, "n");
         engine.run_until_quiet();
-        let outcome = self.check(&engine, &log, callers);
+        self.check_end(&engine);
+        let mut outcome = Outcome { changes: 0, stats: engine.stats(), crashes: 0 };
+        if self.sink_fails_after.is_none() {
+            let said = Testimony::of(callers);
+            outcome.changes = self.follow(&engine, &log, said.clone());
+            for crash in 0..self.crashes {
+                outcome.changes += self.crash_and_go_on(crash, &log.bytes(), &said);
+                outcome.crashes += 1;
+            }
+        }
         engine.shutdown();
         workers.into_iter().for_each(|worker| worker.join().unwrap());
         outcome
@@ -97,31 +112,36 @@ impl Crowd {
             return (Arc::new(engine), Vec::new());
         }
         let (engine, parts) = Engine::assemble(self.config(), self.proposers, clock, Some(sink)).unwrap();
+        (Arc::new(engine), self.start_parts(parts))
+    }
+
+    fn start_parts(&self, parts: Parts) -> Vec<Thread> {
         let mut workers = vec![start("committer", move || parts.committer.run())];
         for (number, proposer) in parts.proposers.into_iter().enumerate() {
             let (seed, pause) = (self.seed ^ (number as u64), self.pause);
             workers.push(start("proposer", move || propose_with_trouble(proposer, number, seed, pause)));
         }
-        (Arc::new(engine), workers)
+        workers
     }
 
     /// Runs all callers concurrently, to the end.
-    fn call(&self, engine: &Arc<Engine>, clock: &ManualClock) -> Vec<Caller> {
+    fn call(&self, engine: &Arc<Engine>, clock: &ManualClock, prefix: &str) -> Vec<Caller> {
         let handle = engine.handle();
         let nodes: Arc<[NodeId]> =
-            (0..NODES).map(|number| add_node(&handle, &format!("n{number}"))).collect();
+            (0..NODES).map(|number| add_node(&handle, &format!("{prefix}{number}"))).collect();
         let mut random = Pcg32::seed_from_u64(self.seed);
         let threads: Vec<_> = (0..=self.callers)
             .map(|number| {
                 let mut caller = Caller::new(engine.handle(), Arc::clone(&nodes), number, &mut random);
                 let (done, ticket) = apportion::sync::Ticket::new();
-                let (clock, steps, callers) = (clock.clone(), self.steps, self.callers);
+                let (clock, steps, callers, prefix) =
+                    (clock.clone(), self.steps, self.callers, prefix.to_owned());
                 let thread = start("caller", move || {
                     // The last one is the operator.
                     if number < callers {
                         caller.live(steps);
                     } else {
-                        caller.operate(steps, &clock);
+                        caller.operate(steps, &clock, &prefix);
                     }
                     done.answer(caller);
                 });
@@ -138,7 +158,8 @@ impl Crowd {
         threads.into_iter().map(end).collect()
     }
 
-    fn check(&self, engine: &Engine, log: &SharedLog, callers: Vec<Caller>) -> Outcome {
+    /// Checks a quiet engine without its log.
+    fn check_end(&self, engine: &Engine) {
         let report = engine.audit();
         assert!(report.is_clean(), "{report}");
         // No ask may be left for which a node, its queue and its user have room.
@@ -147,46 +168,75 @@ impl Crowd {
         let health = engine.health();
         assert!(!health.has_work() && health.is_running, "{health:?}");
         assert_eq!(engine.log_error().is_some(), self.sink_fails_after.is_some());
-        let changes = if self.sink_fails_after.is_none() { self.follow(engine, log, callers) } else { 0 };
-        Outcome { changes, stats: engine.stats() }
+    }
+
+    fn checker(&self, engine: &Engine) -> Checker {
+        let handle = engine.handle();
+        let queue = |path: &str| handle.queue(path).unwrap();
+        let oracle = Oracle::new(self.config(), vec![PartitionId::DEFAULT], queue);
+        Checker::new(oracle, Certainty::Legal, false)
     }
 
     /// Follows the whole log on the sequential model.
-    fn follow(&self, engine: &Engine, log: &SharedLog, callers: Vec<Caller>) -> u64 {
-        let handle = engine.handle();
-        let oracle =
-            Oracle::new(self.config(), vec![PartitionId::DEFAULT], |path| handle.queue(path).unwrap());
-        let mut events: Vec<Event> = Vec::new();
-        let (mut by_hand, mut asks) = (Vec::new(), Vec::new());
-        for caller in callers {
-            let (told, accepted, asked) = caller.testimony();
-            events.extend(told);
-            by_hand.extend(accepted);
-            asks.extend(asked);
-        }
-        expect_nothing_lost(&log.bytes(), &events, &by_hand, &asks);
-        Checker::new(oracle, Certainty::Legal, false).check_crowd(engine, &log.bytes(), events, &by_hand)
+    fn follow(&self, engine: &Engine, log: &SharedLog, said: Testimony) -> u64 {
+        said.expect_nothing_lost(&log.bytes());
+        let Testimony { events, by_hand, .. } = said;
+        self.checker(engine).check_crowd(engine, &log.bytes(), events, &by_hand)
     }
 }
 
-/// Every ask that the engine took is in the log or was refused, and every accepted request is in the log. The log
-/// alone cannot show what is missing from it.
-fn expect_nothing_lost(log: &[u8], events: &[Event], by_hand: &[CommitSeq], asks: &[AskId]) {
-    let changes = read_log(log);
-    let submitted = changes.iter().filter_map(|change| match change {
-        Change::AskSubmitted { ask, .. } => Some(*ask),
-        _ => None,
-    });
-    let refused = events.iter().filter_map(|event| match event.kind {
-        EventKind::AskRefused { ask, .. } => Some(ask),
-        _ => None,
-    });
-    let known: BTreeSet<AskId> = submitted.chain(refused).collect();
-    let lost: Vec<&AskId> = asks.iter().filter(|ask| !known.contains(ask)).collect();
-    assert!(lost.is_empty(), "neither in the log nor refused: {lost:?}");
-    for seq in by_hand {
-        let change = changes.get(usize::try_from(seq.0).unwrap() - 1);
-        assert!(matches!(change, Some(Change::Committed { .. })), "accepted as {seq:?}, which is {change:?}");
+/// What all callers were told.
+#[derive(Clone, Debug, Default)]
+struct Testimony {
+    events: Vec<Event>,
+    /// The commits of accepted requests made by hand.
+    by_hand: Vec<CommitSeq>,
+    /// Every ask that the engine took.
+    asks: Vec<AskId>,
+}
+
+impl Testimony {
+    fn of(callers: Vec<Caller>) -> Self {
+        let mut all = Self::default();
+        for caller in callers {
+            let (told, accepted, asked) = caller.testimony();
+            all.events.extend(told);
+            all.by_hand.extend(accepted);
+            all.asks.extend(asked);
+        }
+        all
+    }
+
+    /// The part about changes up to `last`.
+    fn until(&self, last: CommitSeq) -> Self {
+        let events = self.events.iter().filter(|event| event.seq <= last).copied().collect();
+        let by_hand = self.by_hand.iter().filter(|seq| **seq <= last).copied().collect();
+        Self { events, by_hand, asks: Vec::new() }
+    }
+
+    /// Every ask that the engine took is in the log or was refused, and every accepted request is in the log. The log
+    /// alone cannot show what is missing from it.
+    fn expect_nothing_lost(&self, log: &[u8]) {
+        let Self { events, by_hand, asks } = self;
+        let changes = read_log(log);
+        let submitted = changes.iter().filter_map(|change| match change {
+            Change::AskSubmitted { ask, .. } => Some(*ask),
+            _ => None,
+        });
+        let refused = events.iter().filter_map(|event| match event.kind {
+            EventKind::AskRefused { ask, .. } => Some(ask),
+            _ => None,
+        });
+        let known: BTreeSet<AskId> = submitted.chain(refused).collect();
+        let lost: Vec<&AskId> = asks.iter().filter(|ask| !known.contains(ask)).collect();
+        assert!(lost.is_empty(), "neither in the log nor refused: {lost:?}");
+        for seq in by_hand {
+            let change = changes.get(usize::try_from(seq.0).unwrap() - 1);
+            assert!(
+                matches!(change, Some(Change::Committed { .. })),
+                "accepted as {seq:?}, which is {change:?}"
+            );
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use apportion::engine::Proposer;
-use apportion::log::{LogSink, LoggedGroup, SharedLog};
+use apportion::log::{LogEnd, LogSink, LoggedGroup, SharedLog};
 use apportion::sync::{AtomicU64, Ordering};
 use apportion::{Clock, ManualClock, ProposalBatch};
 use rand::{RngExt, SeedableRng};
@@ -56,6 +56,10 @@ impl TroubledSink {
 impl LogSink for TroubledSink {
     fn start(&mut self, header: &[u8]) -> io::Result<()> {
         self.log.start(header)
+    }
+
+    fn resume(&mut self, end: LogEnd) -> io::Result<()> {
+        self.log.resume(end)
     }
 
     fn append(&mut self, group: &LoggedGroup<'_>) -> io::Result<()> {
