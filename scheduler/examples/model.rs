@@ -4,18 +4,24 @@
 //! it learns that the first has ended. Meanwhile an operator removes the container's node. In every order of events
 //! the service must end with exactly one container, on the remaining node.
 //!
+//! The first command does all: it builds the program once more for the checker. The others are for a checkout of the
+//! engine, where `.cargo/config.toml` has the flags.
+//!
 //! ```sh
-//! cargo run --release -p apportion --features model --example model   # once, on real threads
-//! cargo loom-example                                                 # in every order, up to two preemptions
-//! cargo shuttle-example                                              # under 1,000 random schedules
+//! cargo run -p apportion --features model --example model -- -- --features model   # up to two preemptions
+//! cargo run -p apportion --features model --example model -- --once                # once, on real threads
+//! cargo loom-example                                                               # up to two preemptions
+//! cargo shuttle-example                                                            # in 1,000 random orders
 //! ```
 
+use std::process::ExitCode;
 use std::sync::Arc;
 
 use apportion::config::{EngineConfig, QueueConfig};
 use apportion::engine::{Parts, Step};
 use apportion::event::EventKind;
-use apportion::sync::{AtomicU64, Ordering, Thread, check};
+use apportion::model::{Model, run};
+use apportion::sync::{AtomicU64, Ordering, Thread};
 use apportion::{
     ApplicationId, ApplicationSpec, AskSpec, Engine, EventStream, Handle, ManualClock, NodeSpec,
     ResourceTypes, Resources,
@@ -102,7 +108,6 @@ fn scenario() {
     assert!(engine.audit().is_clean());
 }
 
-fn main() {
-    check(scenario);
-    println!("the service ended with one container, in every order that was tried");
+fn main() -> ExitCode {
+    run([Model::new("service", scenario)])
 }

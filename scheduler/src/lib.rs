@@ -51,12 +51,12 @@
 //! | `async` | event streams as `futures::Stream`s; tickets are futures without it |
 //! | `file-log` | a log in a folder: segments, a lock against a second writer, compaction |
 //! | `metrics` | all figures under documented names, for any exporter |
-//! | `model` | primitives and a log in memory, to model-check an embedding program together with the engine |
+//! | `model` | a runner, primitives and a log in memory, to model-check an embedding program together with the engine |
 //! | `tracing` | spans and events for the `tracing` facade; the module [`engine`] lists them |
 //!
 //! # What it promises
 //!
-//! * No I/O (except with the feature `file-log`), no sockets, no randomness, no clock and no threads except those
+//! * No I/O (except with the features `file-log` and `model`), no sockets, no randomness, no clock and no threads except those
 //!   given or requested; any number of engines in one process.
 //! * A commit that adds use leaves the user and every queue on its path within their limits, and the node within
 //!   its capacity.
@@ -93,6 +93,8 @@ mod label;
 pub mod log;
 #[cfg(feature = "metrics")]
 pub mod metrics;
+#[cfg(feature = "model")]
+pub mod model;
 pub mod nearest;
 pub mod nodes;
 pub mod place;

@@ -3,24 +3,20 @@
 //! The rest of the crate uses concurrency primitives only through this module; `clippy.toml` forbids the raw types
 //! elsewhere. Three builds share the same names; all other code is as shipped:
 //!
-//! | build | bodies | what [`check`](fn@check) does |
-//! |---|---|---|
-//! | ordinary | parking_lot, crossbeam, dashmap, the standard library's atomics and threads | runs the body once |
-//! | `--cfg apportion_loom` | loom's | runs it in every order of steps, up to a bound of preemptions |
-//! | `--cfg apportion_shuttle` | shuttle's | runs it under 1,000 random schedules |
+//! | build | bodies |
+//! |---|---|
+//! | ordinary | parking_lot, crossbeam, dashmap, the standard library's atomics and threads |
+//! | `--cfg apportion_loom` | loom's |
+//! | `--cfg apportion_shuttle` | shuttle's |
 //!
 //! The interfaces are `parking_lot`'s: guards without poisoning. Maps and channels return values, never guards.
 //!
 //! # Models of an embedder's program
 //!
 //! An embedder can check its own code together with the engine: a cache that follows events, or a second queue in
-//! front of the handle. Use the primitives of this module, take the working parts from
-//! [`Engine::assemble`](crate::Engine::assemble), give each part to a thread or step it by hand, and run all of it
-//! in [`check`](fn@check). `scheduler/examples/model.rs` is such a program and says how to run it.
-//!
-//! A model must not hold a raw lock of another crate across a step of the engine: all model threads run on one
-//! operating system thread, which would wait for itself. A model must not contain anything that differs between
-//! runs, such as time, randomness or the order of a `HashMap` with a random seed.
+//! front of the handle. Its code then uses the primitives of this module, takes the working parts from
+//! [`Engine::assemble`](crate::Engine::assemble), and gives each part to a thread or steps it by hand. The module
+//! `model`, with the feature of the same name, runs all of it in many orders.
 //!
 //! # Atomics
 //!
@@ -50,7 +46,6 @@
 //! engine::tests::late`). The last two need a nightly toolchain with `rust-src` and `miri`.
 
 mod channel;
-mod check;
 pub mod fault;
 mod figures;
 mod in_flight;
@@ -66,11 +61,12 @@ mod ticket;
 
 #[cfg(any(apportion_loom, apportion_shuttle))]
 use model as backend;
+#[cfg(any(apportion_loom, apportion_shuttle))]
+pub(crate) use model::stack_bytes;
 #[cfg(not(any(apportion_loom, apportion_shuttle)))]
 use real as backend;
 
 pub use channel::{Inbox, Nothing, Outbox, channel};
-pub use check::check;
 pub(crate) use figures::{Counter, Figures};
 pub(crate) use in_flight::{InFlightList, InFlightResources, InFlightUnits};
 pub use map::NameMap;

@@ -106,5 +106,12 @@ pub(super) fn spawn<T: Send + 'static>(
     name: String,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> io::Result<JoinHandle<T>> {
-    checker::thread::Builder::new().name(name).spawn(work)
+    checker::thread::Builder::new().name(name).stack_size(stack_bytes()).spawn(work)
+}
+
+/// The stack of a model's thread. The checkers' own default, 32 to 60 KiB, is too small for an engine without
+/// optimisation.
+pub(crate) fn stack_bytes() -> usize {
+    let set = std::env::var("RUST_MIN_STACK").ok();
+    set.and_then(|bytes| bytes.parse().ok()).unwrap_or(1 << 20)
 }
