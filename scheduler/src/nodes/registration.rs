@@ -102,8 +102,9 @@ pub(super) fn follow(
     spec: NodeSpec,
     report: NodeReport,
 ) -> Result<Pending, SubmitError> {
+    // A node whose registration is still on its way is not in the view.
     let is_same = handle.read(|view| {
-        view.node(node).is_none_or(|known| {
+        view.node(node).is_some_and(|known| {
             let mut capacity = spec.capacity;
             let devices = view.resource_types().device_type();
             devices.into_iter().for_each(|devices| capacity.set(devices, known.capacity()[devices]));

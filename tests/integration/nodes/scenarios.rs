@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use apportion::event::{Event, EventKind};
-use apportion::nodes::{HeartbeatError, NodeHeartbeat, SessionError};
-use apportion::{ContainerId, EndCause, Mode};
+use apportion::nodes::{HeartbeatError, NodeHeartbeat, NodeRegistration, SessionError};
+use apportion::{ContainerId, EndCause, Mode, NodeSpec, Resources};
 
 use super::world::{Fate, LEASE_MS, World};
 
@@ -281,5 +281,21 @@ fn a_node_that_registers_again_with_another_capacity_gets_it() {
     world.handle.read(|view| {
         let node = view.node(node).unwrap();
         assert_eq!((node.capacity(), node.attributes()["os"].as_str()), (shrunk, "debian"));
+    });
+}
+
+/// The engine has not followed the first registration yet.
+#[test]
+fn the_second_of_two_registrations_at_once_counts() {
+    let mut world = World::new(1, Mode::Serial, 1_000);
+    let spec = |memory| NodeSpec::new("twice", Resources::new(&[memory]));
+    world.tracker.register(NodeRegistration::new(spec(10)), 0).unwrap();
+    assert!(world.tracker.register(NodeRegistration::new(spec(-5)), 0).is_err());
+    let last = NodeRegistration::new(spec(20).with_attribute("zone", "b"));
+    let session = world.tracker.register(last, 0).unwrap();
+    world.engine.run_until_quiet();
+    world.engine.read(|view| {
+        let node = view.node(session.node).unwrap();
+        assert_eq!((node.capacity(), &*node.attributes()["zone"]), (Resources::new(&[20]), "b"));
     });
 }
