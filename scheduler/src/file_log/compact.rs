@@ -32,9 +32,9 @@ impl Compactor {
     /// A compactor for the log in this folder, for any thread or process.
     ///
     /// # Errors
-    /// If the folder cannot be used.
+    /// If there is no such folder, or it cannot be used.
     pub fn open(folder: impl AsRef<Path>) -> Result<Self, FileLogError> {
-        Ok(Self { folder: Folder::open(folder.as_ref())? })
+        Ok(Self { folder: Folder::existing(folder.as_ref())? })
     }
 
     /// Replaces all finished segments by a snapshot; `None` if there is none. Takes about as long as a recovery.

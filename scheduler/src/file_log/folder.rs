@@ -57,8 +57,17 @@ pub(super) struct Folder(PathBuf);
 
 impl Folder {
     pub(super) fn open(path: &Path) -> Result<Self, FileLogError> {
+        if path.is_file() {
+            return Err(FileLogError::NotAFolder { path: path.to_owned() });
+        }
         fs::create_dir_all(path).map_err(io_error(path))?;
         Ok(Self(path.to_owned()))
+    }
+
+    /// A folder that is there already.
+    pub(super) fn existing(path: &Path) -> Result<Self, FileLogError> {
+        let is_there = path.try_exists().map_err(io_error(path))?;
+        if is_there { Self::open(path) } else { Err(Self(path.to_owned()).no_log()) }
     }
 
     /// Takes the lock with this name. A process that was killed may hold its lock for a moment longer, so this tries
@@ -77,6 +86,14 @@ impl Folder {
             }
         }
         Ok(Lock(file))
+    }
+
+    pub(super) fn root(&self) -> &Path {
+        &self.0
+    }
+
+    pub(super) fn no_log(&self) -> FileLogError {
+        FileLogError::NoLog { path: self.0.clone() }
     }
 
     /// The newest snapshot, if there is one, and the segments behind it in their order.

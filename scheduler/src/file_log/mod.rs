@@ -103,6 +103,18 @@ pub enum FileLogError {
         /// The failure.
         error: io::Error,
     },
+    /// There is no log in this place.
+    #[error("{}: there is no log", path.display())]
+    NoLog {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A file is in the place of the folder.
+    #[error("{}: this is a file; a log is a folder", path.display())]
+    NotAFolder {
+        /// The file.
+        path: PathBuf,
+    },
     /// Another process, or another part of this one, writes to the log or compacts it.
     #[error("{}: the log is in use by another writer", path.display())]
     InUse {
@@ -171,10 +183,17 @@ impl FileLog {
             Ok(false) => Ok(None),
             // A crash may have interrupted the first group. A second segment would mean that it was whole.
             Err(LogError::Torn { last: 0, .. }) if self.folder.files()?.len() == 1 => Ok(None),
-            // A crash may have cut the header.
-            Err(LogError::NotALog) if self.folder.bytes()? < HEADER.len() as u64 => Ok(None),
+            Err(LogError::NotALog) if self.has_part_of_header()? => Ok(None),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Whether a crash cut the header, so that these are its first bytes and not another program's.
+    fn has_part_of_header(&self) -> Result<bool, FileLogError> {
+        let mut bytes = Vec::new();
+        let (folder, most) = (&self.folder, HEADER.len() as u64);
+        folder.read(u64::MAX)?.take(most).read_to_end(&mut bytes).map_err(io_error(folder.root()))?;
+        Ok(bytes.len() < HEADER.len() && HEADER.starts_with(&bytes))
     }
 
     fn begin_segment(&mut self, number: u64) -> io::Result<()> {

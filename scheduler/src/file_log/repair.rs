@@ -28,9 +28,12 @@ pub struct Repaired {
 /// If a writer or a compaction has the log, a segment is missing, no group is whole, or the file system fails. The log
 /// is then as before.
 pub fn repair(folder: impl AsRef<Path>) -> Result<Option<Repaired>, FileLogError> {
-    let folder = Folder::open(folder.as_ref())?;
+    let folder = Folder::existing(folder.as_ref())?;
     let _locks = (folder.lock(LOCK)?, folder.lock(COMPACTOR_LOCK)?);
     folder.check_order()?;
+    if folder.files()?.is_empty() {
+        return Err(folder.no_log());
+    }
     let Err(damage) = read_all(folder.read(u64::MAX)?) else { return Ok(None) };
     let (LogError::Torn { at, .. } | LogError::Damaged { at, .. }) = damage else {
         return Err(damage.into());

@@ -86,6 +86,30 @@ fn a_log_has_one_writer() {
 }
 
 /// Wherever the machine stopped writing, an engine begins with the whole groups before, and its own changes follow.
+/// A wrong path makes nothing and overwrites nothing.
+#[test]
+fn other_places_are_no_logs() {
+    let folder = tempfile::tempdir().unwrap();
+    let (missing, file) = (folder.path().join("missing"), folder.path().join("file"));
+    fs::write(&file, "hello").unwrap();
+    let is_no_log = |error: &FileLogError| matches!(error, FileLogError::NoLog { path } if *path == missing);
+    assert!(is_no_log(&repair(&missing).unwrap_err()) && is_no_log(&Compactor::open(&missing).unwrap_err()));
+    assert!(!missing.exists());
+    assert!(matches!(FileLog::open(&file, SMALL).unwrap_err(), FileLogError::NotAFolder { .. }));
+    fs::create_dir(&missing).unwrap();
+    assert!(is_no_log(&repair(&missing).unwrap_err()), "an empty folder");
+
+    // The beginning of a header is of a log that was cut off by a crash; other bytes are of another program.
+    let segment = missing.join(Name::Segment(1).text());
+    for (bytes, is_log) in [(&HEADER[..3], true), (&b"hello"[..], false)] {
+        fs::write(&segment, bytes).unwrap();
+        let log = FileLog::open(&missing, SMALL).unwrap();
+        assert_eq!(log.contents().is_ok_and(|contents| contents.is_none()), is_log);
+        assert_eq!({ log }.start(&HEADER).is_ok(), is_log);
+    }
+    assert_eq!(fs::read(&segment).unwrap(), b"hello");
+}
+
 #[test]
 fn a_log_that_ends_at_any_byte_is_continued() {
     let whole = tempfile::tempdir().unwrap();
