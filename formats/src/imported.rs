@@ -34,3 +34,11 @@ pub struct NotCarriedOver {
     /// The reason, in words for the owner of the file.
     pub reason: String,
 }
+
+/// `capacity-scheduler.xml:12: yarn.key = value: the reason`.
+impl std::fmt::Display for NotCarriedOver {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { file_name, line, key, value, reason } = self;
+        write!(f, "{file_name}:{line}: {key} = {value}: {reason}")
+    }
+}

@@ -68,6 +68,9 @@ impl AuditReport {
 
 impl fmt::Display for AuditReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_clean() {
+            return f.write_str("no violations");
+        }
         for violation in &self.violations {
             writeln!(f, "{}: {}", violation.invariant, violation.detail)?;
         }

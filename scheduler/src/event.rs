@@ -216,19 +216,19 @@ impl fmt::Display for Subject {
 #[serde(rename_all = "snake_case")]
 pub enum Refusal {
     /// The application has ended, or never existed.
-    #[error("the application has ended")]
+    #[error("the application has ended, or this engine never had it")]
     ApplicationEnded,
     /// The application was ended, and its last containers are being stopped: nothing about it can be changed.
     #[error("the application is ending: its last containers are being stopped")]
     ApplicationEnding,
     /// The node was removed meanwhile.
-    #[error("the node is gone")]
+    #[error("the node is gone, or this engine never had it")]
     UnknownNode,
     /// The ask was satisfied or cancelled meanwhile.
-    #[error("the ask is satisfied or cancelled")]
+    #[error("the ask is satisfied or cancelled, or this engine never had it")]
     UnknownAsk,
     /// The container has ended meanwhile.
-    #[error("the container has ended")]
+    #[error("the container has ended, or this engine never had it")]
     UnknownContainer,
     /// A container cannot grow or be promoted, because the addition does not fit. The reason is the one for a commit
     /// request.

@@ -27,11 +27,11 @@ impl Display for EventKind {
                 write!(f, "{container} is opportunistic now")
             }
             Self::ContainerStopping { container, node, until_ms, cause } => {
-                let (cause, s, ms) = (cause_words(*cause), until_ms / 1_000, until_ms % 1_000);
+                let (s, ms) = (until_ms / 1_000, until_ms % 1_000);
                 write!(f, "{container} on {node} has to stop by {s}.{ms:03} s: {cause}")
             }
             Self::ContainerEnded { container, cause, .. } => {
-                write!(f, "{container} ended: {}", cause_words(*cause))
+                write!(f, "{container} ended: {cause}")
             }
             Self::AskCancelled { ask, units: 1 } => write!(f, "1 container of {ask} is cancelled"),
             Self::AskCancelled { ask, units } => write!(f, "{units} containers of {ask} are cancelled"),
@@ -39,9 +39,9 @@ impl Display for EventKind {
             Self::Unreserved { ask, node } => write!(f, "{node} is no longer reserved for {ask}"),
             Self::ApplicationActivated => f.write_str("activated"),
             Self::ApplicationEnding { end } => {
-                write!(f, "{}, and its last containers are being stopped", end_words(*end))
+                write!(f, "{end}, and its last containers are being stopped")
             }
-            Self::ApplicationEnded { end } => write!(f, "{}, and nothing of it runs", end_words(*end)),
+            Self::ApplicationEnded { end } => write!(f, "{end}, and nothing of it runs"),
             Self::ApplicationRefused { refusal } => write!(f, "refused: {refusal}"),
             Self::AskRefused { ask, refusal } => write!(f, "{ask} is refused: {refusal}"),
         }
@@ -56,22 +56,26 @@ const fn locality_words(locality: Locality) -> &'static str {
     }
 }
 
-const fn cause_words(cause: EndCause) -> &'static str {
-    match cause {
-        EndCause::Completed => "completed",
-        EndCause::Released => "released by its application",
-        EndCause::NodeLost => "lost with its node",
-        EndCause::ApplicationEnded => "its application has ended",
-        EndCause::Preempted => "preempted",
-        EndCause::StopTimedOut => "its stop was not confirmed in time",
+impl Display for EndCause {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Completed => "completed",
+            Self::Released => "released by its application",
+            Self::NodeLost => "lost with its node",
+            Self::ApplicationEnded => "its application has ended",
+            Self::Preempted => "preempted",
+            Self::StopTimedOut => "its stop was not confirmed in time",
+        })
     }
 }
 
-const fn end_words(end: ApplicationEnd) -> &'static str {
-    match end {
-        ApplicationEnd::Finished => "finished",
-        ApplicationEnd::Killed => "killed",
-        ApplicationEnd::Expired => "expired",
+impl Display for ApplicationEnd {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Finished => "finished",
+            Self::Killed => "killed",
+            Self::Expired => "expired",
+        })
     }
 }
 

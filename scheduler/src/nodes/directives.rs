@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use crate::change::RunningContainer;
 use crate::facts::ExecutionType;
 use crate::ids::{ApplicationId, AskId, ContainerId};
 use crate::resource::Resources;
@@ -41,6 +42,13 @@ pub struct ContainerStart {
     pub size: Resources,
     /// Whether that size is guaranteed or opportunistic.
     pub execution_type: ExecutionType,
+}
+
+/// The container as an agent reports it once it runs. Tags and devices are not part of a start.
+impl From<&ContainerStart> for RunningContainer {
+    fn from(start: &ContainerStart) -> Self {
+        Self::new(start.application, start.size).with_allocation_request(start.allocation_request_id)
+    }
 }
 
 impl NodeDirectives {

@@ -35,10 +35,12 @@ pub enum ResourceError {
         name: String,
     },
     /// A name that is not a resource type of this engine.
-    #[error("unknown resource type `{name}`{}", crate::nearest::hint(.nearest.as_deref()))]
+    #[error("unknown resource type `{name}`{}", hint_or_known(.nearest.as_deref(), .known))]
     Unknown {
         /// The name.
         name: String,
+        /// The names of the engine's types.
+        known: String,
         /// The known name closest to it.
         nearest: Option<String>,
     },
@@ -76,6 +78,11 @@ pub enum ResourceError {
         /// The sum of the devices' thousandths.
         milli: i64,
     },
+}
+
+/// The nearest name, or all of them if none is near.
+fn hint_or_known(nearest: Option<&str>, known: &str) -> String {
+    nearest.map_or_else(|| format!("; the engine counts {known}"), |_| crate::nearest::hint(nearest))
 }
 
 impl ResourceTypes {
@@ -142,6 +149,7 @@ impl ResourceTypes {
     pub fn index(&self, name: &str) -> Result<usize, ResourceError> {
         self.names.iter().position(|known| known == name).ok_or_else(|| ResourceError::Unknown {
             name: name.to_owned(),
+            known: self.names.join(", "),
             nearest: nearest(name, self.names.iter().map(String::as_str)),
         })
     }
@@ -149,10 +157,13 @@ impl ResourceTypes {
     /// A vector from named amounts; types not named are zero.
     ///
     /// # Errors
-    /// If a name is unknown, or an amount is below 0 or above [`AMOUNT_MAX`].
+    /// If a name is unknown or given twice, or an amount is below 0 or above [`AMOUNT_MAX`].
     pub fn resources(&self, amounts: &[(&str, i64)]) -> Result<Resources, ResourceError> {
         let mut resources = Resources::ZERO;
-        for (name, amount) in amounts {
+        for (place, (name, amount)) in amounts.iter().enumerate() {
+            if amounts[..place].iter().any(|(known, _)| known == name) {
+                return Err(ResourceError::Duplicate { name: (*name).to_owned() });
+            }
             resources.set(self.index(name)?, *amount);
         }
         self.check(&resources)?;
@@ -223,6 +234,9 @@ mod tests {
     fn an_unknown_type_names_its_neighbour() {
         let error = ResourceTypes::memory_and_vcores().resources(&[("memory_mb", 1)]).unwrap_err();
         assert_eq!(error.to_string(), "unknown resource type `memory_mb`; did you mean `memory_mib`?");
+        let error = ResourceTypes::memory_and_vcores().with_devices("quantum").unwrap_err();
+        let known = "unknown resource type `quantum`; the engine counts memory_mib, vcore_milli";
+        assert_eq!(error.to_string(), known);
     }
 
     #[test]
@@ -231,6 +245,8 @@ mod tests {
         assert!(types.resources(&[("memory_mib", -1)]).is_err());
         assert!(types.resources(&[("memory_mib", AMOUNT_MAX + 1)]).is_err());
         assert!(types.resources(&[("memory_mib", AMOUNT_MAX)]).is_ok());
+        let twice = types.resources(&[("memory_mib", 1), ("memory_mib", 2)]).unwrap_err();
+        assert_eq!(twice.to_string(), "resource type `memory_mib` is named twice");
         assert!(types.check(&Resources::new(&[0, 0, 7])).is_err(), "an amount of a type nobody registered");
     }
 }
