@@ -47,6 +47,7 @@ pub(super) fn read(
     Ok(AllocationSizes { minimum: Resources::new(&minimum), ..sizes })
 }
 
+/// YARN's CapacityScheduler refuses sizes of zero.
 fn number(settings: &Settings<'_>, setting: Option<Setting<'_>>) -> Result<Option<u32>, ConfigFileError> {
-    setting.map(|setting| whole(settings, &setting, 0)).transpose()
+    setting.map(|setting| whole(settings, &setting, 1)).transpose()
 }

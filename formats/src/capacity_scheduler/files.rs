@@ -96,11 +96,10 @@ fn containers_have_the_sizes_that_the_site_allows() {
     assert_eq!(minimum, Resources::new(&[512, 1000]));
     assert_eq!(maximum[..2], [Some(8192), None]);
     assert_eq!(reported(&imported), []);
-    refused(
-        &[(keys[0].as_str(), "-1")],
-        &[],
-        "site.xml:2:67: yarn.scheduler.minimum-allocation-mb: `-1` is not a whole number from 0",
-    );
+    for wrong in ["-1", "0"] {
+        let message = format!("site.xml:2:67: {}: `{wrong}` is not a whole number from 1", keys[0]);
+        refused(&[(keys[0].as_str(), wrong)], &[], &message);
+    }
 }
 
 #[test]

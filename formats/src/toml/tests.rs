@@ -255,7 +255,7 @@ fn a_value_of_the_wrong_type_is_refused_where_it_is() {
     refused("[resources]\ntypes = [\"a\", \"a\"]", "2:9: resources.types: resource type `a` is named twice");
     refused(
         "[resources]\ndevices = \"gpu_milli\"",
-        "2:11: resources.devices: unknown resource type `gpu_milli`",
+        "2:11: resources.devices: unknown resource type `gpu_milli`; the engine counts memory_mib, vcore_milli",
     );
     refused("[engine.heartbeat]\ninterval_ms = 1", "1:9: engine.heartbeat.missed_max: is missing");
     refused(
