@@ -7,6 +7,7 @@ mod happy_path;
 mod models;
 mod semantics;
 mod source;
+mod subjects;
 
 use source::Source;
 

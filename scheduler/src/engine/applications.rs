@@ -13,12 +13,17 @@ use crate::ids::ApplicationId;
 use crate::request::CommitSeq;
 use crate::sync::Ticket;
 
+/// # Applications
+///
+/// An [`ApplicationId`] is unknown once the application has ended, also if another application has its slot. The
+/// refusal is [`ApplicationEnded`](Refusal::ApplicationEnded).
 impl Handle {
     /// Submits an application; its events come through `events`. A missing queue is created if a queue above it has
     /// [`AutoCreation`](crate::config::AutoCreation).
     ///
     /// # Errors
-    /// If the queue is unknown or not a leaf, and there are no placement rules. Refusals by placement rules, access
+    /// If the queue is unknown or not a leaf, and there are no placement rules, or if the partition of the master is
+    /// unknown. Refusals by placement rules, access
     /// lists and limits of queues come as an [`ApplicationRefused`](crate::event::EventKind::ApplicationRefused)
     /// event.
     pub fn submit_application(
@@ -53,8 +58,8 @@ impl Handle {
     }
 
     /// Moves an application to another leaf. Its use and reservations are charged to that leaf and to its user
-    /// there. The ticket has the change, or the refusal: the leaf is gone or stopped, is at its limit of
-    /// applications, or would exceed its maximum.
+    /// there. The ticket has the change, or the refusal: the application is unknown, or the leaf is gone or stopped, is
+    /// at its limit of applications, or would exceed its maximum.
     ///
     /// An active application stays active, whatever the limits on active applications there.
     ///
@@ -73,8 +78,8 @@ impl Handle {
     }
 
     /// Sets the priority of an application, capped at
-    /// [`maximum_application_priority`](crate::config::EngineConfig::maximum_application_priority). The call for an
-    /// application that has ended is [refused](Self::take_refusals).
+    /// [`maximum_application_priority`](crate::config::EngineConfig::maximum_application_priority). An unknown
+    /// application is [refused](Self::take_refusals).
     ///
     /// # Errors
     /// If the engine is shut down.
@@ -87,8 +92,8 @@ impl Handle {
     }
 
     /// Adds to and removes from an application's blacklist. None of its asks is then placed on a listed node or
-    /// rack. Running containers stay; reservations on listed nodes end. A name in both lists is removed. The call
-    /// for an application that has ended is [refused](Self::take_refusals).
+    /// rack. Running containers stay; reservations on listed nodes end. A name in both lists is removed. An unknown
+    /// application is [refused](Self::take_refusals).
     ///
     /// # Errors
     /// If the engine is shut down.
@@ -104,8 +109,8 @@ impl Handle {
 
     /// Ends an application: its asks are cancelled and its containers end. With
     /// [`stop_ended_applications`](crate::config::EngineConfig::stop_ended_applications) its containers are
-    /// stopped, and the application ends with the last of them. The call for an application that has ended or is
-    /// ending is [refused](Self::take_refusals).
+    /// stopped, and the application ends with the last of them. The call for an application that is unknown or ending
+    /// is [refused](Self::take_refusals).
     ///
     /// # Errors
     /// If the engine is shut down.

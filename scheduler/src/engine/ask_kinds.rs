@@ -16,13 +16,17 @@ const CHUNK: usize = 64;
 /// The kinds that callers have registered.
 pub(crate) type AskKinds = FxHashMap<AskSpec, AskKindId>;
 
+/// # Kinds of asks
+///
+/// An [`AskKindId`] is known as long as the engine exists. It is a number: a kind of another engine names the kind
+/// with that number here.
 impl Handle {
     /// Registers a kind of asks: size, priority, partition, preferences, rule and tags. The count and the allocation request
-    /// of the description do not matter. Returns the known kind if an equal one is registered. A kind lives as long as the
-    /// engine. It is a number: a kind of another engine names the kind with that number here.
+    /// of the description do not matter. Returns the known kind if an equal one is registered. Hosts and racks are
+    /// checked with each ask of the kind.
     ///
     /// # Errors
-    /// If asks of this kind would not be valid, as for [`submit_ask`](Self::submit_ask).
+    /// If asks of this kind would not be valid or their partition is unknown, as for [`submit_ask`](Self::submit_ask).
     pub fn register_ask_kind(&self, spec: AskSpec) -> Result<AskKindId, SubmitError> {
         let mut spec = AskSpec { count: 1, allocation_request_id: 0, ..spec };
         self.check_ask(&mut spec)?;
@@ -38,7 +42,7 @@ impl Handle {
     }
 
     /// Submits asks of registered kinds: the cheapest way to ask. The identifiers are in the order of the asks. As with
-    /// [`submit_asks`](Self::submit_asks), the committer refuses each ask by itself.
+    /// [`submit_asks`](Self::submit_asks), the committer refuses each ask of an unknown application by itself.
     ///
     /// ```
     /// # use apportion::config::{EngineConfig, QueueConfig};

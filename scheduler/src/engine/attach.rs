@@ -1,4 +1,4 @@
-//! Connects a new event stream to a running application.
+//! Calls of a handle that make, connect and restart event streams.
 
 use std::sync::Arc;
 
@@ -49,10 +49,21 @@ pub struct AttachedAsk {
     pub outstanding: u32,
 }
 
+/// # Event streams
+///
+/// A stream serves the applications that are submitted with it or [attached](Self::attach) to it.
 impl Handle {
+    /// Makes a stream for the events of applications submitted with it. It holds up to `capacity` events.
+    #[must_use]
+    pub fn event_stream(&self, capacity: usize) -> EventStream {
+        let events = EventStream::new(capacity);
+        self.shared.add_stream(events.core());
+        events
+    }
+
     /// Connects a new event stream to a running application, for a master that restarted. The ticket has the
-    /// holdings of the application, or tells that it has ended. The earlier stream gets no further events of the
-    /// application.
+    /// holdings of the application, or refuses an unknown application; the stream then stays as it is. The earlier
+    /// stream gets no further events of the application.
     ///
     /// # Errors
     /// If the engine is shut down.
@@ -65,6 +76,25 @@ impl Handle {
         let stream = Arc::clone(events.core());
         self.shared.send(Message::Attach { application, stream, answer })?;
         Ok(ticket)
+    }
+
+    /// Lets a lagging stream go on. Returns the running containers of the applications, as of the returned change.
+    /// The stream does not repeat events up to that change. An unknown application is left out of the answer.
+    #[must_use]
+    pub fn resync(
+        &self,
+        events: &EventStream,
+        applications: &[ApplicationId],
+    ) -> (CommitSeq, Vec<(ApplicationId, Vec<ContainerOnNode>)>) {
+        let state = self.shared.state.read();
+        let view = View::new(&state);
+        let running = applications
+            .iter()
+            .filter_map(|id| Some((*id, view.application(*id)?.containers().collect())))
+            .collect();
+        let known = view.seq();
+        events.restart(known);
+        (known, running)
     }
 }
 

@@ -12,7 +12,7 @@ use crate::facts::EndCause;
 use crate::ids::{ApplicationId, AskId, ContainerId};
 
 /// Changes per message; the committer processes other messages between them.
-const CHUNK: usize = 32;
+pub(super) const CHUNK: usize = 32;
 
 /// One of the calls that [`Handle::submit_all`] makes together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -38,9 +38,12 @@ pub enum BulkCall {
     ReleaseContainer(ContainerId),
 }
 
+/// # Several calls at once
+///
+/// The identifiers of each call are known as long as if the call were made alone.
 impl Handle {
-    /// Makes many calls of mixed kinds, in this order. Returns the identifiers of the asks, in order. Each call is refused
-    /// by itself, as if made alone.
+    /// Makes many calls of mixed kinds, in this order. Returns the identifiers of the asks, in order. Each call with
+    /// an unknown identifier is refused by itself, as if made alone.
     ///
     /// # Errors
     /// If one of the asks is not valid, no call is made. If the engine is shut down meanwhile, the first calls may have
@@ -59,50 +62,10 @@ impl Handle {
         self.send_all(calls.into_iter().filter_map(|call| change_of(call, &mut next)))?;
         Ok(ids)
     }
+}
 
-    /// Submits many asks, also of several applications, for a part of the cost of [`submit_ask`](Self::submit_ask).
-    /// The identifiers are in the order of the asks.
-    ///
-    /// # Errors
-    /// If one of the asks is not valid, none is submitted. If the engine is shut down meanwhile, the first asks may
-    /// have been submitted.
-    pub fn submit_asks(
-        &self,
-        asks: impl IntoIterator<Item = (ApplicationId, AskSpec)>,
-    ) -> Result<Vec<AskId>, SubmitError> {
-        let mut asks: Vec<_> = asks.into_iter().collect();
-        asks.iter_mut().try_for_each(|(_, spec)| self.check_ask(spec))?;
-        let ids = self.take_ask_ids(asks.len())?;
-        let changes = ids.iter().zip(asks).map(|(ask, (application, spec))| {
-            let ask = *ask;
-            Change::AskSubmitted { ask, application, spec }
-        });
-        self.send_all(changes)?;
-        Ok(ids)
-    }
-
-    pub(super) fn take_ask_ids(&self, count: usize) -> Result<Vec<AskId>, SubmitError> {
-        if self.shared.is_closed() {
-            return Err(SubmitError::Closed);
-        }
-        let mut pool = self.shared.ids.asks.lock();
-        Ok((0..count).map(|_| pool.take()).collect())
-    }
-
-    /// Reports that many containers have finished, as [`complete_container`](Self::complete_container) does for
-    /// one. Containers that have ended already are [refused](Self::take_refusals).
-    ///
-    /// # Errors
-    /// If the engine is shut down; the first reports may have been taken.
-    pub fn complete_containers(
-        &self,
-        containers: impl IntoIterator<Item = ContainerId>,
-    ) -> Result<(), SubmitError> {
-        let message = |containers| Message::Completions { containers, caller: Arc::clone(&self.refusals) };
-        self.send_in_chunks(containers, CHUNK, message)
-    }
-
-    fn send_all(&self, changes: impl Iterator<Item = Change>) -> Result<(), SubmitError> {
+impl Handle {
+    pub(super) fn send_all(&self, changes: impl Iterator<Item = Change>) -> Result<(), SubmitError> {
         let message = |changes| Message::Changes { changes, caller: Arc::clone(&self.refusals) };
         self.send_in_chunks(changes, CHUNK, message)
     }

@@ -1,5 +1,8 @@
 //! Calls of a handle that end, stop, preempt, resize, demote and promote containers.
 
+use std::sync::Arc;
+
+use super::bulk::CHUNK;
 use super::handle::Handle;
 use super::shared::Message;
 use super::submit_error::SubmitError;
@@ -11,9 +14,13 @@ use crate::request::CommitSeq;
 use crate::resource::Resources;
 use crate::sync::Ticket;
 
+/// # Containers
+///
+/// A [`ContainerId`] is unknown once the container has ended, also if another container has its slot. The refusal is
+/// [`UnknownContainer`](Refusal::UnknownContainer).
 impl Handle {
-    /// Reports that a container has finished, by itself or after a [stop](Self::stop_container). The report of a
-    /// container that has ended already is [refused](Self::take_refusals).
+    /// Reports that a container has finished, by itself or after a [stop](Self::stop_container). An unknown container
+    /// is [refused](Self::take_refusals).
     ///
     /// # Errors
     /// If the engine is shut down.
@@ -21,9 +28,21 @@ impl Handle {
         self.send(Change::ContainerEnded { container, cause: EndCause::Completed })
     }
 
+    /// Reports that many containers have finished, as [`complete_container`](Self::complete_container) does for
+    /// one. Each unknown container is [refused](Self::take_refusals).
+    ///
+    /// # Errors
+    /// If the engine is shut down; the first reports may have been taken.
+    pub fn complete_containers(
+        &self,
+        containers: impl IntoIterator<Item = ContainerId>,
+    ) -> Result<(), SubmitError> {
+        let message = |containers| Message::Completions { containers, caller: Arc::clone(&self.refusals) };
+        self.send_in_chunks(containers, CHUNK, message)
+    }
+
     /// Returns a container in which nothing runs; its room is free at once. To wait for a running process,
-    /// [stop](Self::stop_container) the container instead. The call for a container that has ended already is
-    /// [refused](Self::take_refusals).
+    /// [stop](Self::stop_container) the container instead. An unknown container is [refused](Self::take_refusals).
     ///
     /// # Errors
     /// If the engine is shut down.
@@ -34,7 +53,7 @@ impl Handle {
     /// Stops a container. Its application gets [`ContainerStopping`](crate::event::EventKind::ContainerStopping).
     /// The container keeps its node and its charge until [`complete_container`](Self::complete_container) confirms
     /// the end. After [`stop_timeout_ms`](crate::config::EngineConfig::stop_timeout_ms) the engine ends it with
-    /// [`EndCause::StopTimedOut`]. The ticket tells whether the stop began, or why not.
+    /// [`EndCause::StopTimedOut`]. The ticket tells whether the stop began, or refuses an unknown container.
     ///
     /// # Errors
     /// If the engine is shut down.
@@ -47,7 +66,7 @@ impl Handle {
 
     /// Preempts a container: as a [stop](Self::stop_container), but the confirmed end has the cause
     /// [`EndCause::Preempted`]. To free the room at once, and place another container there, use a commit request
-    /// that [releases](Self::commit) the container.
+    /// that [releases](Self::commit) the container. The ticket refuses an unknown container.
     ///
     /// # Errors
     /// If the engine is shut down.
@@ -71,8 +90,8 @@ impl Handle {
 
     /// Makes a container opportunistic: it runs on leftover capacity of its node. Its room is free at once, and it
     /// is charged nothing but its devices. It still counts in limits on its tags, and ends as other containers do.
-    /// The node has to ensure that running containers fit. If the container is opportunistic already, the ticket
-    /// has the refusal.
+    /// The node has to ensure that running containers fit. The ticket refuses a container that is unknown or
+    /// opportunistic already.
     ///
     /// # Errors
     /// If the engine is shut down.
@@ -86,7 +105,8 @@ impl Handle {
     /// Guarantees an opportunistic container its size again. The ticket tells whether its node, the queues and the
     /// user have room for all of it, as for a new container of that size. If not, it names the obstacle and the
     /// container stays as it is. A borrowed container is promoted, as it grows, only as far as the partition's own
-    /// containers allow. The engine queues nothing: after a refusal the caller may try again.
+    /// containers allow. The engine queues nothing: after a refusal the caller may try again. The ticket refuses an
+    /// unknown container.
     ///
     /// # Errors
     /// If the engine is shut down.
@@ -111,7 +131,7 @@ impl Handle {
     /// Sets the size of a container, rounded up as for asks; its devices stay. Shrinking takes effect at once. For
     /// growth, the ticket tells whether the node, the queues and the user have room for the difference, as for a
     /// new container of that size. If not, it names the obstacle and the container stays as it is. The engine
-    /// queues nothing: after a refusal the caller may try again.
+    /// queues nothing: after a refusal the caller may try again. The ticket refuses an unknown container.
     ///
     /// # Errors
     /// If the size is not valid.

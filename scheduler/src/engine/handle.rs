@@ -4,25 +4,20 @@ use std::sync::Arc;
 
 use super::refusals::RefusalList;
 use super::shared::{Message, Shared};
-use super::stream::EventStream;
 use super::submit_error::SubmitError;
 use crate::change::{AskSpec, Change};
-use crate::commit::check_reconfiguration;
-use crate::config::{ConfigError, EngineConfig, QueueDifferences, QueueUpdate, Reconfiguration};
-use crate::facts::{AskTags, ContainerOnNode};
-use crate::ids::{ApplicationId, AskId, NodeId, PartitionId, QueueId};
-use crate::nearest::nearest;
-use crate::request::{CommitOutcome, CommitSeq, ResourceAllocationCommitRequest};
+use crate::config::EngineConfig;
+use crate::facts::AskTags;
+use crate::ids::{ApplicationId, AskId, PartitionId};
 use crate::resource::{ResourceError, Resources};
-use crate::sync::Ticket;
 use crate::view::View;
 
 /// Submits calls to an engine and reads its state. Clones share the engine and the list of refusals.
 ///
 /// A call checks what it can without the state. The committer checks the rest later and reports a refusal on the
-/// call's [`Ticket`]. A call without a ticket reports it in [`take_refusals`](Self::take_refusals). Refused
-/// applications and asks are also events of the application's [`EventStream`]. Except in serial mode a call blocks while
-/// the inbox is full.
+/// call's [`Ticket`](crate::Ticket). A call without a ticket reports it in [`take_refusals`](Self::take_refusals).
+/// Refused applications and asks are also events of the application's [`EventStream`](crate::EventStream). Except in
+/// serial mode a call blocks while the inbox is full.
 #[doc = include_str!("../../doc/handle.md")]
 #[derive(Clone, Debug)]
 pub struct Handle {
@@ -30,11 +25,10 @@ pub struct Handle {
     pub(super) refusals: Arc<RefusalList>,
 }
 
+/// # State and time
+///
+/// These calls take no identifiers. The methods of a [`View`] find nothing for an unknown identifier.
 impl Handle {
-    pub(crate) fn new(shared: Arc<Shared>) -> Self {
-        Self { shared, refusals: Arc::default() }
-    }
-
     /// The configuration at the start of the engine; [`View::queue_tree`] has the present queues.
     #[must_use]
     pub fn config(&self) -> &EngineConfig {
@@ -47,119 +41,6 @@ impl Handle {
     /// If a name is not a resource type of the engine, or an amount is out of range.
     pub fn resources(&self, amounts: &[(&str, i64)]) -> Result<Resources, ResourceError> {
         self.shared.config.resources.resources(amounts)
-    }
-
-    /// Makes a stream for the events of applications submitted with it. It holds up to `capacity` events.
-    #[must_use]
-    pub fn event_stream(&self, capacity: usize) -> EventStream {
-        let events = EventStream::new(capacity);
-        self.shared.add_stream(events.core());
-        events
-    }
-
-    /// The registered node with this name.
-    #[must_use]
-    pub fn node(&self, name: &str) -> Option<NodeId> {
-        self.shared.names.nodes.get(name)
-    }
-
-    /// The partition with this name; the default partition has the empty name.
-    ///
-    /// # Errors
-    /// If there is no such partition; the error names the nearest one.
-    pub fn partition(&self, name: &str) -> Result<PartitionId, SubmitError> {
-        let names = &self.shared.config.partitions;
-        if name.is_empty() {
-            return Ok(PartitionId::DEFAULT);
-        }
-        let place = names.iter().position(|known| known == name);
-        place.map(|place| PartitionId(place as u32 + 1)).ok_or_else(|| SubmitError::UnknownPartition {
-            name: name.to_owned(),
-            nearest: nearest(name, names.iter().map(String::as_str)),
-        })
-    }
-
-    /// Asks for containers. If the application has ended, the committer refuses the ask. The refusal is in
-    /// [`take_refusals`](Self::take_refusals) and on the application's stream, as
-    /// [`ApplicationEnded`](crate::event::EventKind::ApplicationEnded) describes.
-    ///
-    /// # Errors
-    /// If the ask itself is not valid.
-    pub fn submit_ask(&self, application: ApplicationId, mut spec: AskSpec) -> Result<AskId, SubmitError> {
-        self.check_ask(&mut spec)?;
-        let ask = self.shared.ids.asks.lock().take();
-        let change = Change::AskSubmitted { ask, application, spec };
-        self.send(change).inspect_err(|_| self.shared.ids.asks.lock().give_back(ask))?;
-        Ok(ask)
-    }
-
-    /// Cancels up to `units` outstanding units of an ask. A cancellation for a satisfied or cancelled ask is
-    /// [refused](Self::take_refusals).
-    ///
-    /// # Errors
-    /// If the engine is shut down.
-    pub fn cancel_ask(&self, ask: AskId, units: u32) -> Result<(), SubmitError> {
-        self.send(Change::AskCancelled { ask, units })
-    }
-
-    /// Changes a queue's limits. The ticket tells whether they were valid and which change set them.
-    ///
-    /// # Errors
-    /// If the engine is shut down.
-    pub fn update_queue(
-        &self,
-        queue: QueueId,
-        update: QueueUpdate,
-    ) -> Result<Ticket<Result<CommitSeq, ConfigError>>, SubmitError> {
-        self.configure(Change::QueueUpdated { queue, update: Box::new(update) })
-    }
-
-    /// Changes the whole queue tree in one step: adds and removes queues, changes their settings, and replaces
-    /// placement rules. The ticket has the change from which on the new tree holds, or the mistake; after a mistake
-    /// nothing has changed.
-    ///
-    /// A queue that is removed or becomes a parent must be stopped and have no applications. Running containers go
-    /// on, above new limits too. See [`check_reconfiguration`](Self::check_reconfiguration) for a dry run.
-    ///
-    /// # Errors
-    /// If the engine is shut down.
-    pub fn reconfigure(
-        &self,
-        configuration: Reconfiguration,
-    ) -> Result<Ticket<Result<CommitSeq, ConfigError>>, SubmitError> {
-        self.configure(Change::Reconfigured { configuration: Box::new(configuration) })
-    }
-
-    /// Returns the differences that [`reconfigure`](Self::reconfigure) would make now.
-    ///
-    /// # Errors
-    /// The first mistake in the configuration.
-    pub fn check_reconfiguration(
-        &self,
-        configuration: &Reconfiguration,
-    ) -> Result<QueueDifferences, ConfigError> {
-        let state = self.shared.state.read();
-        check_reconfiguration(&state.facts, configuration)?;
-        Ok(QueueDifferences::between(&state.facts.queue_tree(), &configuration.root))
-    }
-
-    fn configure(&self, change: Change) -> Result<Ticket<Result<CommitSeq, ConfigError>>, SubmitError> {
-        let (answer, ticket) = Ticket::new();
-        self.shared.send(Message::Configure { change, answer })?;
-        Ok(ticket)
-    }
-
-    /// Submits a commit request made outside the engine; the ticket has the outcome.
-    ///
-    /// # Errors
-    /// If the engine is shut down.
-    pub fn commit(
-        &self,
-        request: ResourceAllocationCommitRequest,
-    ) -> Result<Ticket<CommitOutcome>, SubmitError> {
-        let (answer, ticket) = Ticket::new();
-        self.shared.send(Message::Request { request, answer })?;
-        Ok(ticket)
     }
 
     /// Tells the engine that the clock was moved.
@@ -176,24 +57,55 @@ impl Handle {
         let state = self.shared.state.read();
         look(&View::new(&state))
     }
+}
 
-    /// Lets a lagging stream go on. Returns the running containers of the applications, as of the returned change.
-    /// The stream does not repeat events up to that change.
-    #[must_use]
-    pub fn resync(
+/// # Asks
+///
+/// An [`AskId`] is unknown once the last container of the ask is placed, or the ask is cancelled. The refusal is
+/// [`UnknownAsk`](crate::event::Refusal::UnknownAsk).
+impl Handle {
+    /// Asks for containers. The ask of an unknown application is [refused](Self::take_refusals), and the stream of an
+    /// ended application tells it as [`ApplicationEnded`](crate::event::EventKind::ApplicationEnded) describes. A rack
+    /// never given out is refused, too; an unknown host is a host that never has room.
+    ///
+    /// # Errors
+    /// If the ask itself is not valid, or its partition is unknown.
+    pub fn submit_ask(&self, application: ApplicationId, mut spec: AskSpec) -> Result<AskId, SubmitError> {
+        self.check_ask(&mut spec)?;
+        let ask = self.shared.ids.asks.lock().take();
+        let change = Change::AskSubmitted { ask, application, spec };
+        self.send(change).inspect_err(|_| self.shared.ids.asks.lock().give_back(ask))?;
+        Ok(ask)
+    }
+
+    /// Cancels up to `units` outstanding units of an ask. An unknown ask is [refused](Self::take_refusals).
+    ///
+    /// # Errors
+    /// If the engine is shut down.
+    pub fn cancel_ask(&self, ask: AskId, units: u32) -> Result<(), SubmitError> {
+        self.send(Change::AskCancelled { ask, units })
+    }
+
+    /// Submits many asks, also of several applications, for a part of the cost of [`submit_ask`](Self::submit_ask).
+    /// The identifiers are in the order of the asks. The committer refuses each ask with an unknown identifier by
+    /// itself.
+    ///
+    /// # Errors
+    /// If one of the asks is not valid, none is submitted. If the engine is shut down meanwhile, the first asks may
+    /// have been submitted.
+    pub fn submit_asks(
         &self,
-        events: &EventStream,
-        applications: &[ApplicationId],
-    ) -> (CommitSeq, Vec<(ApplicationId, Vec<ContainerOnNode>)>) {
-        let state = self.shared.state.read();
-        let view = View::new(&state);
-        let running = applications
-            .iter()
-            .filter_map(|id| Some((*id, view.application(*id)?.containers().collect())))
-            .collect();
-        let known = view.seq();
-        events.restart(known);
-        (known, running)
+        asks: impl IntoIterator<Item = (ApplicationId, AskSpec)>,
+    ) -> Result<Vec<AskId>, SubmitError> {
+        let mut asks: Vec<_> = asks.into_iter().collect();
+        asks.iter_mut().try_for_each(|(_, spec)| self.check_ask(spec))?;
+        let ids = self.take_ask_ids(asks.len())?;
+        let changes = ids.iter().zip(asks).map(|(ask, (application, spec))| {
+            let ask = *ask;
+            Change::AskSubmitted { ask, application, spec }
+        });
+        self.send_all(changes)?;
+        Ok(ids)
     }
 
     pub(super) fn check_ask(&self, spec: &mut AskSpec) -> Result<(), SubmitError> {
@@ -216,6 +128,20 @@ impl Handle {
             return Err(SubmitError::EmptyContainer);
         }
         spec.partition.map_or(Ok(()), |partition| self.check_partition(partition))
+    }
+
+    pub(super) fn take_ask_ids(&self, count: usize) -> Result<Vec<AskId>, SubmitError> {
+        if self.shared.is_closed() {
+            return Err(SubmitError::Closed);
+        }
+        let mut pool = self.shared.ids.asks.lock();
+        Ok((0..count).map(|_| pool.take()).collect())
+    }
+}
+
+impl Handle {
+    pub(crate) fn new(shared: Arc<Shared>) -> Self {
+        Self { shared, refusals: Arc::default() }
     }
 
     pub(super) fn normalize(&self, size: &mut Resources) -> Result<(), SubmitError> {

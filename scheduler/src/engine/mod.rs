@@ -57,6 +57,7 @@ mod ask_kinds;
 mod attach;
 mod background;
 mod bulk;
+mod commit_requests;
 mod concurrency_limit;
 mod containers;
 mod directory;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::handle::Handle;
+use super::reconciliation::{NodeReport, Reconciliation};
 use super::shared::Message;
 use super::submit_error::SubmitError;
 use crate::change::{Change, NodeSpec, RunningContainer};
@@ -25,11 +26,21 @@ pub struct Recovery {
     pub containers: Ticket<Vec<Result<ContainerId, Refusal>>>,
 }
 
+/// # Nodes
+///
+/// A [`NodeId`] is unknown once the node is removed, also if another node has its slot. The refusal is
+/// [`UnknownNode`](Refusal::UnknownNode).
 impl Handle {
+    /// The registered node with this name.
+    #[must_use]
+    pub fn node(&self, name: &str) -> Option<NodeId> {
+        self.shared.names.nodes.get(name)
+    }
+
     /// Registers a node. A node's name is free again once [`remove_node`](Self::remove_node) has returned.
     ///
     /// # Errors
-    /// If a node with that name is registered, or its amounts are not valid.
+    /// If a node with that name is registered, its amounts are not valid or its partition is unknown.
     pub fn add_node(&self, spec: NodeSpec) -> Result<NodeId, SubmitError> {
         let caller = Arc::clone(&self.refusals);
         self.register(spec, |_, change| Message::Change { change, caller })
@@ -37,11 +48,11 @@ impl Handle {
 
     /// Registers a node together with the containers that have run on it since before the engine started. Their
     /// applications must have been submitted again. The containers are charged to their applications before
-    /// anything else is placed on the node, above limits and room if necessary. A container of an unknown
-    /// application is refused; the caller has to end it.
+    /// anything else is placed on the node, above limits and room if necessary. The ticket refuses each container of
+    /// an unknown application; the caller has to end it.
     ///
     /// # Errors
-    /// If a node with that name is registered, or amounts are not valid.
+    /// If a node with that name is registered, amounts are not valid or the partition is unknown.
     pub fn recover_node(
         &self,
         spec: NodeSpec,
@@ -108,8 +119,7 @@ impl Handle {
         Ok(node)
     }
 
-    /// Sets a node's capacity and attributes; its devices stay. The call for a removed node is
-    /// [refused](Self::take_refusals).
+    /// Sets a node's capacity and attributes; its devices stay. An unknown node is [refused](Self::take_refusals).
     ///
     /// # Errors
     /// If the amounts are not valid.
@@ -124,16 +134,17 @@ impl Handle {
     }
 
     /// Moves a node to another partition, as relabelling does in YARN. Its containers go on, and their use then
-    /// counts there, above limits if necessary. A reservation on the node ends.
+    /// counts there, above limits if necessary. A reservation on the node ends. An unknown node is
+    /// [refused](Self::take_refusals).
     ///
     /// # Errors
-    /// If there is no such partition.
+    /// If the partition is unknown.
     pub fn set_node_partition(&self, node: NodeId, partition: PartitionId) -> Result<(), SubmitError> {
         self.check_partition(partition)?;
         self.send(Change::NodePartitionSet { node, partition })
     }
 
-    /// Stops new containers on a node. The call for a removed node is [refused](Self::take_refusals).
+    /// Stops new containers on a node. An unknown node is [refused](Self::take_refusals).
     ///
     /// # Errors
     /// If the engine is shut down.
@@ -141,7 +152,7 @@ impl Handle {
         self.send(Change::NodeStateSet { node, state: NodeState::Draining })
     }
 
-    /// Ends draining. The call for a removed node is [refused](Self::take_refusals).
+    /// Ends draining. An unknown node is [refused](Self::take_refusals).
     ///
     /// # Errors
     /// If the engine is shut down.
@@ -149,8 +160,7 @@ impl Handle {
         self.send(Change::NodeStateSet { node, state: NodeState::Active })
     }
 
-    /// Removes a node; its containers end as lost. The ticket has the change, or tells that the node does not
-    /// exist.
+    /// Removes a node; its containers end as lost. The ticket has the change, or refuses an unknown node.
     ///
     /// The node's name is free when this returns: a node then added with the same name takes it over.
     ///
@@ -169,11 +179,29 @@ impl Handle {
         Ok(ticket)
     }
 
-    /// Reports that nodes are alive. An unknown node is [refused](Self::take_refusals); the others count.
+    /// Reports that nodes are alive. Each unknown node is [refused](Self::take_refusals); the others count.
     ///
     /// # Errors
     /// If the engine is shut down.
     pub fn heartbeat(&self, nodes: &[NodeId]) -> Result<(), SubmitError> {
         self.send(Change::Heartbeats { nodes: nodes.to_vec() })
+    }
+    /// Reconciles the engine with a node, after an engine [recovered](crate::Engine::recover) or a node came back. A
+    /// container that the node does not run has ended, also if another application's container has its identifier now.
+    /// A container with an unknown identifier is adopted, above limits and room if necessary, if its application is
+    /// known. The node has to stop the others, and those that the engine has on another node. Each end and each
+    /// adoption is an event of the application. The ticket refuses an unknown node.
+    ///
+    /// # Errors
+    /// If an amount is not valid, or the engine is shut down.
+    pub fn reconcile_node(
+        &self,
+        node: NodeId,
+        mut report: NodeReport,
+    ) -> Result<Ticket<Result<Reconciliation, Refusal>>, SubmitError> {
+        report.running.values_mut().try_for_each(|container| self.check_running(container))?;
+        let (answer, ticket) = Ticket::new();
+        self.shared.send(Message::Reconcile { node, report: Box::new(report), answer })?;
+        Ok(ticket)
     }
 }

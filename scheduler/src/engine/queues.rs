@@ -1,11 +1,21 @@
-//! Queues by their paths.
+//! Calls of a handle that find and change queues.
 
 use super::handle::Handle;
+use super::shared::Message;
 use super::submit_error::SubmitError;
+use crate::change::Change;
+use crate::commit::check_reconfiguration;
+use crate::config::{ConfigError, QueueDifferences, QueueUpdate, Reconfiguration};
 use crate::facts::QueueRole;
 use crate::ids::QueueId;
 use crate::nearest::nearest;
+use crate::request::CommitSeq;
+use crate::sync::Ticket;
 
+/// # Queues and configuration
+///
+/// A [`QueueId`] stands for its queue's path as long as the engine exists, and never for another path. It is unknown
+/// while no queue has that path. The refusal is [`UnknownQueue`](ConfigError::UnknownQueue).
 impl Handle {
     /// The queue with this full path.
     ///
@@ -13,6 +23,54 @@ impl Handle {
     /// If there is no such queue; the error names the nearest path.
     pub fn queue(&self, path: &str) -> Result<QueueId, SubmitError> {
         self.find_queue(path).map(|(queue, _)| queue).ok_or_else(|| self.unknown_queue(path, |_| true))
+    }
+
+    /// Changes a queue's limits. The ticket tells whether they were valid and which change set them, or refuses an
+    /// unknown queue.
+    ///
+    /// # Errors
+    /// If the engine is shut down.
+    pub fn update_queue(
+        &self,
+        queue: QueueId,
+        update: QueueUpdate,
+    ) -> Result<Ticket<Result<CommitSeq, ConfigError>>, SubmitError> {
+        self.configure(Change::QueueUpdated { queue, update: Box::new(update) })
+    }
+
+    /// Changes the whole queue tree in one step: adds and removes queues, changes their settings, and replaces
+    /// placement rules. The ticket has the change from which on the new tree holds, or the mistake; after a mistake
+    /// nothing has changed.
+    ///
+    /// A queue that is removed or becomes a parent must be stopped and have no applications. Running containers go
+    /// on, above new limits too. See [`check_reconfiguration`](Self::check_reconfiguration) for a dry run.
+    ///
+    /// # Errors
+    /// If the engine is shut down.
+    pub fn reconfigure(
+        &self,
+        configuration: Reconfiguration,
+    ) -> Result<Ticket<Result<CommitSeq, ConfigError>>, SubmitError> {
+        self.configure(Change::Reconfigured { configuration: Box::new(configuration) })
+    }
+
+    /// Returns the differences that [`reconfigure`](Self::reconfigure) would make now.
+    ///
+    /// # Errors
+    /// The first mistake in the configuration.
+    pub fn check_reconfiguration(
+        &self,
+        configuration: &Reconfiguration,
+    ) -> Result<QueueDifferences, ConfigError> {
+        let state = self.shared.state.read();
+        check_reconfiguration(&state.facts, configuration)?;
+        Ok(QueueDifferences::between(&state.facts.queue_tree(), &configuration.root))
+    }
+
+    fn configure(&self, change: Change) -> Result<Ticket<Result<CommitSeq, ConfigError>>, SubmitError> {
+        let (answer, ticket) = Ticket::new();
+        self.shared.send(Message::Configure { change, answer })?;
+        Ok(ticket)
     }
 
     /// Whether the path may name a leaf when the committer processes the application.

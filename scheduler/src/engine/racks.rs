@@ -1,8 +1,10 @@
-//! The numbers of racks.
+//! The numbers of racks and partitions.
 
 use super::handle::Handle;
+use super::submit_error::SubmitError;
 use crate::change::Change;
-use crate::ids::RackId;
+use crate::ids::{PartitionId, RackId};
+use crate::nearest::nearest;
 use crate::sync::{Mutex, MutexGuard, NameMap};
 
 /// Racks by name. A caller can find a number only once a message that names the rack is in the inbox. So the log names
@@ -57,7 +59,27 @@ impl NumberedRack<'_> {
     }
 }
 
+/// # Racks and partitions
+///
+/// A [`RackId`] and a [`PartitionId`] are numbers, known as long as the engine exists. The calls that take an unknown
+/// one say what happens.
 impl Handle {
+    /// The partition with this name; the default partition has the empty name.
+    ///
+    /// # Errors
+    /// If there is no such partition; the error names the nearest one.
+    pub fn partition(&self, name: &str) -> Result<PartitionId, SubmitError> {
+        let names = &self.shared.config.partitions;
+        if name.is_empty() {
+            return Ok(PartitionId::DEFAULT);
+        }
+        let place = names.iter().position(|known| known == name);
+        place.map(|place| PartitionId(place as u32 + 1)).ok_or_else(|| SubmitError::UnknownPartition {
+            name: name.to_owned(),
+            nearest: nearest(name, names.iter().map(String::as_str)),
+        })
+    }
+
     /// The number of the rack with this name, whether or not it has a node yet.
     #[must_use]
     pub fn rack(&self, name: &str) -> RackId {

@@ -5,16 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::group::GroupCommitter;
-use super::handle::Handle;
 use super::refusals::refuse;
-use super::shared::{Message, RecoveryResult};
-use super::submit_error::SubmitError;
+use super::shared::RecoveryResult;
 use crate::change::{Change, RunningContainer};
 use crate::event::Refusal;
 use crate::facts::EndCause;
 use crate::ids::{ContainerId, NodeId};
 use crate::state::State;
-use crate::sync::Ticket;
 
 /// The containers that a node runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,27 +38,6 @@ pub struct Reconciliation {
     pub adopted: BTreeMap<ContainerId, ContainerId>,
     /// Containers that the node has to stop, and why the engine does not take them.
     pub refused: BTreeMap<ContainerId, Refusal>,
-}
-
-impl Handle {
-    /// Reconciles the engine with a node, after an engine [recovered](crate::Engine::recover) or a node came back. A
-    /// container that the node does not run has ended, also if another application's container has its identifier now.
-    /// A container that the engine does not know is adopted, above limits and room if necessary, if its application is
-    /// known. The node has to stop the others, and those that the engine has on another node. Each end and each adoption
-    /// is an event of the application.
-    ///
-    /// # Errors
-    /// If an amount is not valid, or the engine is shut down. A node that is gone is refused by the ticket.
-    pub fn reconcile_node(
-        &self,
-        node: NodeId,
-        mut report: NodeReport,
-    ) -> Result<Ticket<Result<Reconciliation, Refusal>>, SubmitError> {
-        report.running.values_mut().try_for_each(|container| self.check_running(container))?;
-        let (answer, ticket) = Ticket::new();
-        self.shared.send(Message::Reconcile { node, report: Box::new(report), answer })?;
-        Ok(ticket)
-    }
 }
 
 impl GroupCommitter {

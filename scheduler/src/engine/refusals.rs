@@ -49,6 +49,9 @@ impl RefusalList {
     }
 }
 
+/// # Refusals
+///
+/// A refusal names the identifier of its call, which may be unknown by the time the caller reads it.
 impl Handle {
     /// Takes the refusals of calls without a ticket, made through this handle and its clones. The committer adds a
     /// refusal when it processes the call; a successful call adds nothing.
