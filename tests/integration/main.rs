@@ -19,6 +19,7 @@ mod reconciliation;
 mod recovery;
 mod regressions;
 mod reservations;
+mod stale;
 mod tags;
 mod values;
 
