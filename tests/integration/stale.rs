@@ -178,3 +178,17 @@ fn a_queue_keeps_its_identifier() {
     world.engine.run_until_quiet();
     assert!(ticket.try_take().unwrap().is_ok());
 }
+
+/// A refused heartbeat is no change of the log; beside a known node, an unknown one does no harm.
+#[test]
+fn a_heartbeat_counts_for_the_known_nodes() {
+    let world = World::new(Mode::Serial, Unknown::Taken);
+    let before = world.engine.read(|view| view.seq());
+    world.handle.heartbeat(&[world.unknown_ids.node, world.live.node]).unwrap();
+    world.engine.run_until_quiet();
+    assert_eq!(world.engine.read(|view| view.seq().0), before.0 + 1);
+    let refused = world.handle.take_refusals().list;
+    assert_eq!(refused.iter().map(|one| one.refusal).collect::<Vec<_>>(), [Refusal::UnknownNode]);
+    assert_eq!(world.engine.stats().refused.values().sum::<u64>(), 1);
+    world.check_log();
+}

@@ -67,11 +67,16 @@ impl Handle {
 /// Checks a caller's change. Reports a refusal to the caller and takes back the change's identifiers.
 pub(super) fn admit_or_refuse(committer: &mut Committer<'_>, change: &Change) -> Result<(), Refusal> {
     if let Change::Heartbeats { nodes } = change {
-        // The other nodes' heartbeats count.
+        let mut is_any_known = nodes.is_empty();
         for node in nodes {
-            if committer.state.facts.nodes.get(*node).is_none() {
+            let is_known = committer.state.facts.nodes.get(*node).is_some();
+            is_any_known |= is_known;
+            if !is_known {
                 add(committer, Some(Subject::Node(*node)), Refusal::UnknownNode);
             }
+        }
+        if !is_any_known {
+            return Err(Refusal::UnknownNode);
         }
     }
     committer.admit(change).inspect_err(|refusal| refuse(committer, change, *refusal))

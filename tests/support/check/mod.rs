@@ -145,7 +145,7 @@ impl Checker {
         }
         for left in &sent {
             left.expect_refused(&self.oracle, self.applies_first && !has_scheduled);
-            self.refused.extend(left.subject());
+            self.refused.extend(left.subjects());
         }
         let refused = std::mem::take(&mut self.refused);
         if let Some(told) = refusals {
@@ -176,13 +176,13 @@ impl Checker {
         };
         let was_refused = |sent: &Sent| sent.is_refusable(&self.oracle) && told.may_be_refused(sent);
         while is_timed && (is_exact || is_end) && sent.front().is_some_and(was_refused) {
-            self.refused.extend(sent.pop_front().and_then(|sent| sent.subject()));
+            self.refused.extend(sent.pop_front().iter().flat_map(Sent::subjects));
         }
         let place = sent.iter().position(|sent| sent.is_logged_as(seq, change));
         for _ in 0..place.unwrap_or(0) {
             let front = sent.pop_front().unwrap();
             front.expect_refused(&self.oracle, is_exact);
-            self.refused.extend(front.subject());
+            self.refused.extend(front.subjects());
         }
         if place.is_some() {
             sent.pop_front();

@@ -20,12 +20,15 @@ pub enum Sent {
 }
 
 impl Sent {
-    /// The identifier in the refusal if this is refused; `None` if a ticket carries the answer. Written independently
+    /// The identifiers in the refusals if this is refused; none if a ticket carries the answer. Written independently
     /// on purpose: it checks the engine's own mapping.
     #[must_use]
-    pub fn subject(&self) -> Option<Subject> {
-        let Self::Change(change) = self else { return None };
-        match change {
+    pub fn subjects(&self) -> Vec<Subject> {
+        let Self::Change(change) = self else { return Vec::new() };
+        if let Change::Heartbeats { nodes } = change {
+            return nodes.iter().copied().map(Subject::Node).collect();
+        }
+        let subject = match change {
             Change::NodeAdded { node, .. }
             | Change::NodeUpdated { node, .. }
             | Change::NodePartitionSet { node, .. }
@@ -37,7 +40,8 @@ impl Sent {
             Change::AskSubmitted { ask, .. } | Change::AskCancelled { ask, .. } => Some(Subject::Ask(*ask)),
             Change::ContainerEnded { container, .. } => Some(Subject::Container(*container)),
             _ => None,
-        }
+        };
+        subject.into_iter().collect()
     }
 
     /// Whether this message is the change at `seq` in the log.

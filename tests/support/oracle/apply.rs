@@ -21,6 +21,9 @@ impl Oracle {
             | Change::NodePartitionSet { node, .. }
             | Change::NodeStateSet { node, .. }
             | Change::NodeRemoved { node } => self.nodes.contains_key(node),
+            Change::Heartbeats { nodes } => {
+                nodes.is_empty() || nodes.iter().any(|id| self.nodes.contains_key(id))
+            }
             Change::ApplicationSubmitted { spec, .. } => {
                 self.destination_of(spec).is_some_and(|(_, queue, missing)| {
                     let user = missing.is_empty().then_some(spec.user.as_str());
@@ -429,10 +432,6 @@ impl Oracle {
             self.asks.remove(&id);
         }
         Ok(())
-    }
-
-    fn reservation_is_of(&self, node: NodeId, ask: AskId) -> bool {
-        self.reservations.get(&node).is_some_and(|reservation| reservation.ask == ask)
     }
 
     /// Ends a container with its event, and its application if that was ending and this was its last container.

@@ -8,6 +8,10 @@ use super::kept::Kept;
 use super::{Ask, Effect, Hints, Oracle};
 
 impl Oracle {
+    pub(super) fn reservation_is_of(&self, node: NodeId, ask: AskId) -> bool {
+        self.reservations.get(&node).is_some_and(|reservation| reservation.ask == ask)
+    }
+
     /// Drops the reservation on a node, if there is one, with the event for its owner.
     pub(super) fn drop_reservation(&mut self, node: NodeId, effects: &mut Vec<Effect>) {
         if let Some(ask) = self.take_reservation(node) {
