@@ -282,7 +282,7 @@ pub enum Refusal {
     /// The identifier's slot is taken: the identifier did not come from this engine.
     #[error("the identifier is taken; use one from this engine")]
     IdentifierTaken,
-    /// An amount is negative or larger than the engine can add up, or a count is zero.
+    /// An amount is negative or larger than the engine can add up, a count is zero, or a rack was never given out.
     #[error("an amount is out of range")]
     OutOfRange,
     /// The container would have zero of every resource type, and the configuration does not allow that.

@@ -110,7 +110,6 @@ fn unended(facts: &Facts, id: ApplicationId) -> Result<&Application, Refusal> {
 fn is_valid_ask(facts: &Facts, spec: &AskSpec) -> bool {
     spec.count > 0
         && spec.partition.is_none_or(|partition| partition.index() < facts.partitions.len())
-        && spec.preference.racks.iter().all(|rack| rack.index() < facts.racks.len())
         && spec.devices.is_none_or(|need| need.is_valid())
         && facts.config.resources.is_counted(&spec.size, spec.devices_milli())
 }
@@ -125,6 +124,9 @@ pub(super) fn admit_ask(
 ) -> Result<(), Refusal> {
     if !facts.asks.is_vacant(ask) {
         return Err(Refusal::IdentifierTaken);
+    }
+    if spec.preference.racks.iter().any(|rack| rack.index() >= facts.racks.len()) {
+        return Err(Refusal::OutOfRange);
     }
     let application = unended(facts, application)?;
     let leaf = facts.queue(application.leaf);

@@ -232,6 +232,15 @@ fn asks_of_kinds() -> Vec<Row> {
             |w| Answer::AtOnce(SubmitError::UnknownAskKind { kind: w.kind }),
         ),
         row(
+            "submit_asks_of_kinds",
+            "rack of the kind",
+            |w| {
+                let kind = w.handle.register_ask_kind(AskSpec::new(size(), 1).on_racks([w.rack])).unwrap();
+                asked(w, w.ask_of_kind(w.live.application, kind))
+            },
+            no_rack,
+        ),
+        row(
             "register_ask_kind",
             "partition",
             |w| {
