@@ -1,5 +1,6 @@
 //! The committing thread's work after it drops the guard: log, events, answers, identifiers, leases.
 
+use std::ops::RangeInclusive;
 use std::sync::{Arc, Weak};
 
 use super::refusals::RefusalList;
@@ -18,10 +19,10 @@ use crate::sync::Promise;
 pub(super) struct Publisher {
     shared: Arc<Shared>,
     sink: Option<Box<dyn LogSink>>,
-    /// The stream of each application slot, with the first application of the slot that the stream serves. A
+    /// The stream of each application slot, with the generations of the applications that the stream serves. A
     /// refusal may concern an application that has ended, so a stream stays until an application with another
     /// stream takes the slot. The reference is weak: a stream lives only as long as its readers.
-    streams: Vec<Option<(ApplicationId, Weak<StreamCore>)>>,
+    streams: Vec<Option<(RangeInclusive<u32>, Weak<StreamCore>)>>,
     pub(super) effects: Effects,
     pub(super) log: LogBuffer,
     /// The kinds of asks, by number.
@@ -81,9 +82,10 @@ impl Publisher {
             self.streams.resize_with(application.index() + 1, || None);
         }
         let (place, stream) = (&mut self.streams[application.index()], Arc::downgrade(stream));
-        if !place.as_ref().is_some_and(|(_, known)| known.ptr_eq(&stream)) {
-            *place = Some((application, stream));
-        }
+        let (generation, known) = (application.generation(), place.as_ref());
+        let same = known.filter(|(_, known)| known.ptr_eq(&stream));
+        let first = same.map_or(generation, |(generations, _)| *generations.start());
+        *place = Some((first..=generation, stream));
     }
 
     /// Keeps the refusals of a message for its caller.
@@ -196,8 +198,8 @@ impl Publisher {
     }
 
     fn stream_of(&self, application: ApplicationId) -> Option<&Weak<StreamCore>> {
-        let (first, stream) = self.streams.get(application.index())?.as_ref()?;
-        (application.generation() >= first.generation()).then_some(stream)
+        let (generations, stream) = self.streams.get(application.index())?.as_ref()?;
+        generations.contains(&application.generation()).then_some(stream)
     }
 
     /// Frees the identifiers and names of removed objects.
