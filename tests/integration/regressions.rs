@@ -4,6 +4,7 @@ use apportion::config::{
     ApplicationOrdering, Capacity, EngineConfig, HeartbeatPolicy, LocalityDelay, Maximum, Percent,
     QueueUpdate,
 };
+use apportion::engine::SubmitError;
 use apportion::explain::Stage;
 use apportion::request::{AllocationProposal, RejectReason};
 use apportion::resource::DeviceNeed;
@@ -247,6 +248,17 @@ fn an_ask_may_look_further_when_nodes_that_could_be_offered_are_removed() {
     cluster.remove_node(full);
     cluster.run();
     assert_eq!(cluster.running(application).len(), 1, "one node offered, of one that counts");
+}
+
+#[test]
+fn a_node_has_a_name_that_fits_on_a_line() {
+    let cluster = Cluster::serial(engine([leaf("default", 100)]));
+    for name in ["", "two\nlines", "tab\t"] {
+        let refused =
+            cluster.engine.handle().add_node(NodeSpec::new(name, Resources::new(&[1]))).unwrap_err();
+        assert_eq!(refused, SubmitError::NodeName { name: name.to_owned() });
+        assert!(!refused.to_string().contains(char::is_control), "{refused}");
+    }
 }
 
 #[test]

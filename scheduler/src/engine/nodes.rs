@@ -94,6 +94,9 @@ impl Handle {
         say: impl FnOnce(NodeId, Change) -> Message,
     ) -> Result<NodeId, SubmitError> {
         let types = &self.shared.config.resources;
+        if spec.name.is_empty() || spec.name.contains(char::is_control) {
+            return Err(SubmitError::NodeName { name: spec.name });
+        }
         if usize::from(spec.devices) > DEVICES_MAX {
             return Err(SubmitError::Devices { count: spec.devices, milli: DEVICE_MILLI });
         }

@@ -22,6 +22,12 @@ pub enum SubmitError {
         /// The name.
         name: String,
     },
+    /// A name that is empty, or would break a line.
+    #[error("{name:?} names no node; a name has at least one character and no control characters")]
+    NodeName {
+        /// The name.
+        name: String,
+    },
     /// No queue has this path.
     #[error("unknown queue `{path}`{}", hint(.nearest.as_deref()))]
     UnknownQueue {
