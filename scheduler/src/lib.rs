@@ -43,7 +43,7 @@
 //! | the state | [`view::View`], [`StateDigest`], [`AuditReport`] |
 //! | why an ask waits | [`Engine::explain`], [`explain::Explanation`], [`explain::PendingReason`] |
 //! | figures | [`EngineStats`], [`engine::Health`], [`engine::EngineTiming`] |
-//! | log, recovery, replay | [`log::LogSink`], `file_log::FileLog`, [`Engine::recover`], [`replay::Replay`], [`Change`] |
+//! | log, recovery, replay | [`log::LogSink`], `file_log::FileLog`, `store_log::StoreLog`, [`Engine::recover`], [`replay::Replay`], [`Change`] |
 //! | proposals by hand | [`ResourceAllocationCommitRequest`], [`CommitOutcome`], [`engine::Proposer`] |
 //!
 //! | feature | adds |
@@ -52,11 +52,12 @@
 //! | `file-log` | a log in a folder: segments, a lock against a second writer, compaction |
 //! | `metrics` | all figures under documented names, for any exporter |
 //! | `model` | a runner, primitives and a log in memory, to model-check an embedding program together with the engine |
+//! | `store-log` | a log in a store: one file of the embedded database redb, with compaction |
 //! | `tracing` | spans and events for the `tracing` facade; the module [`engine`] lists them |
 //!
 //! # What it promises
 //!
-//! * No I/O (except with the features `file-log` and `model`), no sockets, no randomness, no clock and no threads except those
+//! * No I/O (except with the features `file-log`, `store-log` and `model`), no sockets, no randomness, no clock and no threads except those
 //!   given or requested; any number of engines in one process.
 //! * A commit that adds use leaves the user and every queue on its path within their limits, and the node within
 //!   its capacity.
@@ -104,6 +105,8 @@ pub mod request;
 pub mod resource;
 mod state;
 mod stats;
+#[cfg(feature = "store-log")]
+pub mod store_log;
 #[cfg(feature = "model")]
 pub mod sync;
 #[cfg(not(feature = "model"))]

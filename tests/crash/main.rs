@@ -1,5 +1,5 @@
-//! Kills a process that runs an engine with a log on the disk, again and again. What the process had announced is there
-//! after the recovery.
+//! Kills a process that runs an engine with a log on the disk, again and again. What the process had announced is
+//! there after the recovery. The log is in a folder and in a store by turns.
 //!
 //! `APPORTION_KILLS=1000 cargo test -p apportion-tests --test crash` kills it a thousand times.
 
@@ -9,40 +9,46 @@
     reason = "a test may fail loudly, and the child writes to its parent"
 )]
 
+mod medium;
+
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use apportion::config::{EngineConfig, QueueConfig};
 use apportion::event::EventKind;
-use apportion::file_log::{Compactor, Durability, FileLog, FileLogOptions};
+use apportion::log::Durability;
 use apportion::{
     ApplicationId, ApplicationSpec, AskSpec, ContainerId, Engine, EventStream, ManualClock, Mode, NodeSpec,
     ResourceTypes, Resources,
 };
+use medium::{Compact, Medium};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-const FOLDER: &str = "APPORTION_CRASH_FOLDER";
+/// Set if the log is never synced. Then a kill must cost nothing either, because the machine goes on.
+const UNSYNCED: &str = "APPORTION_CRASH_UNSYNCED";
 const NODES: usize = 20;
 
-/// Segments of a few thousand changes, so that every round has several and compacts some.
-fn open(folder: &Path) -> FileLog {
-    let options = FileLogOptions { durability: Durability::BeforeEvents, segment_bytes: 10_000 };
-    FileLog::open(folder, options).unwrap()
+/// An engine, and its application with all that it has.
+struct Started {
+    engine: Engine,
+    events: EventStream,
+    application: ApplicationId,
+    running: BTreeSet<ContainerId>,
+    compact: Compact,
 }
 
-/// The engine of this folder, and its application with all that it has.
-fn start(folder: &Path, mode: Mode) -> (Engine, EventStream, ApplicationId, BTreeSet<ContainerId>) {
-    let log = open(folder);
+/// The engine that goes on with this log, or begins it.
+fn start(medium: &Medium, durability: Durability, mode: Mode) -> Started {
+    let (log, contents, compact) = medium.open(durability);
     let clock = Arc::new(ManualClock::new());
-    let engine = match log.contents().unwrap() {
-        Some(contents) => Engine::recover(contents, mode, clock, Some(Box::new(log))).unwrap().0,
+    let engine = match contents {
+        Some(contents) => Engine::recover(contents, mode, clock, Some(log)).unwrap().0,
         None => {
             let config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::single_leaf());
-            Engine::start(config, mode, clock, Some(Box::new(log))).unwrap()
+            Engine::start(config, mode, clock, Some(log)).unwrap()
         }
     };
     let handle = engine.handle();
@@ -60,19 +66,25 @@ fn start(folder: &Path, mode: Mode) -> (Engine, EventStream, ApplicationId, BTre
     let attached = handle.attach(application, &events).unwrap();
     engine.run_until_quiet();
     let attached = attached.wait().unwrap().unwrap();
-    (engine, events, application, attached.containers.iter().map(|one| one.container).collect())
+    let running = attached.containers.iter().map(|one| one.container).collect();
+    Started { engine, events, application, running, compact }
 }
 
-/// The process that is killed: starts and completes containers, and writes down each step. Without a folder it is done.
+/// The process that is killed: starts and completes containers, and writes down each step. Without a medium it is
+/// done.
 #[test]
 fn child() {
-    let Some(folder) = std::env::var_os(FOLDER) else { return };
-    let (engine, events, application, mut running) = start(Path::new(&folder), Mode::Background);
+    let Some(medium) = Medium::of_environment() else { return };
+    let durability = match std::env::var_os(UNSYNCED) {
+        Some(_) => Durability::None,
+        None => Durability::BeforeEvents,
+    };
+    let started = start(&medium, durability, Mode::Background);
+    let Started { engine, events, application, mut running, mut compact } = started;
     let handle = engine.handle();
     let compactor = std::thread::spawn(move || {
-        let compactor = Compactor::open(&folder).unwrap();
         loop {
-            compactor.compact().unwrap();
+            compact();
         }
     });
     let mut out = std::io::stdout();
@@ -105,13 +117,14 @@ fn child() {
 }
 
 /// Runs the child until it has written so many lines, kills it, and returns all that it wrote.
-fn run_and_kill(folder: &Path, lines: usize) -> Vec<String> {
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "child", "--nocapture"])
-        .env(FOLDER, folder)
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+fn run_and_kill(medium: &Medium, durability: Durability, lines: usize) -> Vec<String> {
+    let (variable, path) = medium.variable();
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "child", "--nocapture"]).env(variable, path).stdout(Stdio::piped());
+    if durability == Durability::None {
+        command.env(UNSYNCED, "1");
+    }
+    let mut child = command.spawn().unwrap();
     let mut written = BufReader::new(child.stdout.take().unwrap()).lines();
     let mut all: Vec<String> = written.by_ref().take(lines).map(Result::unwrap).collect();
     assert_eq!(all.len(), lines, "the child ended by itself: {:?}", all.last());
@@ -121,33 +134,65 @@ fn run_and_kill(folder: &Path, lines: usize) -> Vec<String> {
     all
 }
 
-#[test]
-fn what_was_announced_is_there_after_a_kill() {
-    let kills = std::env::var("APPORTION_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(20);
-    let folder = tempfile::tempdir().unwrap();
-    let mut random = Pcg64Mcg::seed_from_u64(23);
-    let (mut announced, mut ended) = (BTreeSet::new(), BTreeSet::new());
-    for round in 0..kills {
+/// What the processes that used a medium have told so far.
+struct Told {
+    medium: Medium,
+    announced: BTreeSet<ContainerId>,
+    ended: BTreeSet<ContainerId>,
+}
+
+impl Told {
+    fn new(medium: Medium) -> Self {
+        Self { medium, announced: BTreeSet::new(), ended: BTreeSet::new() }
+    }
+
+    /// Kills a process after it has told so much, and recovers its engine.
+    fn check_round(&mut self, durability: Durability, lines: usize) {
+        let Self { medium, announced, ended } = self;
         let mut completed = BTreeSet::new();
-        for line in run_and_kill(folder.path(), random.random_range(20..2_000)) {
+        for line in run_and_kill(medium, durability, lines) {
             let Some((step, container)) = line.split_once(' ') else { continue };
             let Ok(container) = container.parse::<ContainerId>() else { continue };
             match step {
-                "allocated" => assert!(announced.insert(container), "round {round}: {container} came twice"),
-                "ended" => assert!(ended.insert(container), "round {round}: {container} ended twice"),
+                "allocated" => assert!(announced.insert(container), "{container} came twice"),
+                "ended" => assert!(ended.insert(container), "{container} ended twice"),
                 _ => drop(completed.insert(container)),
             }
         }
-        let (engine, _, _, running) = start(folder.path(), Mode::Serial);
-        assert!(engine.audit().is_clean(), "round {round}");
+        let Started { engine, running, .. } = start(medium, durability, Mode::Serial);
+        assert!(engine.audit().is_clean());
         let lost = announced
             .iter()
             .find(|id| !running.contains(id) && !ended.contains(id) && !completed.contains(id));
-        assert_eq!(lost, None, "round {round}: announced, and gone");
-        assert_eq!(running.intersection(&ended).next(), None, "round {round}: ended, and there again");
+        assert_eq!(lost, None, "announced, and gone");
+        assert_eq!(running.intersection(ended).next(), None, "ended, and there again");
         // Those that ended unannounced, and those that were not announced yet, are known from now on.
         ended.extend(announced.difference(&running).copied());
         announced.extend(running);
     }
-    assert!(announced.len() > 100 * usize::from(kills > 1), "only {} containers", announced.len());
+}
+
+#[test]
+fn what_was_announced_is_there_after_a_kill() {
+    let kills: usize =
+        std::env::var("APPORTION_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(20);
+    let folder = tempfile::tempdir().unwrap();
+    let mut random = Pcg64Mcg::seed_from_u64(23);
+    let mut media =
+        [Medium::Folder(folder.path().join("log")), Medium::Store(folder.path().join("log.redb"))]
+            .map(Told::new);
+    for round in 0..kills {
+        let told = &mut media[round % 2];
+        let durability = if random.random_ratio(1, 3) { Durability::None } else { Durability::BeforeEvents };
+        let lines = random.random_range(20..2_000);
+        println!("round {round}: {:?}, {durability:?}, {lines} lines", told.medium);
+        told.check_round(durability, lines);
+    }
+    for Told { medium, announced, .. } in media {
+        assert!(
+            announced.len() > 100 * usize::from(kills > 3),
+            "{medium:?}: only {} containers",
+            announced.len()
+        );
+    }
 }

@@ -19,6 +19,7 @@ mod queues;
 mod recovery;
 mod reservations;
 mod serial;
+mod store;
 mod user_limits;
 
 use apportion::Mode;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use apportion::config::{QueueMapping, Reconfiguration};
 use apportion::engine::SubmitError;
+use apportion::log::{LogSink, SharedLog};
 use apportion::request::{AllocationProposal, ReservationProposal};
 use apportion::resource::DeviceNeed;
 use apportion::{
@@ -45,14 +46,19 @@ pub(crate) fn play(plan: &Plan, mode: Mode) -> Cluster {
 pub(crate) fn play_with_crashes(plan: &Plan, mode: Mode, crashes: &[Option<(Source, Mode)>]) -> Cluster {
     let mut player = Player::new(&plan.cluster, mode);
     player.crashes = crashes.iter().rev().copied().collect();
-    plan.nodes.iter().for_each(|node| player.add_node(node));
-    for operation in &plan.operations {
-        player.perform(operation);
-        // The audit must also be clean while the engine works on the operation, or has not begun it.
-        let report = player.cluster.engine.audit();
-        assert!(report.is_clean(), "after {operation:?}: {report}");
-    }
-    player.run();
+    player.play(plan);
+    player.cluster
+}
+
+/// The same with an engine that logs to this sink, which passes everything on to the log that it gets.
+pub(crate) fn play_logging_to(
+    plan: &Plan,
+    mode: Mode,
+    sink: impl FnOnce(SharedLog) -> Box<dyn LogSink>,
+) -> Cluster {
+    let cluster = Cluster::start_logging_to(plan.cluster.config(), mode, sink);
+    let mut player = Player::on(cluster, &plan.cluster);
+    player.play(plan);
     player.cluster
 }
 
@@ -61,8 +67,22 @@ fn pick<T: Copy>(from: &[T], pick: Pick) -> Option<T> {
 }
 
 impl Player {
+    fn play(&mut self, plan: &Plan) {
+        plan.nodes.iter().for_each(|node| self.add_node(node));
+        for operation in &plan.operations {
+            self.perform(operation);
+            // The audit must also be clean while the engine works on the operation, or has not begun it.
+            let report = self.cluster.engine.audit();
+            assert!(report.is_clean(), "after {operation:?}: {report}");
+        }
+        self.run();
+    }
+
     pub(crate) fn new(plan: &ClusterPlan, mode: Mode) -> Self {
-        let cluster = Cluster::start(plan.config(), mode);
+        Self::on(Cluster::start(plan.config(), mode), plan)
+    }
+
+    fn on(cluster: Cluster, plan: &ClusterPlan) -> Self {
         let oracle = &cluster.checker.oracle;
         let queues: Vec<String> = oracle.tree.queues.iter().map(|queue| queue.path.clone()).collect();
         let is_leaf = |(number, path): (usize, &String)| oracle.tree.is_leaf(number).then(|| path.clone());

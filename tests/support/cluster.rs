@@ -10,7 +10,7 @@ use std::sync::Arc;
 use apportion::config::{ConfigError, EngineConfig, QueueUpdate, Reconfiguration};
 use apportion::engine::{Recovery, SubmitError};
 use apportion::event::{Event, Refusal, Subject};
-use apportion::log::SharedLog;
+use apportion::log::{LogSink, SharedLog};
 use apportion::{
     ApplicationEnd, ApplicationId, ApplicationSpec, AskId, AskSpec, Blacklist, BlacklistUpdate, Change,
     CommitOutcome, CommitSeq, ContainerId, EndCause, Engine, EventStream, ExecutionType, Handle, Mode,
@@ -68,8 +68,18 @@ impl Cluster {
     /// Starts an engine.
     #[must_use]
     pub fn start(config: EngineConfig, mode: Mode) -> Self {
+        Self::start_logging_to(config, mode, |log| Box::new(log))
+    }
+
+    /// Starts an engine with this sink, which passes everything on to the log that it gets.
+    #[must_use]
+    pub fn start_logging_to(
+        config: EngineConfig,
+        mode: Mode,
+        sink: impl FnOnce(SharedLog) -> Box<dyn LogSink>,
+    ) -> Self {
         let (clock, log) = (WatchedClock::new(mode != Mode::Serial), SharedLog::new());
-        let sink = Box::new(log.clone());
+        let sink = sink(log.clone());
         let engine = Engine::start(config.clone(), mode, Arc::new(clock.clone()), Some(sink)).unwrap();
         let handle = engine.handle();
         let certainty = certainty(&config, mode);

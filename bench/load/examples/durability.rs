@@ -6,7 +6,7 @@
 //! ```
 //!
 //! The number is that of containers a second, 200,000 by default. Each millisecond a burst is asked for; containers end as
-//! soon as their event is read. The log is in the folder of temporary files.
+//! soon as their event is read. The log is in the folder of temporary files, as a folder and then as a store.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,7 +16,9 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use apportion::config::{EngineConfig, QueueConfig};
 use apportion::event::EventKind;
-use apportion::file_log::{Durability, FileLog, FileLogOptions};
+use apportion::file_log::{FileLog, FileLogOptions};
+use apportion::log::{Durability, LogSink};
+use apportion::store_log::{StoreLog, StoreLogOptions};
 use apportion::{
     ApplicationId, ApplicationSpec, AskOfKind, AskSpec, Engine, EventStream, Handle, Mode, NodeSpec,
     ResourceTypes, Resources, SystemClock,
@@ -31,30 +33,40 @@ fn main() -> anyhow::Result<()> {
         None => 200_000,
         Some(text) => text.parse().context("give the containers a second")?,
     };
-    for (name, durability) in [
+    let durabilities = [
         ("none", Durability::None),
         ("grouped", Durability::Grouped { bytes: 1 << 20 }),
         ("before events", Durability::BeforeEvents),
-    ] {
+    ];
+    for (name, durability) in durabilities {
         let folder = tempfile::tempdir()?;
         let options = FileLogOptions { durability, ..FileLogOptions::default() };
-        let (placed, latency_us) = measure(FileLog::open(folder.path(), options)?, rate)?;
-        println!(
-            "{name:>13}: {placed:.0} containers/s, ask to event p50 {:.2} ms, p99 {:.2} ms, p99.9 {:.2} ms, most {:.2} ms",
-            ms(latency_us.value_at_quantile(0.5)),
-            ms(latency_us.value_at_quantile(0.99)),
-            ms(latency_us.value_at_quantile(0.999)),
-            ms(latency_us.max()),
-        );
+        print(&format!("folder, {name}"), measure(FileLog::open(folder.path(), options)?, rate)?);
+    }
+    for (name, durability) in durabilities {
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join("log.redb");
+        let log = StoreLog::open(path, StoreLogOptions { durability })?;
+        print(&format!("store, {name}"), measure(log, rate)?);
     }
     Ok(())
+}
+
+fn print(name: &str, (placed, latency_us): (f64, Histogram<u64>)) {
+    println!(
+        "{name:>21}: {placed:.0} containers/s, ask to event p50 {:.2} ms, p99 {:.2} ms, p99.9 {:.2} ms, most {:.2} ms",
+        ms(latency_us.value_at_quantile(0.5)),
+        ms(latency_us.value_at_quantile(0.99)),
+        ms(latency_us.value_at_quantile(0.999)),
+        ms(latency_us.max()),
+    );
 }
 
 fn ms(us: u64) -> f64 {
     us as f64 / 1_000.0
 }
 
-fn measure(log: FileLog, rate: u64) -> anyhow::Result<(f64, Histogram<u64>)> {
+fn measure(log: impl LogSink + 'static, rate: u64) -> anyhow::Result<(f64, Histogram<u64>)> {
     let config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::single_leaf());
     let engine = Engine::start(config, Mode::Background, Arc::new(SystemClock::new()), Some(Box::new(log)))?;
     let handle = engine.handle();

@@ -3,29 +3,15 @@
 use std::io::BufWriter;
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
-
 use super::folder::{Folder, Name};
-use super::{COMPACTOR_LOCK, FileLogError};
+use super::{COMPACTOR_LOCK, Compacted, FileLogError};
 use crate::replay::Replay;
-use crate::request::CommitSeq;
 
 /// Shortens a log beside its writer. It reads the segments that the writer has finished, and never the state of the
 /// engine, so the engine does not wait for it.
 #[derive(Debug)]
 pub struct Compactor {
     folder: Folder,
-}
-
-/// A snapshot that replaced segments.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Compacted {
-    /// The last change in the snapshot.
-    pub last: CommitSeq,
-    /// The length of the whole log before.
-    pub bytes_before: u64,
-    /// The length of the whole log after.
-    pub bytes_after: u64,
 }
 
 impl Compactor {

@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::thread;
 
 use super::{FileLogError, Segment, io_error};
+use crate::log::take_lock;
 
 /// A file of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -70,22 +70,20 @@ impl Folder {
         if is_there { Self::open(path) } else { Err(Self(path.to_owned()).no_log()) }
     }
 
-    /// Takes the lock with this name. A process that was killed may hold its lock for a moment longer, so this tries
-    /// several times.
+    /// Takes the lock with this name.
     pub(super) fn lock(&self, name: &str) -> Result<Lock, FileLogError> {
-        const TRIES: u32 = 1_000;
         let path = self.0.join(name);
         let file = OpenOptions::new().write(true).create(true).truncate(false).open(&path);
         let file = file.map_err(io_error(&path))?;
-        for tried in 1.. {
-            match file.try_lock() {
-                Ok(()) => break,
-                Err(TryLockError::Error(error)) => return Err(io_error(&path)(error)),
-                Err(TryLockError::WouldBlock) if tried == TRIES => return Err(FileLogError::InUse { path }),
-                Err(TryLockError::WouldBlock) => thread::yield_now(),
-            }
+        let taken = take_lock(|| match file.try_lock() {
+            Ok(()) => Ok(Some(())),
+            Err(TryLockError::Error(error)) => Err(io_error(&path)(error)),
+            Err(TryLockError::WouldBlock) => Ok(None),
+        })?;
+        match taken {
+            Some(()) => Ok(Lock(file)),
+            None => Err(FileLogError::InUse { path }),
         }
-        Ok(Lock(file))
     }
 
     pub(super) fn root(&self) -> &Path {

@@ -48,33 +48,17 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-pub use compact::{Compacted, Compactor};
+pub use compact::Compactor;
 use folder::{Folder, Lock, Name};
 pub use repair::{Repaired, repair};
 
+pub use crate::log::{Compacted, Durability};
 use crate::log::{HEADER, LogEnd, LogError, LogReader, LogSink, LoggedGroup};
 
 /// The name of the lock that the writer holds.
 const LOCK: &str = "lock";
 /// The name of the lock that a compaction holds.
 const COMPACTOR_LOCK: &str = "lock.compactor";
-
-/// The failure that an announced change survives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Durability {
-    /// The end of the process, but no crash of the machine: the operating system chooses when to write to the disk.
-    None,
-    /// As `None`, and a crash of the machine costs no more than the last groups with this many bytes together. If the file
-    /// system kept a later part of them and not an earlier one, the log is damaged there; [`repair()`] cuts it off.
-    Grouped {
-        /// The disk is behind by less than this.
-        bytes: u64,
-    },
-    /// A crash of the machine: each group is on the disk before its events and answers. If that fails, the engine ends
-    /// without announcing the group.
-    BeforeEvents,
-}
 
 /// How a [`FileLog`] writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -220,12 +204,7 @@ impl FileLog {
         segment.file.write_all(bytes)?;
         segment.bytes += bytes.len() as u64;
         self.unsynced_bytes += bytes.len() as u64;
-        let is_due = match self.options.durability {
-            Durability::None => false,
-            Durability::Grouped { bytes } => self.unsynced_bytes >= bytes,
-            Durability::BeforeEvents => true,
-        };
-        if is_due {
+        if self.options.durability.is_due(self.unsynced_bytes) {
             segment.file.sync_data()?;
             self.unsynced_bytes = 0;
         }

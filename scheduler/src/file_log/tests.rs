@@ -6,10 +6,9 @@ use std::sync::Arc;
 use super::*;
 use crate::config::{EngineConfig, QueueConfig};
 use crate::engine::RecoverError;
+use crate::log::tests::{add_node, begin_or_go_on, work};
 use crate::replay::Replay;
-use crate::{
-    ApplicationSpec, AskSpec, Engine, Handle, ManualClock, Mode, NodeSpec, ResourceTypes, Resources,
-};
+use crate::{Engine, ManualClock, Mode, ResourceTypes};
 
 /// Segments of one group.
 const SMALL: FileLogOptions = FileLogOptions { durability: Durability::None, segment_bytes: 20 };
@@ -17,31 +16,7 @@ const SMALL: FileLogOptions = FileLogOptions { durability: Durability::None, seg
 /// The engine that goes on with the log in this folder, or begins it.
 fn start(folder: &Path, options: FileLogOptions) -> Engine {
     let log = FileLog::open(folder, options).unwrap();
-    let clock = Arc::new(ManualClock::new());
-    match log.contents().unwrap() {
-        Some(contents) => Engine::recover(contents, Mode::Serial, clock, Some(Box::new(log))).unwrap().0,
-        None => {
-            let config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::single_leaf());
-            Engine::start(config, Mode::Serial, clock, Some(Box::new(log))).unwrap()
-        }
-    }
-}
-
-fn add_node(handle: &Handle, name: &str) {
-    handle.add_node(NodeSpec::new(name, Resources::new(&[100, 10]))).unwrap();
-}
-
-/// Several groups: a node, an application and its containers.
-fn work(engine: &Engine, name: &str) {
-    let handle = engine.handle();
-    add_node(&handle, name);
-    engine.run_until_quiet();
-    let events = handle.event_stream(100);
-    let application =
-        handle.submit_application(ApplicationSpec::new(name, "root.default", "ann"), &events).unwrap();
-    engine.run_until_quiet();
-    handle.submit_ask(application, AskSpec::new(Resources::new(&[10, 1]), 3)).unwrap();
-    engine.run_until_quiet();
+    begin_or_go_on(log.contents().unwrap(), Box::new(log)).unwrap()
 }
 
 fn bytes_of(folder: &Path) -> Vec<u8> {

@@ -24,6 +24,13 @@ pub(crate) fn frame_head(payload: &[u8]) -> io::Result<[u8; FRAME_HEADER_BYTES]>
     Ok(head)
 }
 
+/// Whether the bytes are one frame with its checksum.
+#[cfg(feature = "store-log")]
+pub(crate) fn is_whole_frame(bytes: &[u8]) -> bool {
+    let Some((head, payload)) = bytes.split_first_chunk() else { return false };
+    parse_head(*head) == (payload.len(), crc32fast::hash(payload))
+}
+
 /// The length and the checksum that a frame's first bytes give.
 pub(super) fn parse_head(head: [u8; FRAME_HEADER_BYTES]) -> (usize, u32) {
     let [l0, l1, l2, l3, c0, c1, c2, c3] = head;

@@ -13,15 +13,28 @@
 mod digest;
 mod encode;
 mod frame;
+#[cfg(any(feature = "file-log", feature = "store-log"))]
+mod medium;
 mod reader;
 #[cfg(any(test, feature = "model"))]
 mod shared;
 mod sink;
+#[cfg(test)]
+#[cfg(any(feature = "file-log", feature = "store-log"))]
+pub(crate) mod tests;
 
 pub use digest::LogDigest;
 #[cfg(any(test, feature = "fuzz"))]
 pub(crate) use frame::frame_head;
+#[cfg(feature = "store-log")]
+pub(crate) use frame::is_whole_frame;
 pub(crate) use frame::write_snapshot;
+#[cfg(any(feature = "file-log", feature = "store-log"))]
+pub(crate) use medium::take_lock;
+#[cfg(any(feature = "file-log", feature = "store-log"))]
+pub use medium::{Compacted, Durability};
+#[cfg(feature = "store-log")]
+pub(crate) use reader::reader_of;
 pub use reader::{LogEnd, LogError, LogReader};
 #[cfg(any(test, feature = "model"))]
 pub use shared::SharedLog;

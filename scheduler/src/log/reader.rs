@@ -93,7 +93,7 @@ pub struct LogReader<R> {
 }
 
 /// Which program reads a format that this one does not.
-fn reader_of(found: u8, oldest: u8, newest: u8) -> String {
+pub(crate) fn reader_of(found: u8, oldest: u8, newest: u8) -> String {
     let other = if found > newest { "a newer one reads it" } else { "the one that wrote it reads it" };
     match oldest == newest {
         true => format!("this program reads version {newest}, {other}"),

@@ -15,6 +15,7 @@ use apportion::place::PlacementSet;
 use apportion::replay::Replay;
 use apportion::request::*;
 use apportion::resource::*;
+use apportion::store_log::*;
 use apportion::view::*;
 use apportion::*;
 use serde::Serialize;
@@ -82,7 +83,7 @@ fn values() -> Vec<String> {
         HeartbeatPolicy, HolderLimit, Lifetimes, MappingRule, ParallelLimits, PartitionCapacity, Percent, PlaceIn,
         QueueConfig, QueueDifferences, QueueMapping, QueuePath, QueueUpdate, Reconfiguration, ReservationPolicy,
         Setting, Whose,
-        Durability, FileLogOptions, Compacted, Repaired,
+        Durability, FileLogOptions, StoreLogOptions, Compacted, Repaired,
         SubmitError, PassError, NotSerial, Lagging, ResourceError, NotPlaced, ParsePathError, ParseDecimalError,
         ParseAccessListError,
     ]
@@ -111,8 +112,9 @@ fn neither() -> Vec<String> {
         "clocks are read, not stored": ManualClock, SystemClock;
         "the whole state; its rows are values": View<'_>;
         "logs and their readers and writers hold files and buffers": LogReader<&[u8]>, LoggedGroup<'_>, LogDigest, FileLog,
-            Compactor, SharedLog;
-        "these errors hold an error of the operating system": StartError, RecoverError, LogError, FileLogError;
+            Compactor, StoreLog, StoreCompactor, SharedLog;
+        "these errors hold an error of the operating system": StartError, RecoverError, LogError, FileLogError,
+            StoreLogError;
         "it names its example by a static text": InvalidId;
     }
 }
@@ -122,8 +124,11 @@ fn public_types() -> BTreeSet<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scheduler");
     let text = std::fs::read_to_string(root.join("public-api.txt")).unwrap();
     let mut found: BTreeSet<String> = text.lines().filter_map(type_in).collect();
-    for entry in std::fs::read_dir(root.join("src/file_log")).unwrap() {
-        let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+    let rooms = ["src/file_log", "src/store_log", "src/log"].map(|room| root.join(room));
+    let paths =
+        rooms.iter().flat_map(|room| std::fs::read_dir(room).unwrap()).map(|entry| entry.unwrap().path());
+    for path in paths.filter(|path| path.is_file()) {
+        let text = std::fs::read_to_string(path).unwrap();
         found.extend(text.lines().filter_map(type_in));
     }
     found
