@@ -51,7 +51,7 @@ impl Engine {
     /// If the engine is not in serial mode.
     pub fn drive(&self, patience: Duration) -> Result<Driven, NotSerial> {
         let Driver::Serial(driver) = &mut *self.driver.lock() else { return Err(NotSerial) };
-        let patience_ms = u64::try_from(patience.as_millis()).unwrap_or(u64::MAX);
+        let patience_ms = u64::try_from(patience.as_micros().div_ceil(1_000)).unwrap_or(u64::MAX);
         Ok(driver.drive(self.shared.clock.now_ms().saturating_add(patience_ms)))
     }
 }
@@ -59,12 +59,13 @@ impl Engine {
 impl SerialDriver {
     fn drive(&mut self, deadline_ms: u64) -> Driven {
         loop {
-            let has_work = self.has_work();
+            let (has_work, before) = (self.has_work(), self.committer.done());
             self.run_until_quiet();
             if self.shared.is_closed() {
                 return Driven::Ended;
             }
-            if has_work {
+            // Work may also have come after the first look.
+            if has_work || self.committer.done() != before {
                 return Driven::Worked;
             }
             if self.shared.clock.now_ms() >= deadline_ms {

@@ -97,7 +97,7 @@ impl GroupCommitter {
     /// the inbox is full, or it waits for itself.
     ///
     /// # Panics
-    /// If the embedder's clock or log sink panics. The engine has then ended.
+    /// If the embedder's clock, log sink or waker panics. The engine has then ended.
     pub fn step(&mut self) -> Step {
         if self.is_over() {
             self.end();
@@ -117,6 +117,11 @@ impl GroupCommitter {
     /// The number of processed messages, of those that the gate counts.
     pub(crate) fn processed(&self) -> u64 {
         self.processed
+    }
+
+    /// Changes with each message that is processed and each timer that rings.
+    pub(super) fn done(&self) -> (u64, Option<u64>) {
+        (self.processed, self.next_timer_ms)
     }
 
     /// Whether the committer was told to stop and has processed everything sent before, or a group ended in a

@@ -76,7 +76,7 @@ impl Handle {
         Ok(Recovery { node, asks, containers })
     }
 
-    pub(super) fn check_running(&self, container: &mut RunningContainer) -> Result<(), SubmitError> {
+    pub(crate) fn check_running(&self, container: &mut RunningContainer) -> Result<(), SubmitError> {
         let milli = container.devices_milli();
         let (types, size) = (&self.shared.config.resources, &mut container.size);
         if let Some(need) = container.devices.filter(|need| !need.is_valid()) {

@@ -60,7 +60,11 @@ impl Folder {
         if path.is_file() {
             return Err(FileLogError::NotAFolder { path: path.to_owned() });
         }
+        let is_new = !path.try_exists().map_err(io_error(path))?;
         fs::create_dir_all(path).map_err(io_error(path))?;
+        if let Some(parent) = path.parent().filter(|parent| is_new && !parent.as_os_str().is_empty()) {
+            File::open(parent).and_then(|parent| parent.sync_all()).map_err(io_error(parent))?;
+        }
         Ok(Self(path.to_owned()))
     }
 
@@ -121,7 +125,7 @@ impl Folder {
     pub(super) fn check_order(&self) -> Result<(), FileLogError> {
         let files = self.files()?;
         let (first, segments) = match files.split_first() {
-            Some((Name::Snapshot(number), segments)) => (number + 1, segments),
+            Some((Name::Snapshot(number), segments)) => (number.saturating_add(1), segments),
             _ => (1, &files[..]),
         };
         match (first..).zip(segments).find(|(number, name)| name.number() != *number) {
@@ -179,7 +183,7 @@ impl Folder {
     }
 
     /// Writes the names of files to the disk.
-    fn sync(&self) -> io::Result<()> {
+    pub(super) fn sync(&self) -> io::Result<()> {
         File::open(&self.0)?.sync_all()
     }
 
@@ -201,16 +205,18 @@ impl Folder {
     /// Cuts the log off at this position. Returns its last segment, to be continued.
     pub(super) fn cut(&self, at: u64) -> io::Result<Segment> {
         let files = self.files().map_err(io::Error::other)?;
-        let (mut begin, mut last) = (0, None);
+        let (mut begin, mut last, mut behind) = (0, None, Vec::new());
         for name in files {
             let length = self.length(name).map_err(io::Error::other)?;
             if begin >= at && last.is_some() {
-                fs::remove_file(self.path(name))?;
+                behind.push(name);
                 continue;
             }
             last = Some((name, at.saturating_sub(begin).min(length)));
             begin += length;
         }
+        // The last first, so that a crash in between leaves no gap.
+        behind.into_iter().rev().try_for_each(|name| fs::remove_file(self.path(name)))?;
         let (number, file, bytes) = match last {
             Some((Name::Segment(number), bytes)) => {
                 let file = OpenOptions::new().write(true).open(self.path(Name::Segment(number)))?;

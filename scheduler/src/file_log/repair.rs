@@ -1,6 +1,6 @@
 //! Repair: a damaged log ends in front of its damage, and the rest is kept beside it.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 use super::folder::Folder;
 use super::{COMPACTOR_LOCK, FileLogError, LOCK, io_error};
 use crate::log::{LogEnd, LogError, LogReader};
+
+/// The name of the file with the rest before it is whole.
+const UNFINISHED: &str = "damaged.unfinished";
 
 /// A log that was cut off in front of its damage.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,7 +46,7 @@ pub fn repair(folder: impl AsRef<Path>) -> Result<Option<Repaired>, FileLogError
         return Err(damage.into());
     }
     let cut_off = folder.file(&format!("damaged-{at:020}.bin"));
-    let bytes = keep(folder.read(u64::MAX)?, at, &cut_off).map_err(io_error(&cut_off))?;
+    let bytes = keep(&folder, at, &cut_off)?;
     folder.cut(at).map_err(io_error(&cut_off))?;
     Ok(Some(Repaired { end, cut_off, bytes }))
 }
@@ -55,11 +58,22 @@ fn read_all(log: impl Read) -> Result<LogEnd, LogError> {
     Ok(reader.end())
 }
 
-/// Copies the bytes behind a position to a new file.
-fn keep(mut log: impl Read, at: u64, path: &Path) -> io::Result<u64> {
-    io::copy(&mut (&mut log).take(at), &mut io::sink())?;
-    let mut file = File::create_new(path)?;
-    let bytes = io::copy(&mut log, &mut file)?;
-    file.sync_all()?;
-    Ok(bytes)
+/// Copies the bytes behind a position to a new file, whole or not at all, and returns their number. An earlier repair that
+/// was interrupted may have done so already, and cut off a part of them since.
+fn keep(folder: &Folder, at: u64, cut_off: &Path) -> Result<u64, FileLogError> {
+    if let Ok(kept) = fs::metadata(cut_off) {
+        return Ok(kept.len());
+    }
+    let unfinished = folder.file(UNFINISHED);
+    let mut log = folder.read(u64::MAX)?;
+    let mut copy = || {
+        io::copy(&mut (&mut log).take(at), &mut io::sink())?;
+        let mut file = File::create(&unfinished)?;
+        let bytes = io::copy(&mut log, &mut file)?;
+        file.sync_all()?;
+        fs::rename(&unfinished, cut_off)?;
+        folder.sync()?;
+        Ok(bytes)
+    };
+    copy().map_err(io_error(cut_off))
 }

@@ -300,6 +300,46 @@ fn a_damaged_log_is_refused_and_can_be_repaired() {
     work(&engine, "c");
 }
 
+/// The crash comes after the rest was kept, and after each later segment that was removed.
+#[test]
+fn a_repair_that_was_interrupted_is_done_again() {
+    let whole = tempfile::tempdir().unwrap();
+    let engine = start(whole.path(), SMALL);
+    work(&engine, "a");
+    drop(engine);
+    let damaged = whole.path().join(Name::Segment(2).text());
+    let mut bytes = fs::read(&damaged).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    fs::write(&damaged, bytes).unwrap();
+    let last = segments(whole.path()) as u64;
+    assert!(last > 4);
+    let copy = || {
+        let folder = tempfile::tempdir().unwrap();
+        for file in fs::read_dir(whole.path()).unwrap().flatten() {
+            fs::copy(file.path(), folder.path().join(file.file_name())).unwrap();
+        }
+        folder
+    };
+    let repaired = copy();
+    let expected = repair(repaired.path()).unwrap().unwrap();
+    for removed in 0..last - 2 {
+        let folder = copy();
+        fs::copy(&expected.cut_off, folder.path().join(expected.cut_off.file_name().unwrap())).unwrap();
+        fs::write(folder.path().join("damaged.unfinished"), b"of an even earlier try").unwrap();
+        for number in last - removed + 1..=last {
+            fs::remove_file(folder.path().join(Name::Segment(number).text())).unwrap();
+        }
+        let again = repair(folder.path()).unwrap().unwrap();
+        assert_eq!(
+            (again.end, again.bytes),
+            (expected.end, expected.bytes),
+            "{removed} segments were removed"
+        );
+        assert_eq!(fs::read(&again.cut_off).unwrap(), fs::read(&expected.cut_off).unwrap());
+        assert_eq!(bytes_of(folder.path()), bytes_of(repaired.path()));
+    }
+}
+
 #[test]
 fn a_log_without_a_whole_group_cannot_be_repaired() {
     let folder = tempfile::tempdir().unwrap();

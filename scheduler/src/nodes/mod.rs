@@ -22,6 +22,8 @@
 //! 5. After an answer that [is complete](NodeDirectives::is_complete) it stops all containers that the answer does not
 //!    name. It does not start a container that it runs or has reported as ended.
 //! 6. If a heartbeat is refused, it registers again.
+//! 7. It sends one registration at a time. The transport delivers messages in order and none twice, as one connection does:
+//!    a late copy of a registration would report a state of the past.
 //!
 //! # Starts and crashes
 //!

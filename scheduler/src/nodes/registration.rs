@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::change::{NodeSpec, RunningContainer};
-use crate::engine::{Handle, NodeReport, Reconciliation, Recovery, SubmitError};
+use crate::engine::{Handle, Reconciliation, Recovery, SubmitError};
 use crate::event::Refusal;
 use crate::ids::{ContainerId, NodeId};
 use crate::sync::Ticket;
@@ -95,13 +95,8 @@ pub(super) fn add(
     Ok((node, Some(Pending::Recovery(reported, containers))))
 }
 
-/// Lets the engine follow a node that it knows.
-pub(super) fn follow(
-    handle: &Handle,
-    node: NodeId,
-    spec: NodeSpec,
-    report: NodeReport,
-) -> Result<Pending, SubmitError> {
+/// Gives a node that is registered the capacity and the attributes of another registration.
+pub(super) fn update(handle: &Handle, node: NodeId, spec: NodeSpec) -> Result<(), SubmitError> {
     // A node whose registration is still on its way is not in the view.
     let is_same = handle.read(|view| {
         view.node(node).is_some_and(|known| {
@@ -111,8 +106,5 @@ pub(super) fn follow(
             (known.capacity(), known.attributes()) == (capacity, &spec.attributes)
         })
     });
-    if !is_same {
-        handle.update_node(node, spec.capacity, spec.attributes)?;
-    }
-    handle.reconcile_node(node, report).map(Pending::Reconciliation)
+    if is_same { Ok(()) } else { handle.update_node(node, spec.capacity, spec.attributes) }
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::directives::NodeDirectives;
-use super::registration::{NodeRegistration, Pending, UnknownContainers, add, follow};
+use super::registration::{NodeRegistration, Pending, UnknownContainers, add, update};
 use super::sessions::{NodeSession, NodeSessions, SessionError};
 use super::tracker::DirectiveTracker;
 use crate::engine::{Handle, NodeReport, SubmitError};
@@ -133,19 +133,22 @@ impl ResourceTracker {
         node: NodeId,
         registration: NodeRegistration,
     ) -> Result<NodeId, SubmitError> {
+        let running = registration.running_ids();
+        let NodeRegistration { spec, running: mut described, completed } = registration;
+        described.retain(|id, _| running.contains(id));
+        // A registration that is refused changes nothing.
+        described.values_mut().try_for_each(|container| self.handle.check_running(container))?;
+        update(&self.handle, node, spec)?;
         // The answer to the former registration may name containers that the agent does not know yet.
         self.take_pending(node);
-        self.complete(node, &registration.completed)?;
-        let running = registration.running_ids();
-        let NodeRegistration { spec, running: mut described, .. } = registration;
-        described.retain(|id, _| running.contains(id));
+        self.complete(node, &completed)?;
         let mut told = self.directives.report(node, &running);
         if self.unknown == UnknownContainers::Stop {
             told.extend(running);
         }
         let report = NodeReport { running: described, told: Some(told), ..NodeReport::default() };
-        let pending = follow(&self.handle, node, spec, report)?;
-        self.pending.insert(node, pending);
+        let ticket = self.handle.reconcile_node(node, report)?;
+        self.pending.insert(node, Pending::Reconciliation(ticket));
         Ok(node)
     }
 

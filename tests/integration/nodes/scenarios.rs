@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use apportion::event::{Event, EventKind};
 use apportion::nodes::{HeartbeatError, NodeHeartbeat, NodeRegistration, SessionError};
-use apportion::{ContainerId, EndCause, Mode, NodeSpec, Resources};
+use apportion::{ContainerId, EndCause, Mode, NodeSpec, Resources, RunningContainer};
 
 use super::world::{Fate, LEASE_MS, World};
 
@@ -298,4 +298,22 @@ fn the_second_of_two_registrations_at_once_counts() {
         let node = view.node(session.node).unwrap();
         assert_eq!((node.capacity(), &*node.attributes()["zone"]), (Resources::new(&[20]), "b"));
     });
+}
+
+#[test]
+fn a_registration_that_is_refused_changes_nothing() {
+    let mut world = with_containers(1, 2);
+    world.settle();
+    let (session, before) =
+        (world.tracker.sessions().get(world.handle.node("n0").unwrap()), running(&world, 0));
+    let job = world.engine.read(|view| view.applications().next().map(|(id, _)| id)).unwrap();
+    let wrong = RunningContainer::new(job, Resources::new(&[-1]));
+    let unknown: ContainerId = "container-77".parse().unwrap();
+    let spec = NodeSpec::new("n0", Resources::new(&[50]));
+    world.tracker.register(NodeRegistration::new(spec).with_running(unknown, wrong), 0).unwrap_err();
+    assert_eq!(world.tracker.sessions().get(session.unwrap().node), session);
+    assert!(world.beat(0, Fate::Arrives).unwrap().is_empty());
+    world.settle();
+    assert_eq!((running(&world, 0), before.len()), (before, 2));
+    assert_ne!(world.engine.read(|view| view.nodes().next().unwrap().capacity()), Resources::new(&[50]));
 }

@@ -2,11 +2,15 @@
 
 #[cfg(feature = "async")]
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use super::{EventStream, Lagging, Queue};
 use crate::event::Event;
+
+/// The most wakers that a stream keeps. Tasks that are gone leave theirs behind. So with one more, all are woken, and those
+/// that still wait come back.
+const WAKERS_MAX: usize = 256;
 
 impl EventStream {
     /// Waits for the next event, but not longer than `patience`. `None` if no event came, or the engine is shut down.
@@ -37,9 +41,14 @@ impl EventStream {
             return Poll::Ready(Ok(None));
         }
         // Under the lock that the engine takes, so it sees the waker or the task sees the event.
-        if !queue.wakers.iter().any(|waker| waker.will_wake(context.waker())) {
-            queue.wakers.push(context.waker().clone());
+        if queue.wakers.iter().any(|waker| waker.will_wake(context.waker())) {
+            return Poll::Pending;
         }
+        let too_many =
+            if queue.wakers.len() < WAKERS_MAX { Vec::new() } else { std::mem::take(&mut queue.wakers) };
+        queue.wakers.push(context.waker().clone());
+        drop(queue);
+        too_many.into_iter().for_each(Waker::wake);
         Poll::Pending
     }
 }

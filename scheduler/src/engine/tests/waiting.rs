@@ -7,11 +7,11 @@ use std::thread;
 use std::time::Duration;
 
 use super::{config, leaf};
-use crate::clock::{ManualClock, SystemClock};
+use crate::clock::{Clock, ManualClock, SystemClock};
 use crate::engine::single_step::NotSerial;
 use crate::engine::{Driven, Engine, Lagging, Mode};
 use crate::resource::Resources;
-use crate::sync::{AtomicU64, Ordering, Ticket};
+use crate::sync::{AtomicU64, Mutex, Ordering, Ticket};
 use crate::{ApplicationSpec, NodeSpec};
 
 const NO_PATIENCE: Duration = Duration::from_millis(1);
@@ -110,6 +110,54 @@ fn a_driven_engine_works_waits_and_ends() {
     engine.shutdown();
     driver.join().unwrap();
     assert_eq!(engine.drive(LONG), Ok(Driven::Ended));
+}
+
+/// Calls the engine when it is read the third time, as another thread might.
+#[derive(Debug, Default)]
+struct Calling(AtomicU64, Mutex<Option<crate::Handle>>);
+
+impl Clock for Calling {
+    fn now_ms(&self) -> u64 {
+        if self.0.fetch_add(1, Ordering::SeqCst) == 2
+            && let Some(handle) = self.1.lock().take()
+        {
+            handle.add_node(node("late")).unwrap();
+        }
+        0
+    }
+    fn until(&self, _: u64) -> Option<Duration> {
+        Some(Duration::ZERO)
+    }
+}
+
+/// A call that comes between the first look and the work is work that was done.
+#[test]
+fn a_call_that_comes_as_the_drive_begins_is_not_slept_over() {
+    for reads in 0..=2 {
+        let clock = Arc::new(Calling::default());
+        let engine =
+            Engine::start(config([leaf("a")]), Mode::Serial, Arc::<Calling>::clone(&clock), None).unwrap();
+        *clock.1.lock() = Some(engine.handle());
+        clock.0.store(reads, Ordering::SeqCst);
+        let driven = engine.drive(NO_PATIENCE).unwrap();
+        assert!(engine.handle().node("late").is_some(), "{reads}");
+        assert_eq!(driven, Driven::Worked, "{reads}");
+    }
+}
+
+#[test]
+fn wakers_of_tasks_that_are_gone_are_not_kept_for_ever() {
+    let engine = serial();
+    let events = engine.handle().event_stream(10);
+    let tasks: Vec<_> = (0..1_000).map(|_| Arc::new(Woken::default())).collect();
+    for task in &tasks {
+        let waker = Waker::from(Arc::clone(task));
+        assert!(events.poll_next(&mut Context::from_waker(&waker)).is_pending());
+    }
+    let kept = tasks.iter().filter(|task| Arc::strong_count(task) > 1).count();
+    assert!((1..=256).contains(&kept), "{kept} wakers");
+    let woken = |task: &&Arc<Woken>| task.0.load(Ordering::SeqCst) > 0;
+    assert_eq!(tasks.iter().filter(woken).count(), 1_000 - kept, "the others may look again");
 }
 
 /// The bug: an engine that sleeps until its driver's deadline over a timer, or a driver that is not told of it.
