@@ -118,12 +118,14 @@ struct Calling(AtomicU64, Mutex<Option<crate::Handle>>);
 
 impl Clock for Calling {
     fn now_ms(&self) -> u64 {
-        if self.0.fetch_add(1, Ordering::SeqCst) == 2
+        // Each read takes a millisecond.
+        let now_ms = self.0.fetch_add(1, Ordering::SeqCst);
+        if now_ms == 2
             && let Some(handle) = self.1.lock().take()
         {
             handle.add_node(node("late")).unwrap();
         }
-        0
+        now_ms
     }
     fn until(&self, _: u64) -> Option<Duration> {
         Some(Duration::ZERO)
@@ -139,7 +141,7 @@ fn a_call_that_comes_as_the_drive_begins_is_not_slept_over() {
             Engine::start(config([leaf("a")]), Mode::Serial, Arc::<Calling>::clone(&clock), None).unwrap();
         *clock.1.lock() = Some(engine.handle());
         clock.0.store(reads, Ordering::SeqCst);
-        let driven = engine.drive(NO_PATIENCE).unwrap();
+        let driven = engine.drive(Duration::from_secs(1)).unwrap();
         assert!(engine.handle().node("late").is_some(), "{reads}");
         assert_eq!(driven, Driven::Worked, "{reads}");
     }
