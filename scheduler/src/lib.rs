@@ -42,6 +42,7 @@
 //! | events | [`EventStream`], [`event::EventKind`], [`EndCause`], [`engine::Lagging`] |
 //! | the state | [`view::View`], [`StateDigest`], [`AuditReport`] |
 //! | why an ask waits | [`Engine::explain`], [`explain::Explanation`], [`explain::PendingReason`] |
+//! | who would lose what for whom | [`Engine::preemption_plan`], [`preempt::PreemptionPlan`], [`preempt::PreemptionPolicy`] |
 //! | figures | [`EngineStats`], [`engine::Health`], [`engine::EngineTiming`] |
 //! | log, recovery, replay | [`log::LogSink`], `file_log::FileLog`, `store_log::StoreLog`, [`Engine::recover`], [`replay::Replay`], [`Change`] |
 //! | proposals by hand | [`ResourceAllocationCommitRequest`], [`CommitOutcome`], [`engine::Proposer`] |
@@ -99,6 +100,7 @@ pub mod model;
 pub mod nearest;
 pub mod nodes;
 pub mod place;
+pub mod preempt;
 mod propose;
 pub mod replay;
 pub mod request;

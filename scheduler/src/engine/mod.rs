@@ -62,6 +62,7 @@ mod concurrency_limit;
 mod containers;
 mod directory;
 mod drive;
+mod explain;
 mod group;
 mod handle;
 mod health;
@@ -116,9 +117,7 @@ pub use timing::EngineTiming;
 use crate::audit::AuditReport;
 use crate::clock::Clock;
 use crate::config::{ConfigError, EngineConfig};
-use crate::explain::Explanation;
 use crate::facts::StateDigest;
-use crate::ids::AskId;
 use crate::log::LogSink;
 use crate::stats::EngineStats;
 use crate::sync::Mutex;
@@ -261,13 +260,6 @@ impl Engine {
             report.check_sets(&state, &self.shared.leases);
         }
         report
-    }
-
-    /// Explains why an ask is pending, or how it ended. The engine is blocked while this looks at the nodes of the
-    /// ask's partition.
-    #[must_use]
-    pub fn explain(&self, ask: AskId) -> Explanation {
-        self.read(|view| view.explain(ask))
     }
 
     /// Returns the digest of the state.

@@ -37,7 +37,8 @@ use crate::ids::{ApplicationId, AskId, NodeId};
 use crate::request::{CommitSeq, RejectReason};
 use crate::resource::{Amounts, DeviceNeed};
 use crate::state::State;
-use nodes::{NodeFilter, survey};
+pub(crate) use nodes::NodeFilter;
+use nodes::survey;
 
 /// The explanation of an ask at one moment. [`Display`](std::fmt::Display) writes it as sentences.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

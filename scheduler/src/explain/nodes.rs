@@ -99,7 +99,7 @@ impl Funnel {
 
 /// Checks nodes for one ask.
 #[derive(Clone)]
-pub(super) struct NodeFilter<'a> {
+pub(crate) struct NodeFilter<'a> {
     pub(super) state: &'a State,
     pub(super) ask: &'a Ask,
     pub(super) shape: &'a Shape,
@@ -110,7 +110,7 @@ pub(super) struct NodeFilter<'a> {
 }
 
 impl<'a> NodeFilter<'a> {
-    pub(super) fn new(state: &'a State, id: AskId, ask: &'a Ask) -> Self {
+    pub(crate) fn new(state: &'a State, id: AskId, ask: &'a Ask) -> Self {
         let shape = state.facts.shapes.at(ask.shape);
         // An ask with a reserved node has waited long enough to go anywhere, if it accepts any node at all.
         let is_bound = ask.preference.loosest() < Locality::OffSwitch;
@@ -167,6 +167,16 @@ impl<'a> NodeFilter<'a> {
             && self.is_in_reach_now(node)
             && node.is_open()
             && fits(&self.shape.need, &node.room)
+            && self.state.facts.meets_rule(self.shape, node)
+    }
+
+    /// Whether nothing but room keeps the ask off the node, which is in the ask's partition.
+    pub(crate) fn lacks_at_most_room(&self, id: NodeId, node: &Node) -> bool {
+        node.partition == self.shape.partition
+            && node.is_candidate()
+            && self.ask.preference.will_do(id, node.rack)
+            && self.is_near(id, node)
+            && fits(&self.shape.need, &node.empty_room())
             && self.state.facts.meets_rule(self.shape, node)
     }
 

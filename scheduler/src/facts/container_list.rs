@@ -28,7 +28,7 @@ impl ContainerList {
     pub(crate) fn iter(
         &self,
         containers: &Table<ContainerId, Container>,
-    ) -> impl Iterator<Item = ContainerId> {
+    ) -> impl DoubleEndedIterator<Item = ContainerId> {
         self.listed.iter().copied().filter(|id| containers.get(*id).is_some())
     }
 

@@ -13,6 +13,7 @@ use crate::config::{QueueConfig, QueueMapping};
 use crate::explain::{Explanation, PendingReason, explain, pending_reason};
 use crate::facts::{Ask, Node, NodeAttributes, NodeState};
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, PartitionId, QueueId, ReservationId};
+use crate::preempt::{PreemptionPlan, PreemptionPolicy, plan};
 use crate::request::CommitSeq;
 use crate::resource::{Devices, ResourceTypes, Resources};
 use crate::state::State;
@@ -170,6 +171,12 @@ impl<'a> View<'a> {
     #[must_use]
     pub fn explain(&self, id: AskId) -> Explanation {
         explain(self.state, id)
+    }
+
+    /// What one round of preemption would do. Looks at all nodes, asks and containers.
+    #[must_use]
+    pub fn preemption_plan(&self, policy: &PreemptionPolicy) -> PreemptionPlan {
+        plan(self.state, policy)
     }
 
     /// All asks with outstanding units, by identifier.

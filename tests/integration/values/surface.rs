@@ -12,6 +12,7 @@ use apportion::file_log::*;
 use apportion::log::*;
 use apportion::nodes::*;
 use apportion::place::PlacementSet;
+use apportion::preempt::*;
 use apportion::replay::Replay;
 use apportion::request::*;
 use apportion::resource::*;
@@ -76,6 +77,8 @@ fn values() -> Vec<String> {
         Resources, ResourceTypes, Devices, DeviceNeed, Need, Room,
         Amounts, Explanation, Standing, WhyPending, Blocker, ActivationLimit, LimitHolder, LimitReached, Funnel, Stage,
         PendingReason, Shortage, DeviceShortage, LocalityWait, NodeOfOtherAsk, ReservedNode, Rejection,
+        PreemptionPolicy, PreemptionPlan, PartitionShares, QueueShares, Taking, Victim, PreemptionRule, Unhelped,
+        UnhelpedReason,
         ContainerView, ReservationView, QueueStatus, PendingWithinLimits,
         AccessList, ApplicationOrdering, Bound, Capacity, Creation, LocalityDelay, MappingAction, Maximum,
         NodeOrderKind, Otherwise, PartitionAccess, PathPart, QueueOrdering, QueueState, Semantics, Share,

@@ -1,0 +1,22 @@
+//! Explanations and plans, computed when a caller asks for them.
+
+use super::Engine;
+use crate::explain::Explanation;
+use crate::ids::AskId;
+use crate::preempt::{PreemptionPlan, PreemptionPolicy};
+
+impl Engine {
+    /// Explains why an ask is pending, or how it ended. The engine is blocked while this looks at the nodes of the
+    /// ask's partition.
+    #[must_use]
+    pub fn explain(&self, ask: AskId) -> Explanation {
+        self.read(|view| view.explain(ask))
+    }
+
+    /// Says what one round of preemption would do. The engine is blocked while this looks at all nodes, asks and
+    /// containers.
+    #[must_use]
+    pub fn preemption_plan(&self, policy: &PreemptionPolicy) -> PreemptionPlan {
+        self.read(|view| view.preemption_plan(policy))
+    }
+}

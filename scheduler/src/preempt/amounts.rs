@@ -1,0 +1,57 @@
+//! How much is taken from each leaf in one round.
+
+use super::PreemptionPolicy;
+use super::tree::Branch;
+use crate::config::Percent;
+use crate::resource::{RESOURCE_TYPES_MAX, Resources};
+
+const WHOLE: u64 = Percent::ALL.millionths() as u64;
+
+/// The amounts to take from each queue, by number; zero except for leaves above their fair amounts.
+pub(super) fn to_take(branches: &[Branch], total: &Resources, policy: &PreemptionPolicy) -> Vec<Resources> {
+    let above: Resources = branches.iter().filter(|branch| branch.is_leaf()).map(above_ideal).sum();
+    let cap = total.scaled(policy.per_round.millionths().into(), WHOLE);
+    let of_branch = |branch: &Branch| {
+        if !branch.is_leaf() || branch.is_exempt {
+            return Resources::ZERO;
+        }
+        let owed = within_cap(&outside_dead_zone(branch, policy.dead_zone), &above, &cap);
+        part_of_round(&owed, policy.natural_termination)
+    };
+    branches.iter().map(of_branch).collect()
+}
+
+fn above_ideal(branch: &Branch) -> Resources {
+    branch.used.saturating_sub(&branch.ideal)
+}
+
+/// All that others are owed by this leaf.
+pub(super) fn owed(branch: &Branch) -> Resources {
+    branch.used.saturating_sub(&branch.kept())
+}
+
+/// The same without types in which the leaf exceeds its guarantee only a little.
+fn outside_dead_zone(branch: &Branch, dead_zone: Percent) -> Resources {
+    let tolerated = branch.guaranteed.scaled(WHOLE + u64::from(dead_zone.millionths()), WHOLE);
+    let is_over = branch.used.combine(&tolerated, |used, tolerated| i64::from(used > tolerated));
+    owed(branch).combine(&is_over, |owed, is_over| owed * is_over)
+}
+
+/// The leaf's part of the cap, where all leaves together are `above` by more than the cap.
+fn within_cap(owed: &Resources, above: &Resources, cap: &Resources) -> Resources {
+    let of_type = |index: usize| {
+        let (owed, above, cap) = (owed[index], above[index], cap[index]);
+        if above <= cap {
+            return owed;
+        }
+        (i128::from(owed) * i128::from(cap) / i128::from(above)) as i64
+    };
+    Resources::new(&std::array::from_fn::<_, RESOURCE_TYPES_MAX, _>(of_type))
+}
+
+/// The part that one round takes, rounded up.
+fn part_of_round(owed: &Resources, part: Percent) -> Resources {
+    let part = i128::from(part.millionths());
+    let of_type = |index: usize| (i128::from(owed[index]) * part + i128::from(WHOLE) - 1) / i128::from(WHOLE);
+    Resources::new(&std::array::from_fn::<_, RESOURCE_TYPES_MAX, _>(|index| of_type(index) as i64))
+}

@@ -1,0 +1,175 @@
+//! The use of queues, users and limit usages as the plan would change it.
+
+use rustc_hash::FxHashMap;
+
+use super::tree::{Branch, coming};
+use crate::facts::{Application, Facts, Shape, TagCounts};
+use crate::ids::{ApplicationId, LeafUserId, LimitUsageId, NodeId, PartitionId, QueueId};
+use crate::resource::Resources;
+
+/// A queue's amounts, after what the plan has taken and given so far.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct QueueBook {
+    /// Use without reservations and without containers that are being stopped.
+    pub(super) used: Resources,
+    /// The same, as if the plan took nothing from it. A leaf gets nothing in place of what it loses.
+    pub(super) claimed: Resources,
+    /// The change of the use that counts for the queue's maximum.
+    change: Resources,
+    /// The part of the change that the normal pass makes, maybe later than the takings.
+    by_pass: Resources,
+    /// The amounts of containers that are being stopped.
+    coming: Resources,
+    /// What may still be taken (leaves).
+    pub(super) to_take: Resources,
+    /// What is left to the leaf at least: its guarantee in types in which it had as much.
+    floor: Resources,
+}
+
+/// What one more container of a beneficiary lacks below the maxima of its queues.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct QueueShortage {
+    /// The lowest queue at its maximum. Only victims in it or below help.
+    pub(super) scope: Option<QueueId>,
+    /// The amount that has to become free there.
+    pub(super) amount: Resources,
+    /// Whether containers that are being stopped free it.
+    pub(super) ends_by_itself: bool,
+}
+
+impl QueueShortage {
+    pub(super) const NONE: Self = Self { scope: None, amount: Resources::ZERO, ends_by_itself: true };
+}
+
+/// The amounts of all queues, users and limit usages that differ from the facts.
+pub(super) struct Books<'a> {
+    facts: &'a Facts,
+    partition: PartitionId,
+    queues: Vec<QueueBook>,
+    /// The change of each user's use, and the part of it that the normal pass makes.
+    users: FxHashMap<LeafUserId, (Resources, Resources)>,
+    limit_usages: FxHashMap<LimitUsageId, Resources>,
+    pub(super) tags: TagCounts,
+}
+
+impl<'a> Books<'a> {
+    pub(super) fn new(
+        facts: &'a Facts,
+        partition: PartitionId,
+        branches: &[Branch],
+        to_take: &[Resources],
+    ) -> Self {
+        let book = |((branch, to_take), coming): ((&Branch, &Resources), Resources)| QueueBook {
+            used: branch.used,
+            claimed: branch.used,
+            change: Resources::ZERO,
+            by_pass: Resources::ZERO,
+            coming,
+            to_take: *to_take,
+            floor: branch
+                .guaranteed
+                .combine(&branch.used, |floor, used| if used >= floor { floor } else { 0 }),
+        };
+        let queues = branches.iter().zip(to_take).zip(coming(facts, partition)).map(book).collect();
+        let (users, limit_usages) = (FxHashMap::default(), FxHashMap::default());
+        Self { facts, partition, queues, users, limit_usages, tags: TagCounts::default() }
+    }
+
+    pub(super) fn queue(&self, id: QueueId) -> &QueueBook {
+        &self.queues[id.index()]
+    }
+
+    /// Whether nothing may be taken any more.
+    pub(super) fn is_spent(&self) -> bool {
+        self.queues.iter().all(|book| book.to_take.is_zero())
+    }
+
+    /// What one more container of this size lacks below the maxima of the queues on the path to the leaf.
+    pub(super) fn shortage(&self, leaf: QueueId, size: &Resources) -> QueueShortage {
+        let mut shortage = QueueShortage::NONE;
+        for &queue in &self.facts.queue(leaf).chain {
+            let (quota, book) = (self.facts.queue(queue).quota(self.partition), self.queue(queue));
+            let level = quota.used + book.change;
+            if !quota.admits(&level, size) {
+                shortage.scope = Some(queue);
+                let over = (level + *size).saturating_sub(&quota.maximum);
+                let amount = over.combine(size, |over, size| if size > 0 { over } else { 0 });
+                shortage.amount = shortage.amount.max(&amount);
+                shortage.ends_by_itself &= quota.admits(&(level - book.coming), size);
+            }
+        }
+        shortage
+    }
+
+    /// Whether the limits of the user and its limit usages admit one more container of this shape. A limit that moves
+    /// with the use of the leaf has to admit it before and after the normal pass.
+    pub(super) fn user_admits(&self, application: &Application, shape: &Shape) -> bool {
+        let (facts, partition, size) = (self.facts, self.partition, &shape.need.resources);
+        let (id, leaf) = (application.user, self.queue(application.leaf));
+        let used = facts.user(id).used[partition.index()];
+        let (change, by_pass) = self.users.get(&id).copied().unwrap_or_default();
+        let admits = |of_user: Resources, of_leaf: Resources| {
+            let leaf_use = || facts.leaf_use(application.leaf, partition, of_leaf);
+            facts.user_may_grow(id, shape.share(), &(used + of_user), size, leaf_use)
+        };
+        let level = |id: LimitUsageId| {
+            let change = self.limit_usages.get(&id).copied().unwrap_or_default();
+            facts.limit_usage(id).used[partition.index()] + change
+        };
+        admits(change, leaf.change)
+            && admits(change - by_pass, leaf.change - leaf.by_pass)
+            && facts.exhausted_limit_usage(id, size, level).is_none()
+    }
+
+    /// Whether the leaf may lose a container of this size, of which `lacking` helps, on top of `lost`.
+    pub(super) fn may_lose(
+        &self,
+        leaf: QueueId,
+        size: &Resources,
+        lacking: &Resources,
+        lost: &Resources,
+    ) -> bool {
+        let book = self.queue(leaf);
+        let helps = |index: usize| size[index] > 0 && lacking[index] > 0 && book.to_take[index] > lost[index];
+        let stays = |index: usize| {
+            size[index] <= 0 || book.used[index] - lost[index] - size[index] >= book.floor[index]
+        };
+        size.types().any(helps) && size.types().all(stays)
+    }
+
+    /// Counts a container as ended.
+    pub(super) fn take(&mut self, of: ApplicationId, shape: &Shape, node: NodeId) {
+        let size = shape.need.resources;
+        let leaf = self.facts.applications.at(of).leaf;
+        let book = &mut self.queues[leaf.index()];
+        book.to_take = book.to_take.saturating_sub(&size);
+        self.count(of, shape, node, -1, &(Resources::ZERO - size));
+    }
+
+    /// Counts a container as started, of which `charged` is new to the limits.
+    pub(super) fn give(&mut self, to: ApplicationId, shape: &Shape, node: NodeId, charged: &Resources) {
+        self.count(to, shape, node, 1, charged);
+    }
+
+    /// Notes that the normal pass will start a container that is counted as started.
+    pub(super) fn note_pass(&mut self, id: ApplicationId, charged: &Resources) {
+        let application = self.facts.applications.at(id);
+        self.queues[application.leaf.index()].by_pass += *charged;
+        self.users.entry(application.user).or_default().1 += *charged;
+    }
+
+    fn count(&mut self, id: ApplicationId, shape: &Shape, node: NodeId, sign: i64, charged: &Resources) {
+        let (facts, application) = (self.facts, self.facts.applications.at(id));
+        for queue in &facts.queue(application.leaf).chain {
+            let book = &mut self.queues[queue.index()];
+            book.used += shape.need.resources.times(sign);
+            book.claimed += shape.need.resources.times(sign.max(0));
+            book.change += *charged;
+        }
+        self.users.entry(application.user).or_default().0 += *charged;
+        for limit_usage in &facts.user(application.user).limit_usages {
+            *self.limit_usages.entry(*limit_usage).or_default() += *charged;
+        }
+        self.tags.add(shape.tags(), facts.nodes.at(node), id, sign);
+    }
+}

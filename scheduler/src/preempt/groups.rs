@@ -1,0 +1,89 @@
+//! The nodes for equal asks, best first.
+//!
+//! A node's loss is computed when the group begins, and again when the node comes to the top: budgets shrink as the
+//! plan goes on, so a loss only grows. A node that the plan has changed is looked at again.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::books::Books;
+use super::sites::Sites;
+use super::victims::{Choice, Loss, Wanted};
+use crate::explain::NodeFilter;
+use crate::facts::{Facts, Shape, TagCounts};
+use crate::state::State;
+
+pub(super) struct Group {
+    heap: BinaryHeap<Reverse<(Loss, usize)>>,
+    /// Whether the asks may run on each node, if it has room.
+    is_suitable: Vec<bool>,
+    /// The number of changes of nodes that the heap knows.
+    seen: usize,
+}
+
+impl Group {
+    pub(super) fn new(state: &State, filter: &NodeFilter<'_>, sites: &Sites) -> Self {
+        let node = |id| state.facts.nodes.at(id);
+        let is_suitable = |id| node(id).reservation.is_none() && filter.lacks_at_most_room(id, node(id));
+        let is_suitable: Vec<bool> = sites.all.iter().map(|site| is_suitable(site.node)).collect();
+        Self { heap: BinaryHeap::new(), is_suitable, seen: usize::MAX }
+    }
+
+    /// Whether the asks may run on no node at all.
+    pub(super) fn is_empty(&self) -> bool {
+        !self.is_suitable.contains(&true)
+    }
+
+    /// The node with the least loss, and the victims there.
+    pub(super) fn best(
+        &mut self,
+        (facts, shape): (&Facts, &Shape),
+        books: &Books<'_>,
+        sites: &Sites,
+        wanted: &Wanted<'_>,
+    ) -> Option<(usize, Choice)> {
+        self.catch_up(facts, books, sites, wanted);
+        while let Some(Reverse((loss, index))) = self.heap.pop() {
+            let Some(choice) = wanted.choose(facts, books, &sites.all[index]) else { continue };
+            if choice.loss > loss {
+                self.heap.push(Reverse((choice.loss, index)));
+            } else if meets_rule(facts, shape, books, &choice, sites.all[index].node) {
+                return Some((index, choice));
+            }
+        }
+        None
+    }
+
+    /// Computes the losses of nodes that are new or have changed.
+    fn catch_up(&mut self, facts: &Facts, books: &Books<'_>, sites: &Sites, wanted: &Wanted<'_>) {
+        let all = 0..sites.all.len();
+        let changed = sites.touched.get(self.seen..).unwrap_or_default().iter().copied();
+        let is_first = self.seen == usize::MAX;
+        let to_see = all.filter(|_| is_first).chain(changed);
+        for index in to_see.filter(|index| self.is_suitable[*index]) {
+            if let Some(choice) = wanted.choose(facts, books, &sites.all[index]) {
+                self.heap.push(Reverse((choice.loss, index)));
+            }
+        }
+        self.seen = sites.touched.len();
+    }
+}
+
+/// Whether the shape's rule holds on the node after the plan so far and without the victims.
+fn meets_rule(
+    facts: &Facts,
+    shape: &Shape,
+    books: &Books<'_>,
+    choice: &Choice,
+    node: crate::ids::NodeId,
+) -> bool {
+    let node = facts.nodes.at(node);
+    if shape.rule.is_none() {
+        return true;
+    }
+    let mut tags: TagCounts = books.tags.clone();
+    for victim in &choice.victims {
+        tags.add(facts.shapes.at(victim.shape).tags(), node, victim.application, -1);
+    }
+    facts.breach_with(shape, node, Some(&tags)).is_none()
+}

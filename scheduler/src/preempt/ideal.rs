@@ -1,0 +1,101 @@
+//! The fair amount of each queue, as YARN's preemption policy computes it.
+
+use super::tree::Branch;
+use crate::ids::QueueId;
+use crate::resource::{RESOURCE_TYPES_MAX, Resources};
+
+/// Computes the fair amounts of all queues, top down. The root's is its guarantee.
+pub(super) fn assign(branches: &mut [Branch], balances: bool) {
+    let Some(root) = branches.first_mut() else { return };
+    root.ideal = root.guaranteed;
+    // A parent comes before its children.
+    for parent in 0..branches.len() {
+        assign_children(branches, parent, balances);
+    }
+}
+
+/// Divides the parent's fair amount: guarantees first, then the rest among those that want more.
+fn assign_children(branches: &mut [Branch], parent: usize, balances: bool) {
+    let children = branches[parent].children.clone();
+    let mut available = branches[parent].ideal;
+    for child in &children {
+        let branch = &mut branches[child.index()];
+        branch.ideal = branch.used.min(&branch.guaranteed) + branch.untouchable;
+        available = available.saturating_sub(&branch.ideal);
+    }
+    // Queues without a guarantee share what the others leave.
+    let (with, without): (Vec<_>, Vec<_>) =
+        children.into_iter().partition(|child| !branches[child.index()].guaranteed.is_zero());
+    for group in [with, without] {
+        divide(branches, &group, &mut available, balances);
+    }
+}
+
+/// A queue that may accept more, and its fair amount so far in proportion to its guarantee.
+struct Candidate {
+    queue: QueueId,
+    share: u64,
+}
+
+/// Offers the available amount to the queues of the group in rounds. Each round serves the queues with the smallest
+/// shares. A queue that accepts nothing leaves.
+fn divide(branches: &mut [Branch], group: &[QueueId], available: &mut Resources, balances: bool) {
+    let candidate = |queue: &QueueId| {
+        let branch = &branches[queue.index()];
+        Candidate { queue: *queue, share: share(&branch.ideal, &branch.guaranteed) }
+    };
+    let mut candidates: Vec<Candidate> = group.iter().map(candidate).collect();
+    let guaranteed_to = |queue: QueueId, branches: &[Branch]| branches[queue.index()].guaranteed;
+    let mut guaranteed: Resources = group.iter().map(|queue| guaranteed_to(*queue, branches)).sum();
+    while !available.is_zero() && !candidates.is_empty() {
+        let least = candidates.iter().map(|candidate| candidate.share).min();
+        let (offered_from, size, all) = (*available, candidates.len() as u64, guaranteed);
+        candidates.retain_mut(|candidate| {
+            if Some(candidate.share) != least {
+                return true;
+            }
+            let branch = &mut branches[candidate.queue.index()];
+            let offer = offer(&offered_from, &branch.guaranteed, &all, size).min(available);
+            let accepted = accepted(branch, &offer, balances);
+            branch.ideal += accepted;
+            *available -= accepted;
+            if accepted.is_zero() {
+                guaranteed -= branch.guaranteed;
+                return false;
+            }
+            candidate.share = share(&branch.ideal, &branch.guaranteed);
+            true
+        });
+    }
+}
+
+/// The amount in proportion to the guarantee, by its largest type, in 2^-32. The greatest number without any guarantee.
+pub(super) fn share(amount: &Resources, guaranteed: &Resources) -> u64 {
+    let ratio = |index: usize| {
+        let (amount, guaranteed) = (amount[index].max(0), guaranteed[index]);
+        (guaranteed > 0).then(|| ((i128::from(amount) << 32) / i128::from(guaranteed)) as u64)
+    };
+    guaranteed.types().filter_map(ratio).max().unwrap_or(u64::MAX)
+}
+
+/// The queue's part by weight of each type, rounded up. Where the group has no guarantee, the parts are equal.
+fn offer(available: &Resources, own: &Resources, all: &Resources, size: u64) -> Resources {
+    let mut offer = Resources::ZERO;
+    for index in (0..RESOURCE_TYPES_MAX).filter(|index| available[*index] > 0) {
+        let (amount, own, all) =
+            (i128::from(available[index]), i128::from(own[index]), i128::from(all[index]));
+        let (weight, whole) = if all > 0 { (own, all) } else { (1, i128::from(size)) };
+        offer.set(index, ((amount * weight + whole - 1) / whole) as i64);
+    }
+    offer
+}
+
+/// How much of the offer the queue can use. Unless queues are balanced above their guarantees, a leaf accepts no more
+/// than it has or is guaranteed.
+fn accepted(branch: &Branch, offer: &Resources, balances: bool) -> Resources {
+    let mut bound = branch.maximum.min(&branch.demand());
+    if branch.is_leaf() && !balances {
+        bound = bound.min(&branch.guaranteed.max(&branch.used));
+    }
+    offer.min(&bound.saturating_sub(&branch.ideal))
+}

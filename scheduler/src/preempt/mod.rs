@@ -1,0 +1,201 @@
+//! Preemption as a dry run: who would lose which containers, for whom, and who is owed but cannot be helped.
+//!
+//! [`View::preemption_plan`](crate::view::View::preemption_plan) computes the fair amounts of all queues as YARN does
+//! (`ideal`): guarantees first, then the rest for queues that want more. Leaves that use more than their fair amount
+//! may lose containers (`amounts`). The plan chooses the victims for one unit of a beneficiary's ask at a time, on one
+//! node, so every victim's room is used. [`Taking::request`] is the commit request that ends the victims and
+//! starts the beneficiary's container in one step. The plan changes nothing, and an embedder decides what it commits.
+//!
+//! The takings of a plan hold in their order: each counts on the room and the limits that the takings before it leave
+//! (`books`, `sites`). A later change of the state may make a taking stale. Then the committer rejects its request,
+//! and no container ends.
+//!
+//! Two plans in turn do not go in circles. A beneficiary gets no more than its fair amount, and a leaf loses nothing
+//! below its guarantee.
+
+mod amounts;
+mod beneficiaries;
+mod books;
+mod groups;
+mod ideal;
+mod outcome;
+mod plan;
+mod planner;
+mod sites;
+mod text;
+mod tree;
+mod victims;
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+use thin_vec::ThinVec;
+
+use crate::config::Percent;
+use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, ReservationId};
+use crate::request::{AllocationProposal, CommitSeq, ResourceAllocationCommitRequest};
+use crate::resource::Amounts;
+pub(crate) use plan::plan;
+
+/// How much preemption may take. The default is YARN's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PreemptionPolicy {
+    /// A queue loses nothing of a resource type while it exceeds its guarantee by at most this part of it.
+    pub dead_zone: Percent,
+    /// The part of the owed amount that one round takes. The rest may become free by itself until the next round.
+    pub natural_termination: Percent,
+    /// The most that one round takes, as a part of the partition.
+    pub per_round: Percent,
+    /// Paths of queues that lose nothing. The queues below them lose nothing either.
+    pub exempt: BTreeSet<String>,
+    /// Whether preemption goes on after every queue has its guarantee, until queues have equal parts of the rest.
+    pub balances: bool,
+}
+
+impl Default for PreemptionPolicy {
+    fn default() -> Self {
+        Self {
+            dead_zone: Percent::whole(10),
+            natural_termination: Percent::whole(20),
+            per_round: Percent::whole(10),
+            exempt: BTreeSet::new(),
+            balances: false,
+        }
+    }
+}
+
+/// What one round of preemption would do. [`Display`](std::fmt::Display) writes it as sentences.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PreemptionPlan {
+    /// The last change applied at that moment.
+    pub seq: CommitSeq,
+    /// The engine's time at that moment.
+    pub now_ms: u64,
+    /// The amounts of all queues, by partition.
+    pub partitions: Vec<PartitionShares>,
+    /// The containers that would be started in place of others. Commit their requests in this order and at once: a pass
+    /// between two of them may use room that the second counts on, and the second is then rejected.
+    pub takings: Vec<Taking>,
+    /// The asks of queues that are owed more, but would get nothing more, in the order in which they are due.
+    pub unhelped: Vec<Unhelped>,
+}
+
+/// The amounts of all queues in a partition.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartitionShares {
+    /// The partition's name; empty for the default one.
+    pub partition: String,
+    /// The queues, parents before their children.
+    pub queues: Vec<QueueShares>,
+}
+
+/// The amounts of a queue in a partition.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QueueShares {
+    /// The queue's path.
+    pub path: String,
+    /// Its guarantee.
+    pub guaranteed: Amounts,
+    /// Use by its containers, without those that are being stopped, and without reservations.
+    pub used: Amounts,
+    /// What its pending asks want within the limits of their users.
+    pub pending: Amounts,
+    /// Its fair amount.
+    pub ideal: Amounts,
+    /// What this round may take from it; nothing for parents.
+    pub to_take: Amounts,
+}
+
+/// One container of a beneficiary that would be started in place of others on the same node.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Taking {
+    /// The ask of the beneficiary.
+    pub ask: AskId,
+    /// The beneficiary.
+    pub application: ApplicationId,
+    /// The path of the beneficiary's leaf.
+    pub queue: String,
+    /// The node.
+    pub node: NodeId,
+    /// The ask's reservation on the node, which the container fulfils.
+    pub reservation: Option<ReservationId>,
+    /// The containers that would end.
+    pub victims: Vec<Victim>,
+    /// Why the beneficiary may have their room.
+    pub rule: PreemptionRule,
+}
+
+impl Taking {
+    /// The commit request that ends the victims and starts the container, or does nothing.
+    #[must_use]
+    pub fn request(&self) -> ResourceAllocationCommitRequest {
+        let proposal =
+            AllocationProposal { ask: self.ask, node: self.node, from_reservation: self.reservation };
+        ResourceAllocationCommitRequest {
+            allocate: [proposal].into_iter().collect(),
+            release: self.victims.iter().map(|victim| victim.container).collect::<ThinVec<_>>(),
+            ..ResourceAllocationCommitRequest::default()
+        }
+    }
+}
+
+/// A container that would end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Victim {
+    /// The container.
+    pub container: ContainerId,
+    /// Its application.
+    pub application: ApplicationId,
+    /// The path of its leaf.
+    pub queue: String,
+    /// Its size.
+    pub size: Amounts,
+}
+
+/// Why a beneficiary may have the room of others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum PreemptionRule {
+    /// Its leaf uses less than its guarantee.
+    Guarantee,
+    /// Its leaf has its guarantee, and a smaller part of the rest than others.
+    Balance,
+}
+
+/// An ask whose queue is owed more, but for which this round does nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unhelped {
+    /// The ask.
+    pub ask: AskId,
+    /// The path of its leaf.
+    pub queue: String,
+    /// Its containers that the leaf is owed and that get no node.
+    pub units: u32,
+    /// Why this round does nothing.
+    pub reason: UnhelpedReason,
+}
+
+/// Why a round does nothing for an ask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum UnhelpedReason {
+    /// A limit of a queue, a user or a group leaves no room for one more container.
+    Limit,
+    /// No node that could hold the container meets its conditions.
+    NoNode,
+    /// Its queue is owed less than one container.
+    LessThanOneContainer,
+    /// No queue uses more than its fair amount of what the ask lacks.
+    NothingToTake,
+    /// Only queues in the dead zone use more than their fair amount of what the ask lacks.
+    DeadZone,
+    /// Only exempt queues use more than their fair amount of what the ask lacks.
+    Exempt,
+    /// The round takes no more of what the ask lacks.
+    RoundSpent,
+    /// On no node the containers that may be taken leave enough room.
+    NoVictims,
+}

@@ -1,0 +1,52 @@
+//! The plan of one round, partition by partition.
+
+use super::amounts::to_take;
+use super::ideal::assign;
+use super::planner::Planner;
+use super::tree::{Branch, branches};
+use super::{PartitionShares, PreemptionPlan, PreemptionPolicy, QueueShares};
+use crate::facts::Queue;
+use crate::ids::PartitionId;
+use crate::request::CommitSeq;
+use crate::resource::Resources;
+use crate::state::State;
+
+/// The plan for the present state.
+pub(crate) fn plan(state: &State, policy: &PreemptionPolicy) -> PreemptionPlan {
+    let mut plan = PreemptionPlan {
+        seq: CommitSeq(state.facts.changes),
+        now_ms: state.facts.now_ms,
+        partitions: Vec::new(),
+        takings: Vec::new(),
+        unhelped: Vec::new(),
+    };
+    for partition in state.partitions() {
+        let mut branches = branches(&state.facts, partition, policy);
+        assign(&mut branches, policy.balances);
+        let total = state.facts.partitions[partition.index()].capacity;
+        let to_take = to_take(&branches, &total, policy);
+        plan.partitions.push(shares(state, partition, &branches, &to_take));
+        Planner::new(state, partition, &branches, &to_take).run(&mut plan);
+    }
+    plan
+}
+
+fn shares(
+    state: &State,
+    partition: PartitionId,
+    branches: &[Branch],
+    to_take: &[Resources],
+) -> PartitionShares {
+    let amounts = |resources: &Resources| state.facts.config.resources.amounts(resources);
+    let rows = state.facts.queues.iter().zip(branches).zip(to_take);
+    let row = |((queue, branch), to_take): ((&Queue, &Branch), &Resources)| QueueShares {
+        path: queue.path.to_string(),
+        guaranteed: amounts(&branch.guaranteed),
+        used: amounts(&branch.used),
+        pending: amounts(&branch.pending),
+        ideal: amounts(&branch.ideal),
+        to_take: amounts(to_take),
+    };
+    let queues = rows.filter(|((queue, _), _)| queue.is_present).map(row).collect();
+    PartitionShares { partition: state.partition_name(partition).to_owned(), queues }
+}

@@ -1,0 +1,217 @@
+//! Serves the beneficiaries of one partition, one unit at a time.
+
+use rustc_hash::FxHashMap;
+
+use super::beneficiaries::{Beneficiaries, Due};
+use super::books::{Books, QueueShortage};
+use super::groups::Group;
+use super::sites::Sites;
+use super::tree::Branch;
+use super::victims::{Choice, Wanted};
+use super::{PreemptionPlan, Unhelped, UnhelpedReason};
+use crate::explain::NodeFilter;
+use crate::facts::{Ask, Shape};
+use crate::ids::{AskId, PartitionId, QueueId, ReservationId, ShapeId};
+use crate::resource::Resources;
+use crate::state::State;
+
+/// Asks with equal keys may run on the same nodes, with the same victims: those below one queue, but not in the ask's
+/// leaf.
+#[derive(PartialEq, Eq, Hash)]
+struct GroupKey {
+    shape: ShapeId,
+    scope: Option<QueueId>,
+    /// The leaf, if it may lose containers itself.
+    leaf: Option<QueueId>,
+    /// The ask, if it names hosts or racks.
+    ask: Option<AskId>,
+}
+
+/// Makes the plan of one partition.
+pub(super) struct Planner<'a> {
+    pub(super) state: &'a State,
+    pub(super) partition: PartitionId,
+    pub(super) branches: &'a [Branch],
+    pub(super) to_take: &'a [Resources],
+    pub(super) books: Books<'a>,
+    pub(super) sites: Sites,
+    groups: FxHashMap<GroupKey, Group>,
+    beneficiaries: Beneficiaries,
+}
+
+/// What happens to one unit.
+enum Verdict {
+    /// It has a node. The victims are none if it needs none.
+    Placed {
+        site: usize,
+        choice: Choice,
+        reservation: Option<ReservationId>,
+    },
+    Unhelped(UnhelpedReason),
+    /// Its leaf is owed nothing more that the ask could use.
+    NotOwed,
+}
+
+impl<'a> Planner<'a> {
+    pub(super) fn new(
+        state: &'a State,
+        partition: PartitionId,
+        branches: &'a [Branch],
+        to_take: &'a [Resources],
+    ) -> Self {
+        let books = Books::new(&state.facts, partition, branches, to_take);
+        let sites = Sites::new(state, partition, &books);
+        let beneficiaries = Beneficiaries::new(state, partition, branches);
+        Self {
+            state,
+            partition,
+            branches,
+            to_take,
+            books,
+            sites,
+            groups: FxHashMap::default(),
+            beneficiaries,
+        }
+    }
+
+    /// Adds the takings of the partition, and the asks that get nothing.
+    pub(super) fn run(&mut self, plan: &mut PreemptionPlan) {
+        while let Some(leaf) = self.beneficiaries.next() {
+            if let Some(mut due) = self.beneficiaries.leaves[leaf.index()].asks.pop_front() {
+                self.serve(leaf, &mut due, plan);
+                if due.units > 0 {
+                    self.beneficiaries.leaves[leaf.index()].asks.push_front(due);
+                }
+            }
+            self.beneficiaries.put_back(&self.state.facts, self.partition, &self.books, leaf);
+        }
+    }
+
+    /// Serves one unit of the ask, or gives up the ask.
+    fn serve(&mut self, leaf: QueueId, due: &mut Due, plan: &mut PreemptionPlan) {
+        match self.verdict(leaf, due) {
+            Verdict::Placed { site, choice, reservation } => {
+                if choice.victims.is_empty() && self.books.is_spent() {
+                    // The normal pass serves the ask, and the plan takes nothing more.
+                    due.units = 0;
+                    return;
+                }
+                let rule = self.rule(leaf, due);
+                self.place(due, site, &choice, reservation);
+                self.beneficiaries.leaves[leaf.index()].got_some = true;
+                due.units -= 1;
+                if !choice.victims.is_empty() {
+                    plan.takings.push(self.taking(leaf, due, (site, &choice, reservation), rule));
+                }
+            }
+            Verdict::Unhelped(reason) => {
+                let units = self.owed_units(leaf, due).clamp(1, due.units);
+                let queue = self.path(leaf);
+                plan.unhelped.push(Unhelped { ask: due.ask, queue, units, reason });
+                due.units = 0;
+            }
+            Verdict::NotOwed => due.units = 0,
+        }
+    }
+
+    fn verdict(&mut self, leaf: QueueId, due: &mut Due) -> Verdict {
+        let facts = &self.state.facts;
+        let (ask, application) = (facts.asks.at(due.ask), facts.applications.at(due.application));
+        let shape = facts.shapes.at(ask.shape);
+        let size = &shape.need.resources;
+        let branch = &self.branches[leaf.index()];
+        let used = self.books.queue(leaf).claimed;
+        if !used.can_grow(size, &branch.ideal) {
+            let is_owed = size.types().all(|index| size[index] <= 0 || branch.kept()[index] > used[index]);
+            let got_some = self.beneficiaries.leaves[leaf.index()].got_some;
+            return match used.can_grow(size, &branch.kept()) {
+                _ if got_some || !is_owed => Verdict::NotOwed,
+                true => Verdict::Unhelped(self.reason_without_victims(size)),
+                false => Verdict::Unhelped(UnhelpedReason::LessThanOneContainer),
+            };
+        }
+        if let Some(placed) = self.on_reserved_node(leaf, due, shape) {
+            return placed;
+        }
+        // The last units give back the reservations that are left.
+        let surplus = facts.surplus_reservations(due.units - 1 + due.by_pass, due.reserved);
+        let shortage = match surplus {
+            0 if !self.books.user_admits(application, shape) => {
+                return Verdict::Unhelped(UnhelpedReason::Limit);
+            }
+            0 => self.books.shortage(leaf, size),
+            _ => QueueShortage::NONE,
+        };
+        if shortage.scope == Some(leaf) {
+            return Verdict::Unhelped(UnhelpedReason::Limit);
+        }
+        let wanted = Wanted { leaf, need: &shape.need, shortage };
+        self.on_open_node(&wanted, due.ask, (ask, shape))
+    }
+
+    /// Looks at the nodes that are reserved for the ask.
+    fn on_reserved_node(&self, leaf: QueueId, due: &mut Due, shape: &Shape) -> Option<Verdict> {
+        let facts = &self.state.facts;
+        let wanted = Wanted { leaf, need: &shape.need, shortage: QueueShortage::NONE };
+        while let Some(reservation) = due.reservations.pop() {
+            let node = facts.reservations.at(reservation).node;
+            let is_suitable = NodeFilter::new(self.state, due.ask, facts.asks.at(due.ask))
+                .lacks_at_most_room(node, facts.nodes.at(node));
+            let site = self.sites.of_node(node).filter(|_| is_suitable);
+            let choice = site.and_then(|site| {
+                let choice = wanted.choose(facts, &self.books, &self.sites.all[site])?;
+                Some((site, choice))
+            });
+            if let Some((site, choice)) = choice {
+                return Some(Verdict::Placed { site, choice, reservation: Some(reservation) });
+            }
+        }
+        None
+    }
+
+    fn on_open_node(&mut self, wanted: &Wanted<'_>, id: AskId, (ask, shape): (&Ask, &Shape)) -> Verdict {
+        let may_lose = !self.to_take[wanted.leaf.index()].is_zero();
+        let key = GroupKey {
+            shape: ask.shape,
+            scope: wanted.shortage.scope,
+            leaf: may_lose.then_some(wanted.leaf),
+            ask: shape.has_locality.then_some(id),
+        };
+        let Self { state, sites, books, groups, .. } = self;
+        let group =
+            groups.entry(key).or_insert_with(|| Group::new(state, &NodeFilter::new(state, id, ask), sites));
+        match group.best((&state.facts, shape), books, sites, wanted) {
+            Some((site, choice)) => Verdict::Placed { site, choice, reservation: None },
+            None if group.is_empty() => Verdict::Unhelped(UnhelpedReason::NoNode),
+            None => Verdict::Unhelped(self.reason_without_victims(&shape.need.resources)),
+        }
+    }
+
+    /// Counts the victims as ended and the unit as started.
+    fn place(&mut self, due: &mut Due, site: usize, choice: &Choice, reservation: Option<ReservationId>) {
+        let facts = &self.state.facts;
+        let shape = facts.shapes.at(facts.asks.at(due.ask).shape);
+        let node = self.sites.all[site].node;
+        for victim in &choice.victims {
+            let of_victim = facts.shapes.at(victim.shape);
+            self.books.take(victim.application, of_victim, node);
+            let site = &mut self.sites.all[site];
+            site.room.give(&of_victim.need, victim.devices);
+            site.later.give(&of_victim.need, victim.devices);
+            site.candidates.retain(|candidate| candidate.container != victim.container);
+        }
+        self.sites.all[site].room.take(&shape.need);
+        self.sites.all[site].later.take(&shape.need);
+        self.sites.touched.push(site);
+        due.reserved -= usize::from(reservation.is_some());
+        let surplus = facts.surplus_reservations(due.units - 1 + due.by_pass, due.reserved);
+        due.reserved -= surplus;
+        let is_charged = reservation.is_none() && surplus == 0;
+        let charged = if is_charged { shape.need.resources } else { Resources::ZERO };
+        self.books.give(due.application, shape, node, &charged);
+        if choice.victims.is_empty() {
+            self.books.note_pass(due.application, &charged);
+            due.by_pass += 1;
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Plans as short sentences.
+
+use std::fmt::{self, Display, Formatter};
+
+use super::{PreemptionPlan, PreemptionRule, QueueShares, Taking, Unhelped, UnhelpedReason, Victim};
+
+/// Writes one line for each taking and each ask that is not helped.
+impl Display for PreemptionPlan {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let victims: usize = self.takings.iter().map(|taking| taking.victims.len()).sum();
+        let (started, ended) = (containers(self.takings.len()), containers(victims));
+        let asks = self.unhelped.len();
+        write!(f, "{started} would start in place of {ended}; {asks} asks are owed more and get nothing.")?;
+        self.takings.iter().try_for_each(|taking| write!(f, "\n{taking}"))?;
+        self.unhelped.iter().try_for_each(|unhelped| write!(f, "\n{unhelped}"))
+    }
+}
+
+/// `root.b: 6 GiB used, 4 GiB pending, 5 GiB guaranteed, 5 GiB fair; 1 GiB to take`.
+impl Display for QueueShares {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self { path, guaranteed, used, pending, ideal, to_take } = self;
+        write!(f, "{path}: {used} used, {pending} pending, {guaranteed} guaranteed, {ideal} fair")?;
+        if to_take.is_empty() { Ok(()) } else { write!(f, "; {to_take} to take") }
+    }
+}
+
+/// `ask-3 of root.a on node-1, because root.a is below its guarantee: container-7 of root.b (1 GiB)`.
+impl Display for Taking {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self { ask, queue, node, rule, victims, .. } = self;
+        let why = match rule {
+            PreemptionRule::Guarantee => "is below its guarantee",
+            PreemptionRule::Balance => "has a smaller part of the rest",
+        };
+        write!(f, "{ask} of {queue} on {node}, because {queue} {why}: ")?;
+        for (place, victim) in victims.iter().enumerate() {
+            write!(f, "{}{victim}", if place > 0 { ", " } else { "" })?;
+        }
+        Ok(())
+    }
+}
+
+/// `container-7 of root.b (1 GiB)`.
+impl Display for Victim {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self { container, queue, size, .. } = self;
+        write!(f, "{container} of {queue} ({size})")
+    }
+}
+
+/// `ask-4 of root.a: nothing for 2 containers. Only exempt queues use more than their fair amount of what it lacks.`
+impl Display for Unhelped {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self { ask, queue, units, reason } = self;
+        write!(f, "{ask} of {queue}: nothing for {}. {reason}", containers(*units as usize))
+    }
+}
+
+impl Display for UnhelpedReason {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Limit => "A limit of a queue, a user or a group leaves no room for one more.",
+            Self::NoNode => "No node that could hold it meets its conditions.",
+            Self::LessThanOneContainer => "Its queue is owed less than one container.",
+            Self::NothingToTake => "No queue uses more than its fair amount of what it lacks.",
+            Self::DeadZone => {
+                "Only queues in the dead zone use more than their fair amount of what it lacks."
+            }
+            Self::Exempt => "Only exempt queues use more than their fair amount of what it lacks.",
+            Self::RoundSpent => "This round takes no more of what it lacks.",
+            Self::NoVictims => "On no node the containers that may be taken leave enough room.",
+        })
+    }
+}
+
+fn containers(count: usize) -> String {
+    if count == 1 { "1 container".to_owned() } else { format!("{count} containers") }
+}

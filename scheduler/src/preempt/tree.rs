@@ -1,0 +1,122 @@
+//! The queues of one partition as plain numbers.
+
+use std::collections::BTreeMap;
+
+use super::PreemptionPolicy;
+use crate::facts::Facts;
+use crate::ids::{LeafUserId, PartitionId, QueueId};
+use crate::resource::Resources;
+
+/// A queue in one partition, for the computation of fair amounts.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Branch {
+    pub(super) children: Vec<QueueId>,
+    pub(super) guaranteed: Resources,
+    pub(super) maximum: Resources,
+    /// Use by containers, without those that are being stopped, and without reservations.
+    pub(super) used: Resources,
+    /// What its pending asks want, within the limits of their users.
+    pub(super) pending: Resources,
+    /// Use above its guarantee that no other queue may take.
+    pub(super) untouchable: Resources,
+    /// Its fair amount.
+    pub(super) ideal: Resources,
+    /// Whether it or a queue above it is exempt from preemption.
+    pub(super) is_exempt: bool,
+}
+
+impl Branch {
+    pub(super) fn is_leaf(&self) -> bool {
+        self.children.is_empty()
+    }
+
+    /// What it uses and wants.
+    pub(super) fn demand(&self) -> Resources {
+        self.used + self.pending
+    }
+
+    pub(super) fn above_guarantee(&self) -> Resources {
+        self.used.saturating_sub(&self.guaranteed)
+    }
+
+    /// What it may keep: its fair amount, or its guarantee as far as it wants that.
+    pub(super) fn kept(&self) -> Resources {
+        self.ideal.max(&self.demand().min(&self.guaranteed))
+    }
+}
+
+/// The queues of a partition, by number.
+pub(super) fn branches(facts: &Facts, partition: PartitionId, policy: &PreemptionPolicy) -> Vec<Branch> {
+    let mut pending = vec![Resources::ZERO; facts.queues.len()];
+    add_pending(facts, partition, &mut pending);
+    let coming = coming(facts, partition);
+    let queues = facts.queues.iter().zip(pending).zip(coming);
+    let mut branches: Vec<Branch> = queues
+        .map(|((queue, pending), coming)| {
+            let quota = queue.quota(partition);
+            let is_exempt = |above: &QueueId| policy.exempt.contains(&*facts.queue(*above).path);
+            Branch {
+                children: queue.children.clone(),
+                guaranteed: quota.guaranteed,
+                maximum: quota.maximum,
+                used: quota.used.saturating_sub(&(quota.reserved + coming)),
+                pending,
+                is_exempt: queue.chain.iter().any(is_exempt),
+                ..Branch::default()
+            }
+        })
+        .collect();
+    add_up(&mut branches, facts);
+    branches
+}
+
+/// Adds the pending and untouchable amounts of each queue to its parent, which has a smaller number.
+fn add_up(branches: &mut [Branch], facts: &Facts) {
+    for (index, queue) in facts.queues.iter().enumerate().rev() {
+        let branch = &mut branches[index];
+        let extra = branch.above_guarantee();
+        branch.untouchable = match (branch.is_leaf(), branch.is_exempt) {
+            (true, true) => extra,
+            (true, false) => Resources::ZERO,
+            (false, _) => branch.untouchable.min(&extra),
+        };
+        let (pending, untouchable) = (branch.pending, branch.untouchable);
+        if let Some(parent) = queue.parent.filter(|_| queue.is_present) {
+            branches[parent.index()].pending += pending;
+            branches[parent.index()].untouchable += untouchable;
+        }
+    }
+}
+
+/// The amounts of containers that are being stopped, in each queue and below.
+pub(super) fn coming(facts: &Facts, partition: PartitionId) -> Vec<Resources> {
+    let mut coming = vec![Resources::ZERO; facts.queues.len()];
+    for container in facts.stopping.keys().filter_map(|id| facts.containers.get(*id)) {
+        let shape = facts.shapes.at(container.shape);
+        if shape.partition == partition {
+            let leaf = facts.applications.at(container.application).leaf;
+            facts.queue(leaf).chain.iter().for_each(|above| coming[above.index()] += shape.need.resources);
+        }
+    }
+    coming
+}
+
+/// Adds the pending amounts to each leaf. A user's amount is at most the user's headroom. What a user has reserved is
+/// charged already. As in YARN it counts twice: often the cluster has the room in total, but not on one node.
+fn add_pending(facts: &Facts, partition: PartitionId, pending: &mut [Resources]) {
+    let mut by_user: BTreeMap<LeafUserId, Resources> = BTreeMap::new();
+    for (_, ask) in facts.asks.iter() {
+        let (application, shape) = (facts.applications.at(ask.application), facts.shapes.at(ask.shape));
+        if shape.partition != partition || !application.is_active {
+            continue;
+        }
+        let reserved = i64::from(ask.outstanding()).min(ask.reservations.len() as i64);
+        let unreserved = i64::from(ask.outstanding()) - reserved;
+        pending[application.leaf.index()] += shape.need.resources.times(2 * reserved);
+        *by_user.entry(application.user).or_default() += shape.need.resources.times(unreserved);
+    }
+    for (user, wanted) in by_user {
+        let headroom = facts.user_headroom(user, partition).max(&Resources::ZERO);
+        pending[facts.user(user).leaf.index()] += wanted.min(&headroom);
+    }
+}

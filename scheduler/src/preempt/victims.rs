@@ -1,0 +1,145 @@
+//! The victims on one node for one container.
+
+use smallvec::SmallVec;
+
+use super::books::{Books, QueueShortage};
+use super::sites::{Candidate, Site};
+use crate::facts::Facts;
+use crate::ids::{NodeId, QueueId};
+use crate::resource::{Need, Resources, Room, dominant_share, fits};
+
+const ROOT: QueueId = QueueId(0);
+
+/// A container that needs room.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wanted<'a> {
+    pub(super) leaf: QueueId,
+    pub(super) need: &'a Need,
+    pub(super) shortage: QueueShortage,
+}
+
+/// What is lost on a node. The smallest is best.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Loss {
+    masters: u32,
+    victims: u32,
+    /// The amount beyond the need, as a part of the node.
+    excess: u64,
+    /// The rank of the victim that is last in turn.
+    rank: u32,
+    node: NodeId,
+}
+
+/// The victims on a node; none if the container fits without them.
+#[derive(Clone, Debug)]
+pub(super) struct Choice {
+    pub(super) loss: Loss,
+    pub(super) victims: SmallVec<[Candidate; 4]>,
+}
+
+impl Wanted<'_> {
+    /// The best victims on the node; `None` if those that may be taken do not free enough.
+    pub(super) fn choose(&self, facts: &Facts, books: &Books<'_>, site: &Site) -> Option<Choice> {
+        let mut search = Search::new(self, facts, site.room);
+        let mut victims: SmallVec<[Candidate; 4]> = SmallVec::new();
+        if self.shortage.ends_by_itself && site.has_room_for(self.need) {
+            return Some(search.choice(site, victims));
+        }
+        for candidate in &site.candidates {
+            if search.may_take(books, candidate, &victims) {
+                search.take(candidate);
+                victims.push(*candidate);
+                if search.is_enough() {
+                    search.drop_idle(&mut victims);
+                    return Some(search.choice(site, victims));
+                }
+            }
+        }
+        None
+    }
+}
+
+/// The room of a node while victims are chosen.
+struct Search<'a> {
+    wanted: &'a Wanted<'a>,
+    facts: &'a Facts,
+    room: Room,
+    freed: Resources,
+    /// What the container still lacks.
+    lacking: Resources,
+}
+
+impl<'a> Search<'a> {
+    fn new(wanted: &'a Wanted<'a>, facts: &'a Facts, room: Room) -> Self {
+        let mut search = Self { wanted, facts, room, freed: Resources::ZERO, lacking: Resources::ZERO };
+        search.lacking = search.still_lacking();
+        search
+    }
+
+    /// Drops the victims that are not needed, the last in turn first.
+    fn drop_idle(&mut self, victims: &mut SmallVec<[Candidate; 4]>) {
+        if victims.len() == 1 {
+            return;
+        }
+        for index in (0..victims.len()).rev() {
+            self.put_back(&victims[index]);
+            if self.is_enough() {
+                victims.remove(index);
+            } else {
+                self.take(&victims[index]);
+            }
+        }
+    }
+
+    fn choice(&self, site: &Site, victims: SmallVec<[Candidate; 4]>) -> Choice {
+        let needed = self.wanted.need.resources.saturating_sub(&site.room.free.max(&Resources::ZERO));
+        let excess = self.freed.saturating_sub(&needed);
+        let capacity = || &self.facts.nodes.at(site.node).capacity;
+        let loss = Loss {
+            masters: victims.iter().filter(|victim| victim.is_master).count() as u32,
+            victims: victims.len() as u32,
+            excess: if excess.is_zero() { 0 } else { dominant_share(&excess, capacity()) },
+            rank: victims.iter().map(|victim| victim.rank).max().unwrap_or(0),
+            node: site.node,
+        };
+        Choice { loss, victims }
+    }
+
+    fn is_enough(&self) -> bool {
+        fits(self.wanted.need, &self.room) && self.wanted.shortage.amount.within(&self.freed)
+    }
+
+    fn still_lacking(&self) -> Resources {
+        Site::lacking(&self.room, self.wanted.need, self.facts.config.resources.device_type())
+            .max(&self.wanted.shortage.amount.saturating_sub(&self.freed))
+    }
+
+    /// Whether the container may be taken, and frees something that is still lacking.
+    fn may_take(&self, books: &Books<'_>, candidate: &Candidate, victims: &[Candidate]) -> bool {
+        let Wanted { leaf, shortage, .. } = self.wanted;
+        let is_below =
+            |scope: QueueId| scope == ROOT || self.facts.queue(candidate.leaf).chain.contains(&scope);
+        if candidate.leaf == *leaf || !shortage.scope.is_none_or(is_below) {
+            return false;
+        }
+        let size = |of: &Candidate| self.facts.shapes.at(of.shape).need.resources;
+        let lost = victims.iter().filter(|victim| victim.leaf == candidate.leaf).map(size).sum();
+        books.may_lose(candidate.leaf, &size(candidate), &self.lacking, &lost)
+    }
+
+    fn take(&mut self, candidate: &Candidate) {
+        let need = &self.facts.shapes.at(candidate.shape).need;
+        self.room.give(need, candidate.devices);
+        self.freed += need.resources;
+        self.lacking = self.still_lacking();
+    }
+
+    fn put_back(&mut self, candidate: &Candidate) {
+        let need = &self.facts.shapes.at(candidate.shape).need;
+        self.room.free -= need.resources;
+        if let Some(need) = need.devices {
+            self.room.devices.take(candidate.devices, need.milli);
+        }
+        self.freed -= need.resources;
+    }
+}

@@ -1,0 +1,258 @@
+//! Random clusters: every taking of a plan is accepted and helps its beneficiary, and rounds come to an end.
+
+use std::collections::BTreeMap;
+
+use apportion::config::{EngineConfig, Factor, Maximum, Percent, QueueConfig};
+use apportion::preempt::{PreemptionPlan, PreemptionPolicy};
+use apportion::{
+    ApplicationId, ApplicationSpec, AskId, AskSpec, ContainerId, NodeId, NodeSpec, PartitionId,
+    ResourceTypes, Resources, TagLimit,
+};
+use proptest::prelude::*;
+
+use crate::{Cluster, queue};
+
+/// An application with the size and number of its containers.
+#[derive(Clone, Debug)]
+struct Job {
+    leaf: usize,
+    priority: u32,
+    has_master: bool,
+    size: [i64; 2],
+    count: u32,
+    is_late: bool,
+    /// At most one of its containers is on a node.
+    is_spread: bool,
+    /// The only node on which it may run.
+    host: Option<usize>,
+}
+
+#[derive(Clone, Debug)]
+struct Case {
+    /// Weights of the leaves' guarantees. The first two leaves have a common parent.
+    guarantees: Vec<i64>,
+    has_user_limits: bool,
+    /// The leaves that lose nothing.
+    exempt: Option<usize>,
+    nodes: Vec<[i64; 2]>,
+    jobs: Vec<Job>,
+    policy: PreemptionPolicy,
+    /// Whether asks that fit nowhere reserve nodes.
+    reserves: bool,
+    /// The maximum of the common parent, as a part of the cluster.
+    parent_maximum: Percent,
+    /// The number of containers that are being stopped all the time.
+    stopping: usize,
+}
+
+fn job() -> impl Strategy<Value = Job> {
+    let size = (1..=4i64, 1..=4i64).prop_map(|(memory, vcores)| [memory, vcores]);
+    let conditions = (proptest::bool::weighted(0.2), proptest::option::weighted(0.2, 0..8usize));
+    (0..4usize, 0..3u32, any::<bool>(), size, 1..=12u32, any::<bool>(), conditions).prop_map(
+        |(leaf, priority, has_master, size, count, is_late, (is_spread, host))| Job {
+            leaf,
+            priority,
+            has_master,
+            size,
+            count,
+            is_late,
+            is_spread,
+            host,
+        },
+    )
+}
+
+fn policy() -> impl Strategy<Value = PreemptionPolicy> {
+    let part = || prop_oneof![Just(Percent::whole(10)), Just(Percent::whole(20)), Just(Percent::ALL)];
+    (part(), part(), part(), any::<bool>()).prop_map(
+        |(dead_zone, natural_termination, per_round, balances)| PreemptionPolicy {
+            dead_zone,
+            natural_termination,
+            per_round,
+            balances,
+            ..PreemptionPolicy::default()
+        },
+    )
+}
+
+fn case() -> impl Strategy<Value = Case> {
+    (
+        proptest::collection::vec(0..=4i64, 4),
+        any::<bool>(),
+        proptest::option::weighted(0.2, 0..4usize),
+        proptest::collection::vec((4..=10i64, 4..=10i64).prop_map(|(memory, vcores)| [memory, vcores]), 1..8),
+        proptest::collection::vec(job(), 1..12),
+        policy(),
+        (any::<bool>(), prop_oneof![Just(Percent::ALL), (20..100u32).prop_map(Percent::whole)], 0..4usize),
+    )
+        .prop_map(|(guarantees, has_user_limits, exempt, nodes, jobs, policy, others)| Case {
+            guarantees,
+            has_user_limits,
+            exempt,
+            nodes,
+            jobs,
+            policy,
+            reserves: others.0,
+            parent_maximum: others.1,
+            stopping: others.2,
+        })
+}
+
+const LEAVES: [&str; 4] = ["root.p.a", "root.p.b", "root.c", "root.d"];
+
+impl Case {
+    fn total(&self) -> [i64; 2] {
+        self.nodes.iter().fold([0, 0], |sum, node| [sum[0] + node[0], sum[1] + node[1]])
+    }
+
+    fn queues(&self) -> Vec<QueueConfig> {
+        let all: i64 = self.guarantees.iter().sum::<i64>().max(1);
+        let amounts = |weights: &[i64]| self.total().map(|amount| amount * weights.iter().sum::<i64>() / all);
+        let leaf = |place: usize| {
+            let (factor, minimum) =
+                if self.has_user_limits { (Some(Factor::whole(2)), 50) } else { (None, 100) };
+            let name = LEAVES[place].rsplit('.').next().unwrap();
+            queue(name, &amounts(&self.guarantees[place..=place]), None)
+                .with_user_limit_factor(factor)
+                .with_user_limit_minimum(Percent::whole(minimum))
+        };
+        let parent = queue("p", &amounts(&self.guarantees[..2]), None)
+            .with_maximum(Maximum::Percent(self.parent_maximum))
+            .with_children([leaf(0), leaf(1)]);
+        vec![parent, leaf(2), leaf(3)]
+    }
+
+    fn policy(&self) -> PreemptionPolicy {
+        let exempt = self.exempt.map(|leaf| LEAVES[leaf].to_owned());
+        PreemptionPolicy { exempt: exempt.into_iter().collect(), ..self.policy.clone() }
+    }
+}
+
+impl Cluster {
+    fn start_job(&self, job: &Job, nodes: &[NodeId]) {
+        let size = Resources::new(&job.size);
+        let user = if job.priority == 1 { "ann" } else { "bob" };
+        let mut spec = ApplicationSpec::new("job", LEAVES[job.leaf], user).with_priority(job.priority);
+        if job.has_master {
+            spec = spec.with_master(size, PartitionId::DEFAULT);
+        }
+        let application = self.submit(spec);
+        if job.has_master {
+            self.engine.handle().submit_ask(application, AskSpec::new(size, 1).as_master()).unwrap();
+        }
+        let mut spec = AskSpec::new(size, job.count);
+        if job.is_spread {
+            spec = spec.with_tag("spread").with_tag_limit(TagLimit::per_node("spread", 1));
+        }
+        if let Some(host) = job.host {
+            spec = spec.on_hosts([nodes[host % nodes.len()]]).strictly_local();
+        }
+        self.ask_for(application, spec);
+        self.engine.run_until_quiet();
+    }
+
+    /// Begins to stop containers. Their ends are not confirmed.
+    fn stop_some(&self, count: usize) {
+        let containers: Vec<ContainerId> =
+            self.engine.read(|view| view.nodes().flat_map(|node| node.containers().to_vec()).collect());
+        for container in containers.iter().step_by(3).take(count) {
+            self.engine.handle().stop_container(*container).unwrap();
+        }
+    }
+
+    fn outstanding(&self, ask: AskId) -> u32 {
+        self.engine.read(|view| view.ask(ask).map_or(0, |ask| ask.outstanding()))
+    }
+
+    fn size_of(&self, container: ContainerId) -> Resources {
+        self.engine.read(|view| view.container(container).unwrap().size)
+    }
+
+    /// Carries out a plan. Each beneficiary gets its container, and no leaf falls below its guarantee.
+    fn carry_out(&self, plan: &PreemptionPlan) -> Vec<(ApplicationId, Resources)> {
+        let victims: Vec<_> = plan.takings.iter().flat_map(|taking| &taking.victims).collect();
+        for queue in &plan.partitions[0].queues {
+            let lost = |name| -> i64 {
+                let victims = victims.iter().filter(|victim| victim.queue == queue.path);
+                victims.map(|victim| victim.size.get(name)).sum()
+            };
+            for name in ["memory_mib", "vcore_milli"] {
+                let (used, guaranteed) = (queue.used.get(name), queue.guaranteed.get(name));
+                let is_kept = used < guaranteed || used - lost(name) >= guaranteed;
+                assert!(is_kept, "{queue} falls below its guarantee: {plan}");
+            }
+        }
+        let lost =
+            victims.iter().map(|victim| (victim.application, self.size_of(victim.container))).collect();
+        let mut expected: BTreeMap<AskId, u32> = BTreeMap::new();
+        for taking in &plan.takings {
+            *expected.entry(taking.ask).or_insert_with(|| self.outstanding(taking.ask)) -= 1;
+        }
+        self.execute(plan);
+        assert!(expected.iter().all(|(ask, most)| self.outstanding(*ask) <= *most), "{plan}");
+        lost
+    }
+}
+
+/// Beneficiaries get at most what they are owed. A leaf loses at most its amount and a part of one container.
+fn check_amounts(cluster: &Cluster, plan: &PreemptionPlan, types: &ResourceTypes) {
+    for queue in &plan.partitions[0].queues {
+        let gets = plan.takings.iter().filter(|taking| taking.queue == queue.path);
+        let gets = gets.map(|taking| cluster.engine.read(|view| view.ask(taking.ask).unwrap().size()));
+        let gets = types.amounts(&gets.fold(Resources::ZERO, |sum, size| sum + size));
+        let is_owed = |name: &String| queue.used.get(name) + gets.get(name) <= queue.ideal.get(name);
+        assert!(gets.is_empty() || types.names().iter().all(is_owed), "{}: {plan}", queue.path);
+        let victims: Vec<_> = plan
+            .takings
+            .iter()
+            .flat_map(|taking| &taking.victims)
+            .filter(|one| one.queue == queue.path)
+            .collect();
+        let Some((_, before)) = victims.split_last() else { continue };
+        let is_left = |name: &String| {
+            before.iter().map(|one| one.size.get(name)).sum::<i64>() < queue.to_take.get(name)
+        };
+        assert!(types.names().iter().any(is_left), "{}: {plan}\n{:#?}", queue.path, plan.partitions);
+    }
+}
+
+/// Runs rounds with constant demand: a victim's application asks for its container again.
+fn play(case: &Case) {
+    let types = ResourceTypes::memory_and_vcores();
+    let mut config = EngineConfig::new(types.clone(), QueueConfig::root(case.queues()));
+    config.reservations.delay_ms = case.reserves.then_some(0);
+    config.reservations.nodes = Percent::ALL;
+    let cluster = Cluster::start(config);
+    let add_node = |(number, capacity): (usize, &[i64; 2])| {
+        let node = NodeSpec::new(format!("n{number}"), Resources::new(capacity));
+        cluster.engine.handle().add_node(node).unwrap()
+    };
+    let nodes: Vec<NodeId> = case.nodes.iter().enumerate().map(add_node).collect();
+    for is_late in [false, true] {
+        let jobs = case.jobs.iter().filter(|job| job.is_late == is_late);
+        jobs.for_each(|job| cluster.start_job(job, &nodes));
+    }
+    cluster.stop_some(case.stopping);
+    for _ in 0..100 {
+        cluster.run();
+        let plan = cluster.plan(&case.policy());
+        check_amounts(&cluster, &plan, &types);
+        if plan.takings.is_empty() {
+            return;
+        }
+        let lost = cluster.carry_out(&plan);
+        for (application, size) in lost {
+            cluster.ask(application, &size.amounts()[..2], 1);
+        }
+    }
+    panic!("a hundred rounds have no end: {}", cluster.plan(&case.policy()));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn plans_are_carried_out_and_come_to_an_end(case in case()) {
+        play(&case);
+    }
+}
