@@ -11,6 +11,7 @@ mod embedder;
 mod engine;
 mod explain;
 mod explain_again;
+mod follower;
 mod limits;
 mod nodes;
 mod peers;

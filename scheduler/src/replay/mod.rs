@@ -1,5 +1,6 @@
 //! Replay: the state at any position of a log.
 
+mod follower;
 #[cfg(any(test, feature = "fuzz"))]
 mod fuzz;
 mod identifiers;
@@ -7,6 +8,7 @@ mod snapshot;
 
 use std::io::Read;
 
+pub use follower::{FollowedLog, Follower};
 #[cfg(feature = "fuzz")]
 pub use fuzz::fuzz_log;
 use identifiers::Taken;

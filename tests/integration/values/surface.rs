@@ -13,7 +13,7 @@ use apportion::log::*;
 use apportion::nodes::*;
 use apportion::place::PlacementSet;
 use apportion::preempt::*;
-use apportion::replay::Replay;
+use apportion::replay::{FollowedLog, Follower, Replay};
 use apportion::request::*;
 use apportion::resource::*;
 use apportion::store_log::*;
@@ -115,7 +115,7 @@ fn neither() -> Vec<String> {
         "clocks are read, not stored": ManualClock, SystemClock;
         "the whole state; its rows are values": View<'_>;
         "logs and their readers and writers hold files and buffers": LogReader<&[u8]>, LoggedGroup<'_>, LogDigest, FileLog,
-            Compactor, StoreLog, StoreCompactor, SharedLog;
+            Compactor, StoreLog, StoreCompactor, SharedLog, FollowedLog, Follower;
         "these errors hold an error of the operating system": StartError, RecoverError, LogError, FileLogError,
             StoreLogError;
         "it names its example by a static text": InvalidId;
