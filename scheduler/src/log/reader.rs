@@ -197,23 +197,30 @@ impl<R: Read> LogReader<R> {
     fn broken(&mut self, length: usize) -> Result<LogError, LogError> {
         let Self { source, frame, at, changes, .. } = self;
         source.take(SEARCHED_BYTES_MAX as u64).read_to_end(frame)?;
+        let next = frame.get(length..).and_then(|rest| rest.first_chunk());
+        let next_length = next.map_or(0, |head| parse_head(*head).0);
+        source.take(next_length.min(FRAME_BYTES_MAX) as u64).read_to_end(frame)?;
         let (at, last) = (*at, *changes);
+        let begins_whole = |start: usize, length_max| {
+            frame.get(start..).is_some_and(|bytes| begins_whole(bytes, length_max))
+        };
         let near = frame.len().min(SEARCHED_BYTES_MAX);
-        let mut starts = (0..near).chain((length > near).then_some(length));
-        let is_followed = starts.any(|start| frame.get(start..).is_some_and(begins_whole));
+        let is_followed = begins_whole(length, FRAME_BYTES_MAX)
+            || (0..near).any(|start| begins_whole(start, SEARCHED_BYTES_MAX));
         frame.clear();
         Ok(if is_followed { LogError::Damaged { at, last } } else { LogError::Torn { at, last } })
     }
 }
 
-/// How far behind a frame that is not whole, a whole one is searched for, and the longest that is recognised there.
+/// How far behind a frame that is not whole, a whole one is searched for, and the longest that is recognised there, where
+/// the frame's length does not lead to it.
 const SEARCHED_BYTES_MAX: usize = 4 << 20;
 
-/// Whether the bytes begin with a whole frame that is not empty.
-fn begins_whole(bytes: &[u8]) -> bool {
+/// Whether the bytes begin with a whole frame that is not empty and at most this long.
+fn begins_whole(bytes: &[u8], length_max: usize) -> bool {
     let Some((head, rest)) = bytes.split_first_chunk() else { return false };
     let (length, checksum) = parse_head(*head);
-    let payload = rest.get(..length).filter(|payload| !payload.is_empty() && length <= SEARCHED_BYTES_MAX);
+    let payload = rest.get(..length).filter(|payload| !payload.is_empty() && length <= length_max);
     payload.is_some_and(|payload| crc32fast::hash(payload) == checksum)
 }
 
@@ -303,6 +310,15 @@ mod tests {
         assert!(matches!(torn, LogError::Torn { at: 8, last: 0 }), "{torn}");
         let damaged = read(&[&HEADER[..], &long, &frame(b"another")].concat());
         assert!(matches!(damaged, LogError::Damaged { at: 8, last: 0 }), "{damaged}");
+        // The frame behind may be even longer.
+        let longer = frame(&vec![7; 2 * SEARCHED_BYTES_MAX]);
+        for mut first in [frame(b"short"), frame(&vec![7; SEARCHED_BYTES_MAX + 1])] {
+            *first.last_mut().unwrap() ^= 1;
+            let damaged = read(&[&HEADER[..], &first, &longer].concat());
+            assert!(matches!(damaged, LogError::Damaged { at: 8, last: 0 }), "{damaged}");
+            let torn = read(&[&HEADER[..], &first, &longer[..SEARCHED_BYTES_MAX]].concat());
+            assert!(matches!(torn, LogError::Torn { at: 8, last: 0 }), "{torn}");
+        }
     }
 
     #[test]
