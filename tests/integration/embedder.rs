@@ -10,7 +10,8 @@ use apportion::config::EngineConfig;
 use apportion::config::{HeartbeatPolicy, QueueState, QueueUpdate};
 use apportion::engine::SubmitError;
 use apportion::event::EventKind;
-use apportion::log::{LogDigest, LogSink, LoggedGroup};
+use apportion::log::{LogDigest, LogSink, LoggedGroup, SharedLog};
+use apportion::replay::Replay;
 use apportion::{
     ApplicationEnd, ApplicationSpec, AskSpec, Engine, EventStream, Handle, ManualClock, Mode, NodeAttributes,
     NodeSpec, PartitionId, Resources,
@@ -131,6 +132,58 @@ fn an_engine_whose_log_is_required_announces_nothing_that_is_not_logged() {
         assert!(submitted.is_err() || !engine.is_running(), "{mode}");
         assert!(removed.is_err() || removed.unwrap().wait().is_none(), "{mode}: no answer will come");
         assert_eq!(engine.log_error().as_deref(), Some("the disk is full"), "{mode}");
+    }
+}
+
+/// The group that the log lacks has events, an answer, a refusal and a new stream. None of them is announced.
+#[test]
+fn a_group_with_events_that_is_not_logged_is_not_announced() {
+    for groups in 3..8 {
+        let clock = Arc::new(ManualClock::new());
+        let log = SharedLog::new();
+        let (written, config) = (log.clone(), engine([leaf("default", 100)]));
+        let sink = Box::new(Counted(log, groups));
+        let engine = Engine::start(config, Mode::Serial, clock, Some(sink)).unwrap();
+        let handle = engine.handle();
+        let events = handle.event_stream(1_000);
+        let mut answers = Vec::new();
+        for round in 0..8 {
+            let node = handle.add_node(NodeSpec::new(format!("n{round}"), Resources::new(&[1])));
+            let application = handle.submit_application(application("a"), &events);
+            let (Ok(node), Ok(application)) = (node, application) else { break };
+            let _ = handle.submit_ask(application, AskSpec::new(Resources::new(&[1]), 1));
+            answers.extend(handle.preempt_container("container-77".parse().unwrap()).ok());
+            answers.extend((round % 2 == 1).then(|| handle.remove_node(node).ok()).flatten());
+            engine.run_until_quiet();
+        }
+        assert!(!engine.is_running(), "the log is required");
+        let bytes = written.bytes();
+        let last = Replay::read(&bytes[..], None).unwrap().seq();
+        let mut told = Vec::new();
+        while let Ok(Some(event)) = events.try_next() {
+            told.push(event.seq);
+        }
+        assert!(told.iter().all(|seq| *seq <= last), "{groups}: {told:?} and the log ends with {last:?}");
+        let answered = answers.iter().filter_map(|ticket| ticket.try_take()?.ok());
+        assert!(answered.clone().all(|seq| seq <= last), "{groups}: {last:?}");
+    }
+}
+
+/// Writes some groups, and fails then.
+struct Counted(SharedLog, u32);
+
+impl LogSink for Counted {
+    fn start(&mut self, header: &[u8]) -> io::Result<()> {
+        self.0.start(header)
+    }
+
+    fn append(&mut self, group: &LoggedGroup<'_>) -> io::Result<()> {
+        self.1 = self.1.checked_sub(1).ok_or_else(|| io::Error::other("the disk is full"))?;
+        self.0.append(group)
+    }
+
+    fn is_required(&self) -> bool {
+        true
     }
 }
 

@@ -72,10 +72,16 @@ fn figures_have_values_labels_and_descriptions() {
     };
     assert_eq!(value("apportion_containers_allocated_total", &[]), 1.0);
     assert_eq!(value("apportion_nodes", &[]), 1.0);
+    assert_eq!(value("apportion_containers", &[]), 1.0);
+    assert_eq!(value("apportion_requests_committed_total", &[]), 1.0);
+    assert_eq!(value("apportion_sets_wanted", &[]), 0.0);
+    assert!(value("apportion_last_group_ms", &[]) >= value("apportion_last_commit_ms", &[]));
+    assert!(value("apportion_last_commit_ms", &[]) > 1_700_000_000_000.0, "of today");
     assert_eq!(value("apportion_running", &[]), 1.0);
     assert_eq!(value("apportion_calls_refused_total", &["reason=application_ended"]), 1.0);
     let leaf = ["queue=root.default", "partition=", "resource=memory_mib"];
     assert_eq!(value("apportion_queue_used", &leaf), 10.0);
+    assert_eq!(value("apportion_queue_guaranteed", &leaf), 10.0);
     assert_eq!(value("apportion_queue_pending", &leaf), 10.0);
     assert_eq!(value("apportion_capacity", &leaf[1..]), 10.0);
 }

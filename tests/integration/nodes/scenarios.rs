@@ -1,10 +1,16 @@
 //! One loss or crash at a time.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
+use crate::{engine, leaf};
+use apportion::config::HeartbeatPolicy;
 use apportion::event::{Event, EventKind};
-use apportion::nodes::{HeartbeatError, NodeHeartbeat, NodeRegistration, SessionError};
-use apportion::{ContainerId, EndCause, Mode, NodeSpec, Resources, RunningContainer};
+use apportion::nodes::{
+    HeartbeatError, NodeHeartbeat, NodeRegistration, NodeSession, NodeSessions, ResourceTracker,
+    SessionError, TrackerOptions, UnknownContainers,
+};
+use apportion::{ContainerId, EndCause, Engine, ManualClock, Mode, NodeSpec, Resources, RunningContainer};
 
 use super::world::{Fate, LEASE_MS, World};
 
@@ -316,4 +322,37 @@ fn a_registration_that_is_refused_changes_nothing() {
     world.settle();
     assert_eq!((running(&world, 0), before.len()), (before, 2));
     assert_ne!(world.engine.read(|view| view.nodes().next().unwrap().capacity()), Resources::new(&[50]));
+}
+
+#[test]
+fn a_lease_gets_no_shorter() {
+    let mut sessions = NodeSessions::new(1, 100);
+    let session = sessions.open("node-0".parse().unwrap(), 1_000);
+    sessions.renew(&session, 500).unwrap();
+    assert_eq!(sessions.next_expiry_ms(), Some(1_100));
+    sessions.renew(&session, 1_050).unwrap();
+    assert!(sessions.expired(1_149).is_empty() && sessions.expired(1_150) == [session]);
+}
+
+/// The engine has a heartbeat policy of its own.
+#[test]
+fn heartbeats_of_agents_reach_the_engine() {
+    let clock = Arc::new(ManualClock::new());
+    let mut config = engine([leaf("default", 100)]);
+    config.heartbeat = Some(HeartbeatPolicy { interval_ms: 1_000, missed_max: 2 });
+    let engine = Engine::start(config, Mode::Serial, Arc::<ManualClock>::clone(&clock), None).unwrap();
+    let options = TrackerOptions { epoch: 1, lease_ms: 600_000, unknown: UnknownContainers::Stop };
+    let mut tracker = ResourceTracker::new(engine.handle(), options, 0);
+    let spec = |name| NodeRegistration::new(NodeSpec::new(name, Resources::new(&[1])));
+    let alive = tracker.register(spec("alive"), 0).unwrap();
+    let silent = tracker.register(spec("silent"), 0).unwrap();
+    for now_ms in (1_000..=6_000).step_by(1_000) {
+        clock.set(now_ms);
+        engine.run_until_quiet();
+        tracker.heartbeat(&alive, &NodeHeartbeat::default(), now_ms).unwrap();
+        assert!(tracker.expire(now_ms).unwrap().is_empty());
+    }
+    engine.run_until_quiet();
+    let is_stale = |session: NodeSession| engine.read(|view| view.node(session.node).unwrap().is_stale());
+    assert!(!is_stale(alive) && is_stale(silent));
 }

@@ -96,6 +96,35 @@ fn a_ticket_without_an_answer_is_ready_too() {
     assert_eq!(ticket.as_mut().poll(&mut Context::from_waker(&waker)), Poll::Ready(None));
 }
 
+/// A ticket may move from one task to another: the last one that polled is woken.
+#[test]
+fn a_ticket_wakes_the_task_that_polled_last() {
+    let (promise, ticket) = Ticket::<u32>::new();
+    let tasks = [Arc::new(Woken::default()), Arc::new(Woken::default())];
+    let mut ticket = pin!(ticket);
+    for task in &tasks {
+        let waker = Waker::from(Arc::clone(task));
+        assert!(ticket.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+    }
+    promise.answer(7);
+    assert_eq!(tasks.map(|task| task.0.load(Ordering::SeqCst)), [0, 1]);
+}
+
+#[test]
+fn a_stream_that_lags_is_not_waited_for() {
+    let engine = serial();
+    let (handle, events) = (engine.handle(), engine.handle().event_stream(1));
+    for name in ["a", "b"] {
+        let application =
+            handle.submit_application(ApplicationSpec::new(name, "root.a", "ann"), &events).unwrap();
+        handle.end_application(application, crate::ApplicationEnd::Finished).unwrap();
+        engine.run_until_quiet();
+    }
+    while let Ok(Some(_)) = events.try_next() {}
+    // Would otherwise wait for an hour.
+    assert_eq!(events.wait_timeout(LONG), Err(Lagging));
+}
+
 #[test]
 fn a_driven_engine_works_waits_and_ends() {
     let engine = Arc::new(serial());
