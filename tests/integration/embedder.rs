@@ -170,7 +170,7 @@ fn a_group_with_events_that_is_not_logged_is_not_announced() {
 }
 
 /// Writes some groups, and fails then.
-struct Counted(SharedLog, u32);
+pub(crate) struct Counted(pub(crate) SharedLog, pub(crate) u32);
 
 impl LogSink for Counted {
     fn start(&mut self, header: &[u8]) -> io::Result<()> {

@@ -1,12 +1,12 @@
 //! A second state beside the engine, for snapshots without a guard.
 
-use std::io;
 use std::sync::Arc;
 
-use apportion::log::{LogEnd, LogSink, LoggedGroup, SharedLog};
+use apportion::log::SharedLog;
 use apportion::replay::{Follower, Replay};
 use apportion::{ApplicationSpec, AskSpec, CommitSeq, Engine, ManualClock, Mode, NodeSpec, Resources};
 
+use crate::embedder::Counted;
 use crate::{engine, leaf};
 
 const PARALLEL: Mode = Mode::Parallel { proposers: 2 };
@@ -90,30 +90,11 @@ fn a_follower_goes_on_with_a_recovered_engine() {
     expect_state_at(&snapshot, seq, &log);
 }
 
-/// A sink that fails after some groups.
-struct Failing(SharedLog, u32);
-
-impl LogSink for Failing {
-    fn start(&mut self, header: &[u8]) -> io::Result<()> {
-        self.0.start(header)
-    }
-    fn resume(&mut self, end: LogEnd) -> io::Result<()> {
-        self.0.resume(end)
-    }
-    fn append(&mut self, group: &LoggedGroup<'_>) -> io::Result<()> {
-        self.1 = self.1.checked_sub(1).ok_or_else(|| io::Error::other("the disk is full"))?;
-        self.0.append(group)
-    }
-    fn is_required(&self) -> bool {
-        true
-    }
-}
-
 #[test]
 fn a_follower_knows_no_group_that_was_not_written() {
     for groups in 1..4 {
         let log = SharedLog::new();
-        let (sink, mut follower) = Follower::beside(Box::new(Failing(log.clone(), groups)));
+        let (sink, mut follower) = Follower::beside(Box::new(Counted(log.clone(), groups)));
         let clock = Arc::new(ManualClock::new());
         let engine =
             Engine::start(engine([leaf("default", 100)]), Mode::Serial, clock, Some(Box::new(sink))).unwrap();
@@ -127,4 +108,29 @@ fn a_follower_knows_no_group_that_was_not_written() {
         assert_eq!(follower.follow().unwrap(), logged.seq());
         assert_eq!(follower.replay().unwrap().digest(), logged.digest());
     }
+}
+
+/// The log of a run with another configuration: its groups do not fit the replay that the follower begins with.
+#[test]
+fn a_follower_that_cannot_follow_says_so_each_time() {
+    let clock = Arc::new(ManualClock::new());
+    let other = SharedLog::new();
+    let with_node = Engine::start(
+        engine([leaf("default", 100)]),
+        Mode::Serial,
+        clock.clone(),
+        Some(Box::new(other.clone())),
+    );
+    with_node.unwrap().handle().add_node(NodeSpec::new("n", Resources::new(&[1]))).unwrap();
+    let bytes = other.bytes();
+    let replay = Replay::read(&bytes[..], None).unwrap();
+    let (sink, mut follower) = Follower::from_replay(replay, Box::new(SharedLog::new()));
+    let engine =
+        Engine::start(engine([leaf("default", 100)]), Mode::Serial, clock, Some(Box::new(sink))).unwrap();
+    assert!(follower.follow().is_err(), "a second configuration");
+    work(&engine, "later");
+    assert!(follower.follow().is_err() && follower.snapshot(Vec::new()).is_err());
+    drop(follower);
+    work(&engine, "last");
+    assert!(engine.log_error().is_none());
 }

@@ -189,6 +189,7 @@ impl Handle {
     pub fn heartbeat(&self, nodes: &[NodeId]) -> Result<(), SubmitError> {
         self.send(Change::Heartbeats { nodes: nodes.to_vec() })
     }
+
     /// Reconciles the engine with a node, after an engine [recovered](crate::Engine::recover) or a node came back. A
     /// container that the node does not run has ended, also if another application's container has its identifier now.
     /// A container with an unknown identifier is adopted, above limits and room if necessary, if its application is

@@ -116,9 +116,7 @@ impl<R: Read> LogReader<R> {
     pub fn new(mut source: R) -> Result<Self, LogError> {
         let mut header = [0; HEADER.len()];
         let length = read_up_to(&mut source, &mut header)?;
-        let at = HEADER.len() as u64;
-        let mut reader =
-            Self { source, at, frame_at: at, frame: Vec::new(), used: 0, changes: 0, snapshot: None };
+        let mut reader = Self::behind_header(source);
         let (name, version) = header.split_at(HEADER.len() - 1);
         match (length == header.len(), HEADER.starts_with(name), SNAPSHOT_HEADER.starts_with(name)) {
             (true, true, _) if (OLDEST_VERSION..=HEADER[7]).contains(&version[0]) => {}
@@ -128,6 +126,12 @@ impl<R: Read> LogReader<R> {
             _ => return Err(LogError::NotALog),
         }
         Ok(reader)
+    }
+
+    /// Reads a log of this version whose header was read.
+    pub(crate) fn behind_header(source: R) -> Self {
+        let at = HEADER.len() as u64;
+        Self { source, at, frame_at: at, frame: Vec::new(), used: 0, changes: 0, snapshot: None }
     }
 
     fn read_snapshot(&mut self) -> Result<(), LogError> {

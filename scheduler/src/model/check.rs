@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use super::checker;
 use super::order::{self, Place};
 
@@ -9,7 +11,8 @@ use super::order::{self, Place};
 pub(super) const REPLAY: &str = "APPORTION_REPLAY";
 
 /// What decides the order of a model's steps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Checker {
     /// Every order up to a bound of preemptions: builds with `--cfg apportion_loom`.
@@ -42,7 +45,7 @@ impl fmt::Display for Checker {
 }
 
 /// A model that held in every order tried. `Display` writes it as a line.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Report {
     /// The model's name.

@@ -3,15 +3,15 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::io::{self, Read, Write};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use super::Replay;
-use crate::log::{HEADER, LogEnd, LogError, LogReader, LogSink, LoggedGroup};
+use crate::log::{LogEnd, LogError, LogReader, LogSink, LoggedGroup};
 use crate::request::CommitSeq;
 use crate::sync::Mutex;
 
 /// Groups that were logged and not followed yet.
-type Waiting = Arc<Mutex<VecDeque<Vec<u8>>>>;
+type Waiting = Mutex<VecDeque<Vec<u8>>>;
 
 /// Follows an engine's log on another thread, so that snapshots need no guard of the engine, whatever the log is kept on.
 ///
@@ -19,15 +19,18 @@ type Waiting = Arc<Mutex<VecDeque<Vec<u8>>>>;
 /// memory. The follower has a state of its own, as large as the engine's.
 #[doc = include_str!("../../doc/follower.md")]
 pub struct Follower {
-    waiting: Waiting,
-    reader: Option<LogReader<Groups>>,
+    waiting: Arc<Waiting>,
+    reader: LogReader<Groups>,
     replay: Option<Replay>,
+    /// A group did not fit. Those behind it would be applied to the wrong state.
+    has_failed: bool,
 }
 
-/// The log of an engine with a [`Follower`]: writes to another sink, and keeps a copy of each group that was written.
+/// The log of an engine with a [`Follower`]: writes to another sink, and keeps a copy of each group that was written, as
+/// long as the follower is there.
 pub struct FollowedLog {
     sink: Box<dyn LogSink>,
-    waiting: Waiting,
+    waiting: Weak<Waiting>,
 }
 
 impl Follower {
@@ -44,32 +47,34 @@ impl Follower {
     }
 
     fn new(sink: Box<dyn LogSink>, replay: Option<Replay>) -> (FollowedLog, Self) {
-        let waiting = Waiting::default();
-        (FollowedLog { sink, waiting: Arc::clone(&waiting) }, Self { waiting, reader: None, replay })
+        let waiting = Arc::default();
+        let log = FollowedLog { sink, waiting: Arc::downgrade(&waiting) };
+        let groups = Groups { waiting: Arc::clone(&waiting), present: Vec::new(), read: 0 };
+        (log, Self { waiting, reader: LogReader::behind_header(groups), replay, has_failed: false })
     }
 
     /// Follows all groups that were logged so far, and returns the last change; 0 if the engine has logged none.
     ///
     /// # Errors
-    /// If a change does not fit. Nothing more can be followed then.
+    /// If a change does not fit. Nothing more is followed then: each later call is an error, too.
     pub fn follow(&mut self) -> Result<CommitSeq, LogError> {
-        let mut reader = match self.reader.take() {
-            Some(reader) => reader,
-            None => LogReader::new(Groups {
-                waiting: Arc::clone(&self.waiting),
-                present: HEADER.to_vec(),
-                read: 0,
-            })?,
-        };
+        if self.has_failed {
+            let seq = self.replay.as_ref().map_or(0, |replay| replay.seq().0) + 1;
+            let problem = "an earlier group could not be followed".to_owned();
+            return Err(LogError::Inconsistent { seq, problem });
+        }
+        self.follow_waiting().inspect_err(|_| self.has_failed = true)
+    }
+
+    fn follow_waiting(&mut self) -> Result<CommitSeq, LogError> {
         if self.replay.is_none() && !self.waiting.lock().is_empty() {
-            self.replay = Some(Replay::begin(&mut reader)?);
+            self.replay = Some(Replay::begin(&mut self.reader)?);
         }
         if let Some(replay) = &mut self.replay {
-            while let Some(change) = reader.next_change()? {
+            while let Some(change) = self.reader.next_change()? {
                 replay.step(change)?;
             }
         }
-        self.reader = Some(reader);
         Ok(self.replay.as_ref().map_or(CommitSeq(0), Replay::seq))
     }
 
@@ -104,7 +109,9 @@ impl LogSink for FollowedLog {
 
     fn append(&mut self, group: &LoggedGroup<'_>) -> io::Result<()> {
         self.sink.append(group)?;
-        self.waiting.lock().push_back(group.frame().to_vec());
+        if let Some(waiting) = self.waiting.upgrade() {
+            waiting.lock().push_back(group.frame().to_vec());
+        }
         Ok(())
     }
 
@@ -115,7 +122,7 @@ impl LogSink for FollowedLog {
 
 /// The waiting groups, one after the other. The end is where none waits.
 struct Groups {
-    waiting: Waiting,
+    waiting: Arc<Waiting>,
     present: Vec<u8>,
     /// The bytes of `present` that were read.
     read: usize,

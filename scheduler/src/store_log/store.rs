@@ -1,6 +1,7 @@
 //! The tables of a log, and the transactions on them.
 
 use std::io::{self, ErrorKind};
+use std::ops::Bound;
 use std::path::{Path, PathBuf};
 
 use redb::backends::FileBackend;
@@ -138,7 +139,8 @@ impl Store {
             return Err(io::Error::other("the store has no log").into());
         }
         self.write(redb::Durability::Immediate, |transaction| {
-            Ok(transaction.open_table(GROUPS)?.retain_in(last + 1.., |_, _| false)?)
+            let behind = (Bound::Excluded(last), Bound::Unbounded);
+            Ok(transaction.open_table(GROUPS)?.retain_in::<u64, _>(behind, |_, _| false)?)
         })
     }
 

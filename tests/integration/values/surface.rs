@@ -10,6 +10,7 @@ use apportion::event::*;
 use apportion::explain::*;
 use apportion::file_log::*;
 use apportion::log::*;
+use apportion::model::{Checker, Model, Report};
 use apportion::nodes::*;
 use apportion::place::PlacementSet;
 use apportion::preempt::*;
@@ -70,7 +71,7 @@ fn values() -> Vec<String> {
         Blacklist, BlacklistUpdate, LocalityPreference,
         ApplicationSpec, AskSpec, AskOfKind, NodeSpec, RunningContainer, BulkCall, Change,
         ResourceAllocationCommitRequest, AllocationProposal, ReservationProposal, PassScope,
-        Mode, Step, EngineStats, Health, AuditReport, Violation, Recovered,
+        Mode, Step, EngineStats, Health, AuditReport, Violation, Recovered, Checker, Report,
         Attachment, AttachedAsk, NodeReport, Reconciliation, Driven,
         NodeDirectives, ContainerStart, NodeSession, Incarnation, NodeRegistration, NodeHeartbeat, UnknownContainers,
         TrackerOptions, SessionError, HeartbeatError,
@@ -112,6 +113,7 @@ fn neither() -> Vec<String> {
             Replay;
         "they are ways to an engine, not values": Handle, EventStream, Ticket<()>, Recovery;
         "they follow an engine; a new one is made from it": ResourceTracker, DirectiveTracker, NodeSessions;
+        "a model is code": Model;
         "clocks are read, not stored": ManualClock, SystemClock;
         "the whole state; its rows are values": View<'_>;
         "logs and their readers and writers hold files and buffers": LogReader<&[u8]>, LoggedGroup<'_>, LogDigest, FileLog,
@@ -127,7 +129,7 @@ fn public_types() -> BTreeSet<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scheduler");
     let text = std::fs::read_to_string(root.join("public-api.txt")).unwrap();
     let mut found: BTreeSet<String> = text.lines().filter_map(type_in).collect();
-    let rooms = ["src/file_log", "src/store_log", "src/log"].map(|room| root.join(room));
+    let rooms = ["src/file_log", "src/model", "src/store_log", "src/log"].map(|room| root.join(room));
     let paths =
         rooms.iter().flat_map(|room| std::fs::read_dir(room).unwrap()).map(|entry| entry.unwrap().path());
     for path in paths.filter(|path| path.is_file()) {
