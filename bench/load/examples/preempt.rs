@@ -28,11 +28,11 @@ fn main() -> Result<(), Box<dyn Error>> {
             let start = Instant::now();
             let plan = engine.preemption_plan(&policy);
             let elapsed_ms = start.elapsed().as_secs_f64() * 1e3;
-            let victims: usize = plan.takings.iter().map(|taking| taking.victims.len()).sum();
+            let victims: usize = plan.preemptions.iter().map(|preemption| preemption.victims.len()).sum();
             println!(
-                "{name}: {nodes} nodes, {containers} containers, {} takings, {victims} victims, {} asks not helped: \
+                "{name}: {nodes} nodes, {containers} containers, {} preemptions, {victims} victims, {} asks not helped: \
                  {elapsed_ms:.1} ms",
-                plan.takings.len(),
+                plan.preemptions.len(),
                 plan.unhelped.len()
             );
         }

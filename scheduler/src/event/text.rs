@@ -4,6 +4,7 @@ use std::fmt::{self, Display, Formatter};
 
 use super::{Event, EventKind};
 use crate::facts::{ApplicationEnd, EndCause, ExecutionType, Locality};
+use crate::label::{counted, seconds};
 
 /// `app-0: container-5 of ask-0 is allocated on node-1 (node local)`.
 impl Display for Event {
@@ -27,14 +28,15 @@ impl Display for EventKind {
                 write!(f, "{container} is opportunistic now")
             }
             Self::ContainerStopping { container, node, until_ms, cause } => {
-                let (s, ms) = (until_ms / 1_000, until_ms % 1_000);
-                write!(f, "{container} on {node} has to stop by {s}.{ms:03} s: {cause}")
+                let until = seconds(*until_ms);
+                write!(f, "{container} on {node} has to stop by {until}: {cause}")
             }
             Self::ContainerEnded { container, cause, .. } => {
                 write!(f, "{container} ended: {cause}")
             }
-            Self::AskCancelled { ask, units: 1 } => write!(f, "1 container of {ask} is cancelled"),
-            Self::AskCancelled { ask, units } => write!(f, "{units} containers of {ask} are cancelled"),
+            Self::AskCancelled { ask, units } => {
+                write!(f, "{} of {ask} cancelled", counted((*units).into(), "container"))
+            }
             Self::Reserved { ask, node } => write!(f, "{node} is reserved for {ask}"),
             Self::Unreserved { ask, node } => write!(f, "{node} is no longer reserved for {ask}"),
             Self::ApplicationActivated => f.write_str("activated"),
@@ -111,7 +113,7 @@ mod tests {
                 EventKind::ContainerEnded { container, cause, allocation_request_id },
                 "app-7: container-5 ended: released by its application",
             ),
-            (EventKind::AskCancelled { ask, units: 2 }, "app-7: 2 containers of ask-0 are cancelled"),
+            (EventKind::AskCancelled { ask, units: 2 }, "app-7: 2 containers of ask-0 cancelled"),
             (EventKind::Reserved { ask, node }, "app-7: node-1 is reserved for ask-0"),
             (
                 EventKind::AskRefused { ask, refusal: Refusal::OutOfRange },

@@ -6,6 +6,7 @@ use super::{
     ActivationLimit, Blocker, Explanation, Funnel, LimitHolder, LimitReached, PendingReason, Rejection,
     Shortage, Stage, Standing, WhyPending,
 };
+use crate::label::{counted, seconds};
 use crate::resource::WithUnit;
 
 impl Display for Explanation {
@@ -268,11 +269,7 @@ impl Display for Rejection {
 }
 
 fn containers(count: u32) -> String {
-    if count == 1 { "1 container".to_owned() } else { format!("{count} containers") }
-}
-
-fn seconds(ms: u64) -> String {
-    format!("{}.{:03} s", ms / 1_000, ms % 1_000)
+    counted(count.into(), "container")
 }
 
 /// Durations in a readable unit. Points in time are in seconds, so that they can be found in a log.

@@ -5,8 +5,8 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use thin_vec::ThinVec;
 
-use super::books::Books;
 use super::ideal::share;
+use super::planned_use::PlannedUse;
 use super::tree::Branch;
 use crate::facts::Facts;
 use crate::ids::{ApplicationId, AskId, PartitionId, QueueId, ReservationId};
@@ -19,7 +19,7 @@ pub(super) struct Due {
     pub(super) application: ApplicationId,
     /// Units that the plan has not placed.
     pub(super) units: u32,
-    /// Units that the normal pass will place, maybe later than the takings.
+    /// Units that the normal pass will place, maybe later than the preemptions.
     pub(super) by_pass: u32,
     /// Reservations that the plan has not fulfilled, the last first.
     pub(super) reservations: ThinVec<ReservationId>,
@@ -87,12 +87,12 @@ impl Beneficiaries {
         &mut self,
         facts: &Facts,
         partition: PartitionId,
-        books: &Books<'_>,
+        planned_use: &PlannedUse<'_>,
         leaf: QueueId,
     ) {
         if !self.leaves[leaf.index()].asks.is_empty() {
             let guaranteed = &facts.queue(leaf).quota(partition).guaranteed;
-            self.order.push(Reverse((share(&books.queue(leaf).used, guaranteed), leaf)));
+            self.order.push(Reverse((share(&planned_use.queue(leaf).used, guaranteed), leaf)));
         }
     }
 }

@@ -3,11 +3,11 @@
 //! [`View::preemption_plan`](crate::view::View::preemption_plan) computes the fair amounts of all queues as YARN does
 //! (`ideal`): guarantees first, then the rest for queues that want more. Leaves that use more than their fair amount
 //! may lose containers (`amounts`). The plan chooses the victims for one unit of a beneficiary's ask at a time, on one
-//! node, so every victim's room is used. [`Taking::request`] is the commit request that ends the victims and
+//! node, so every victim's room is used. [`Preemption::request`] is the commit request that ends the victims and
 //! starts the beneficiary's container in one step. The plan changes nothing, and an embedder decides what it commits.
 //!
-//! The takings of a plan hold in their order: each counts on the room and the limits that the takings before it leave
-//! (`books`, `sites`). A later change of the state may make a taking stale. Then the committer rejects its request,
+//! The preemptions of a plan hold in their order: each counts on the room and the limits that the preemptions before it leave
+//! (`planned_use`, `planned_nodes`). A later change of the state may make a preemption stale. Then the committer rejects its request,
 //! and no container ends.
 //!
 //! Two plans in turn do not go in circles. A beneficiary gets no more than its fair amount, and a leaf loses nothing
@@ -15,13 +15,13 @@
 
 mod amounts;
 mod beneficiaries;
-mod books;
-mod groups;
 mod ideal;
 mod outcome;
 mod plan;
+mod planned_nodes;
+mod planned_use;
 mod planner;
-mod sites;
+mod suitable_nodes;
 mod text;
 mod tree;
 mod victims;
@@ -76,7 +76,7 @@ pub struct PreemptionPlan {
     pub partitions: Vec<PartitionShares>,
     /// The containers that would be started in place of others. Commit their requests in this order and at once: a pass
     /// between two of them may use room that the second counts on, and the second is then rejected.
-    pub takings: Vec<Taking>,
+    pub preemptions: Vec<Preemption>,
     /// The asks of queues that are owed more, but would get nothing more, in the order in which they are due.
     pub unhelped: Vec<Unhelped>,
 }
@@ -109,7 +109,7 @@ pub struct QueueShares {
 
 /// One container of a beneficiary that would be started in place of others on the same node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Taking {
+pub struct Preemption {
     /// The ask of the beneficiary.
     pub ask: AskId,
     /// The beneficiary.
@@ -126,7 +126,7 @@ pub struct Taking {
     pub rule: PreemptionRule,
 }
 
-impl Taking {
+impl Preemption {
     /// The commit request that ends the victims and starts the container, or does nothing.
     #[must_use]
     pub fn request(&self) -> ResourceAllocationCommitRequest {

@@ -1,11 +1,11 @@
-//! What the plan says about a unit: its taking, or why there is none.
+//! What the plan says about a unit: its preemption, or why there is none.
 
 use super::amounts::owed;
 use super::beneficiaries::Due;
+use super::planned_nodes::Candidate;
 use super::planner::Planner;
-use super::sites::Candidate;
 use super::victims::Choice;
-use super::{PreemptionRule, Taking, UnhelpedReason, Victim};
+use super::{Preemption, PreemptionRule, UnhelpedReason, Victim};
 use crate::ids::{QueueId, ReservationId};
 use crate::resource::Resources;
 
@@ -14,8 +14,8 @@ impl Planner<'_> {
     pub(super) fn reason_without_victims(&self, size: &Resources) -> UnhelpedReason {
         let has = |amount: &Resources| size.types().any(|index| size[index] > 0 && amount[index] > 0);
         let leaves = || self.branches.iter().filter(|branch| branch.is_leaf());
-        let books = (0..self.branches.len() as u32).map(|index| self.books.queue(QueueId(index)));
-        if books.into_iter().any(|book| has(&book.to_take)) {
+        let planned_use = (0..self.branches.len() as u32).map(|index| self.planned_use.queue(QueueId(index)));
+        if planned_use.into_iter().any(|queue_use| has(&queue_use.to_take)) {
             UnhelpedReason::NoVictims
         } else if self.to_take.iter().any(has) {
             UnhelpedReason::RoundSpent
@@ -31,7 +31,7 @@ impl Planner<'_> {
     /// The rule by which the leaf may have one more unit of the ask.
     pub(super) fn rule(&self, leaf: QueueId, due: &Due) -> PreemptionRule {
         let guaranteed = &self.branches[leaf.index()].guaranteed;
-        match self.books.queue(leaf).claimed.can_grow(&self.size(due), guaranteed) {
+        match self.planned_use.queue(leaf).claimed.can_grow(&self.size(due), guaranteed) {
             true => PreemptionRule::Guarantee,
             false => PreemptionRule::Balance,
         }
@@ -39,8 +39,8 @@ impl Planner<'_> {
 
     /// The units of the ask that the leaf is still owed.
     pub(super) fn owed_units(&self, leaf: QueueId, due: &Due) -> u32 {
-        let (size, book) = (self.size(due), self.books.queue(leaf));
-        let owed = self.branches[leaf.index()].kept().saturating_sub(&book.claimed);
+        let (size, queue_use) = (self.size(due), self.planned_use.queue(leaf));
+        let owed = self.branches[leaf.index()].kept().saturating_sub(&queue_use.claimed);
         let units = size.types().filter(|index| size[*index] > 0).map(|index| owed[index] / size[index]);
         u32::try_from(units.min().unwrap_or(0)).unwrap_or(u32::MAX)
     }
@@ -50,14 +50,14 @@ impl Planner<'_> {
         facts.shapes.at(facts.asks.at(due.ask).shape).need.resources
     }
 
-    /// The taking of a unit that was placed.
-    pub(super) fn taking(
+    /// The preemption of a unit that was placed.
+    pub(super) fn preemption(
         &self,
         leaf: QueueId,
         due: &Due,
         (site, choice, reservation): (usize, &Choice, Option<ReservationId>),
         rule: PreemptionRule,
-    ) -> Taking {
+    ) -> Preemption {
         let facts = &self.state.facts;
         let victim = |victim: &Candidate| Victim {
             container: victim.container,
@@ -65,7 +65,7 @@ impl Planner<'_> {
             queue: self.path(victim.leaf),
             size: facts.config.resources.amounts(&facts.shapes.at(victim.shape).need.resources),
         };
-        Taking {
+        Preemption {
             ask: due.ask,
             application: due.application,
             queue: self.path(leaf),

@@ -17,7 +17,7 @@ pub(crate) fn plan(state: &State, policy: &PreemptionPolicy) -> PreemptionPlan {
         seq: CommitSeq(state.facts.changes),
         now_ms: state.facts.now_ms,
         partitions: Vec::new(),
-        takings: Vec::new(),
+        preemptions: Vec::new(),
         unhelped: Vec::new(),
     };
     for partition in state.partitions() {

@@ -3,9 +3,9 @@
 use rustc_hash::FxHashMap;
 
 use super::beneficiaries::{Beneficiaries, Due};
-use super::books::{Books, QueueShortage};
-use super::groups::Group;
-use super::sites::Sites;
+use super::planned_nodes::PlannedNodes;
+use super::planned_use::{PlannedUse, QueueShortage};
+use super::suitable_nodes::SuitableNodes;
 use super::tree::Branch;
 use super::victims::{Choice, Wanted};
 use super::{PreemptionPlan, Unhelped, UnhelpedReason};
@@ -18,7 +18,7 @@ use crate::state::State;
 /// Asks with equal keys may run on the same nodes, with the same victims: those below one queue, but not in the ask's
 /// leaf.
 #[derive(PartialEq, Eq, Hash)]
-struct GroupKey {
+struct SuitableKey {
     shape: ShapeId,
     scope: Option<QueueId>,
     /// The leaf, if it may lose containers itself.
@@ -33,9 +33,9 @@ pub(super) struct Planner<'a> {
     pub(super) partition: PartitionId,
     pub(super) branches: &'a [Branch],
     pub(super) to_take: &'a [Resources],
-    pub(super) books: Books<'a>,
-    pub(super) sites: Sites,
-    groups: FxHashMap<GroupKey, Group>,
+    pub(super) planned_use: PlannedUse<'a>,
+    pub(super) sites: PlannedNodes,
+    suitable_nodes: FxHashMap<SuitableKey, SuitableNodes>,
     beneficiaries: Beneficiaries,
 }
 
@@ -59,22 +59,22 @@ impl<'a> Planner<'a> {
         branches: &'a [Branch],
         to_take: &'a [Resources],
     ) -> Self {
-        let books = Books::new(&state.facts, partition, branches, to_take);
-        let sites = Sites::new(state, partition, &books);
+        let planned_use = PlannedUse::new(&state.facts, partition, branches, to_take);
+        let sites = PlannedNodes::new(state, partition, &planned_use);
         let beneficiaries = Beneficiaries::new(state, partition, branches);
         Self {
             state,
             partition,
             branches,
             to_take,
-            books,
+            planned_use,
             sites,
-            groups: FxHashMap::default(),
+            suitable_nodes: FxHashMap::default(),
             beneficiaries,
         }
     }
 
-    /// Adds the takings of the partition, and the asks that get nothing.
+    /// Adds the preemptions of the partition, and the asks that get nothing.
     pub(super) fn run(&mut self, plan: &mut PreemptionPlan) {
         while let Some(leaf) = self.beneficiaries.next() {
             if let Some(mut due) = self.beneficiaries.leaves[leaf.index()].asks.pop_front() {
@@ -83,7 +83,7 @@ impl<'a> Planner<'a> {
                     self.beneficiaries.leaves[leaf.index()].asks.push_front(due);
                 }
             }
-            self.beneficiaries.put_back(&self.state.facts, self.partition, &self.books, leaf);
+            self.beneficiaries.put_back(&self.state.facts, self.partition, &self.planned_use, leaf);
         }
     }
 
@@ -91,7 +91,7 @@ impl<'a> Planner<'a> {
     fn serve(&mut self, leaf: QueueId, due: &mut Due, plan: &mut PreemptionPlan) {
         match self.verdict(leaf, due) {
             Verdict::Placed { site, choice, reservation } => {
-                if choice.victims.is_empty() && self.books.is_spent() {
+                if choice.victims.is_empty() && self.planned_use.is_spent() {
                     // The normal pass serves the ask, and the plan takes nothing more.
                     due.units = 0;
                     return;
@@ -101,7 +101,7 @@ impl<'a> Planner<'a> {
                 self.beneficiaries.leaves[leaf.index()].got_some = true;
                 due.units -= 1;
                 if !choice.victims.is_empty() {
-                    plan.takings.push(self.taking(leaf, due, (site, &choice, reservation), rule));
+                    plan.preemptions.push(self.preemption(leaf, due, (site, &choice, reservation), rule));
                 }
             }
             Verdict::Unhelped(reason) => {
@@ -120,7 +120,7 @@ impl<'a> Planner<'a> {
         let shape = facts.shapes.at(ask.shape);
         let size = &shape.need.resources;
         let branch = &self.branches[leaf.index()];
-        let used = self.books.queue(leaf).claimed;
+        let used = self.planned_use.queue(leaf).claimed;
         if !used.can_grow(size, &branch.ideal) {
             let is_owed = size.types().all(|index| size[index] <= 0 || branch.kept()[index] > used[index]);
             let got_some = self.beneficiaries.leaves[leaf.index()].got_some;
@@ -136,10 +136,10 @@ impl<'a> Planner<'a> {
         // The last units give back the reservations that are left.
         let surplus = facts.surplus_reservations(due.units - 1 + due.by_pass, due.reserved);
         let shortage = match surplus {
-            0 if !self.books.user_admits(application, shape) => {
+            0 if !self.planned_use.user_admits(application, shape) => {
                 return Verdict::Unhelped(UnhelpedReason::Limit);
             }
-            0 => self.books.shortage(leaf, size),
+            0 => self.planned_use.shortage(leaf, size),
             _ => QueueShortage::NONE,
         };
         if shortage.scope == Some(leaf) {
@@ -159,7 +159,7 @@ impl<'a> Planner<'a> {
                 .lacks_at_most_room(node, facts.nodes.at(node));
             let site = self.sites.of_node(node).filter(|_| is_suitable);
             let choice = site.and_then(|site| {
-                let choice = wanted.choose(facts, &self.books, &self.sites.all[site])?;
+                let choice = wanted.choose(facts, &self.planned_use, &self.sites.all[site])?;
                 Some((site, choice))
             });
             if let Some((site, choice)) = choice {
@@ -171,16 +171,17 @@ impl<'a> Planner<'a> {
 
     fn on_open_node(&mut self, wanted: &Wanted<'_>, id: AskId, (ask, shape): (&Ask, &Shape)) -> Verdict {
         let may_lose = !self.to_take[wanted.leaf.index()].is_zero();
-        let key = GroupKey {
+        let key = SuitableKey {
             shape: ask.shape,
             scope: wanted.shortage.scope,
             leaf: may_lose.then_some(wanted.leaf),
             ask: shape.has_locality.then_some(id),
         };
-        let Self { state, sites, books, groups, .. } = self;
-        let group =
-            groups.entry(key).or_insert_with(|| Group::new(state, &NodeFilter::new(state, id, ask), sites));
-        match group.best((&state.facts, shape), books, sites, wanted) {
+        let Self { state, sites, planned_use, suitable_nodes, .. } = self;
+        let group = suitable_nodes
+            .entry(key)
+            .or_insert_with(|| SuitableNodes::new(state, &NodeFilter::new(state, id, ask), sites));
+        match group.best((&state.facts, shape), planned_use, sites, wanted) {
             Some((site, choice)) => Verdict::Placed { site, choice, reservation: None },
             None if group.is_empty() => Verdict::Unhelped(UnhelpedReason::NoNode),
             None => Verdict::Unhelped(self.reason_without_victims(&shape.need.resources)),
@@ -194,7 +195,7 @@ impl<'a> Planner<'a> {
         let node = self.sites.all[site].node;
         for victim in &choice.victims {
             let of_victim = facts.shapes.at(victim.shape);
-            self.books.take(victim.application, of_victim, node);
+            self.planned_use.take(victim.application, of_victim, node);
             let site = &mut self.sites.all[site];
             site.room.give(&of_victim.need, victim.devices);
             site.later.give(&of_victim.need, victim.devices);
@@ -208,9 +209,9 @@ impl<'a> Planner<'a> {
         due.reserved -= surplus;
         let is_charged = reservation.is_none() && surplus == 0;
         let charged = if is_charged { shape.need.resources } else { Resources::ZERO };
-        self.books.give(due.application, shape, node, &charged);
+        self.planned_use.give(due.application, shape, node, &charged);
         if choice.victims.is_empty() {
-            self.books.note_pass(due.application, &charged);
+            self.planned_use.note_pass(due.application, &charged);
             due.by_pass += 1;
         }
     }

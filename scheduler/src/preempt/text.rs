@@ -2,16 +2,17 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use super::{PreemptionPlan, PreemptionRule, QueueShares, Taking, Unhelped, UnhelpedReason, Victim};
+use super::{Preemption, PreemptionPlan, PreemptionRule, QueueShares, Unhelped, UnhelpedReason, Victim};
+use crate::label::counted;
 
-/// Writes one line for each taking and each ask that is not helped.
+/// Writes one line for each preemption and each ask that is not helped.
 impl Display for PreemptionPlan {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let victims: usize = self.takings.iter().map(|taking| taking.victims.len()).sum();
-        let (started, ended) = (containers(self.takings.len()), containers(victims));
+        let victims: usize = self.preemptions.iter().map(|preemption| preemption.victims.len()).sum();
+        let (started, ended) = (containers(self.preemptions.len()), containers(victims));
         let asks = self.unhelped.len();
         write!(f, "{started} would start in place of {ended}; {asks} asks are owed more and get nothing.")?;
-        self.takings.iter().try_for_each(|taking| write!(f, "\n{taking}"))?;
+        self.preemptions.iter().try_for_each(|preemption| write!(f, "\n{preemption}"))?;
         self.unhelped.iter().try_for_each(|unhelped| write!(f, "\n{unhelped}"))
     }
 }
@@ -26,7 +27,7 @@ impl Display for QueueShares {
 }
 
 /// `ask-3 of root.a on node-1, because root.a is below its guarantee: container-7 of root.b (1 GiB)`.
-impl Display for Taking {
+impl Display for Preemption {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let Self { ask, queue, node, rule, victims, .. } = self;
         let why = match rule {
@@ -75,5 +76,5 @@ impl Display for UnhelpedReason {
 }
 
 fn containers(count: usize) -> String {
-    if count == 1 { "1 container".to_owned() } else { format!("{count} containers") }
+    counted(count as u64, "container")
 }

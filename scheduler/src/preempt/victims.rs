@@ -2,8 +2,8 @@
 
 use smallvec::SmallVec;
 
-use super::books::{Books, QueueShortage};
-use super::sites::{Candidate, Site};
+use super::planned_nodes::{Candidate, PlannedNode};
+use super::planned_use::{PlannedUse, QueueShortage};
 use crate::facts::Facts;
 use crate::ids::{NodeId, QueueId};
 use crate::resource::{Need, Resources, Room, dominant_share, fits};
@@ -39,14 +39,19 @@ pub(super) struct Choice {
 
 impl Wanted<'_> {
     /// The best victims on the node; `None` if those that may be taken do not free enough.
-    pub(super) fn choose(&self, facts: &Facts, books: &Books<'_>, site: &Site) -> Option<Choice> {
+    pub(super) fn choose(
+        &self,
+        facts: &Facts,
+        planned_use: &PlannedUse<'_>,
+        site: &PlannedNode,
+    ) -> Option<Choice> {
         let mut search = Search::new(self, facts, site.room);
         let mut victims: SmallVec<[Candidate; 4]> = SmallVec::new();
         if self.shortage.ends_by_itself && site.has_room_for(self.need) {
             return Some(search.choice(site, victims));
         }
         for candidate in &site.candidates {
-            if search.may_take(books, candidate, &victims) {
+            if search.may_take(planned_use, candidate, &victims) {
                 search.take(candidate);
                 victims.push(*candidate);
                 if search.is_enough() {
@@ -91,7 +96,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn choice(&self, site: &Site, victims: SmallVec<[Candidate; 4]>) -> Choice {
+    fn choice(&self, site: &PlannedNode, victims: SmallVec<[Candidate; 4]>) -> Choice {
         let needed = self.wanted.need.resources.saturating_sub(&site.room.free.max(&Resources::ZERO));
         let excess = self.freed.saturating_sub(&needed);
         let capacity = || &self.facts.nodes.at(site.node).capacity;
@@ -110,12 +115,12 @@ impl<'a> Search<'a> {
     }
 
     fn still_lacking(&self) -> Resources {
-        Site::lacking(&self.room, self.wanted.need, self.facts.config.resources.device_type())
+        PlannedNode::lacking(&self.room, self.wanted.need, self.facts.config.resources.device_type())
             .max(&self.wanted.shortage.amount.saturating_sub(&self.freed))
     }
 
     /// Whether the container may be taken, and frees something that is still lacking.
-    fn may_take(&self, books: &Books<'_>, candidate: &Candidate, victims: &[Candidate]) -> bool {
+    fn may_take(&self, planned_use: &PlannedUse<'_>, candidate: &Candidate, victims: &[Candidate]) -> bool {
         let Wanted { leaf, shortage, .. } = self.wanted;
         let is_below =
             |scope: QueueId| scope == ROOT || self.facts.queue(candidate.leaf).chain.contains(&scope);
@@ -124,7 +129,7 @@ impl<'a> Search<'a> {
         }
         let size = |of: &Candidate| self.facts.shapes.at(of.shape).need.resources;
         let lost = victims.iter().filter(|victim| victim.leaf == candidate.leaf).map(size).sum();
-        books.may_lose(candidate.leaf, &size(candidate), &self.lacking, &lost)
+        planned_use.may_lose(candidate.leaf, &size(candidate), &self.lacking, &lost)
     }
 
     fn take(&mut self, candidate: &Candidate) {

@@ -4,6 +4,7 @@ use std::fmt::{self, Display, Formatter};
 
 use super::{ApplicationView, AskView, NodeView, QueueView};
 use crate::facts::NodeState;
+use crate::label::{counted, seconds};
 use crate::resource::Amounts;
 
 /// `alpha (node-0): 12 GiB, 3 vcores of 16 GiB, 4 vcores allocated, 12 containers; draining`.
@@ -31,13 +32,8 @@ impl Display for AskView<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let (size, since_ms) = (self.state.amounts(&self.size()), self.pending_since_ms());
         let more = counted(self.outstanding().into(), "more container");
-        let (seconds, ms) = (since_ms / 1_000, since_ms % 1_000);
-        write!(
-            f,
-            "{} of {}: {more} of {size}, pending since {seconds}.{ms:03} s",
-            self.id,
-            self.application()
-        )
+        let since = seconds(since_ms);
+        write!(f, "{} of {}: {more} of {size}, pending since {since}", self.id, self.application())
     }
 }
 
@@ -71,8 +67,4 @@ impl Display for QueueView<'_> {
         }
         write!(f, "; {}", counted(self.application_count().into(), "application"))
     }
-}
-
-fn counted(count: u64, thing: &str) -> String {
-    if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
 }

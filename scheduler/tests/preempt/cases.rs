@@ -88,7 +88,7 @@ fn case_15_a_victim_that_is_not_needed_stays() {
     let beneficiary = cluster.demand("root.b", &[1_000], 1);
     let plan = cluster.plan(&at_once());
     assert_eq!(victims(&plan, |victim| victim.application), [(large, 1)].into(), "{plan}");
-    assert_eq!(plan.takings[0].rule, PreemptionRule::Guarantee);
+    assert_eq!(plan.preemptions[0].rule, PreemptionRule::Guarantee);
     cluster.execute(&plan);
     assert_eq!((cluster.running(large), cluster.running(beneficiary)), (0, 1));
 }
@@ -104,7 +104,7 @@ fn case_13_the_victim_ends_as_preempted_in_the_same_change() {
     cluster.engine.run_until_quiet();
     while cluster.events.try_next().unwrap().is_some() {}
     let plan = cluster.plan(&at_once());
-    let mut alone = plan.takings[0].request();
+    let mut alone = plan.preemptions[0].request();
     alone.release.clear();
     let ticket = cluster.engine.handle().commit(alone).unwrap();
     cluster.engine.run_until_quiet();
@@ -128,7 +128,7 @@ fn an_ask_that_gets_nothing_has_a_reason() {
         cluster.run();
         cluster.demand("root.b", &[size], 1);
         let plan = cluster.plan(policy);
-        assert!(plan.takings.is_empty(), "{plan}");
+        assert!(plan.preemptions.is_empty(), "{plan}");
         reasons(&plan)
     };
     let exempt = PreemptionPolicy { exempt: ["root.a".to_owned()].into(), ..at_once() };
@@ -167,13 +167,13 @@ fn what_is_being_stopped_is_not_taken_again() {
     cluster.demand("root.b", &[1], 10);
     cluster.run();
     let plan = cluster.plan(&at_once());
-    assert_eq!(plan.takings.len(), 10);
-    for victim in plan.takings.iter().flat_map(|taking| &taking.victims) {
+    assert_eq!(plan.preemptions.len(), 10);
+    for victim in plan.preemptions.iter().flat_map(|preemption| &preemption.victims) {
         cluster.engine.handle().stop_container(victim.container).unwrap();
     }
     cluster.run();
     let again = cluster.plan(&at_once());
-    assert!(again.takings.is_empty() && again.unhelped.is_empty(), "{again}");
+    assert!(again.preemptions.is_empty() && again.unhelped.is_empty(), "{again}");
 }
 
 /// The parent is at its maximum, so only victims below it help.

@@ -102,15 +102,18 @@ impl Cluster {
         self.engine.read(|view| view.application(application).unwrap().containers().count())
     }
 
-    /// Commits all takings in order, without a pass between them. Each must be accepted.
+    /// Commits all preemptions in order, without a pass between them. Each must be accepted.
     fn execute(&self, plan: &PreemptionPlan) {
         let handle = self.engine.handle();
-        let tickets: Vec<_> =
-            plan.takings.iter().map(|taking| (taking, handle.commit(taking.request()).unwrap())).collect();
+        let tickets: Vec<_> = plan
+            .preemptions
+            .iter()
+            .map(|preemption| (preemption, handle.commit(preemption.request()).unwrap()))
+            .collect();
         self.run();
-        for (taking, ticket) in tickets {
+        for (preemption, ticket) in tickets {
             let outcome = ticket.try_take().unwrap();
-            assert!(outcome.is_accepted(), "{outcome:?}: {taking}\n{plan}");
+            assert!(outcome.is_accepted(), "{outcome:?}: {preemption}\n{plan}");
         }
     }
 }
@@ -121,7 +124,7 @@ fn victims<K: Ord>(
     key: impl Fn(&apportion::preempt::Victim) -> K,
 ) -> BTreeMap<K, usize> {
     let mut counts = BTreeMap::new();
-    for victim in plan.takings.iter().flat_map(|taking| &taking.victims) {
+    for victim in plan.preemptions.iter().flat_map(|preemption| &preemption.victims) {
         *counts.entry(key(victim)).or_default() += 1;
     }
     counts

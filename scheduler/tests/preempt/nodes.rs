@@ -31,7 +31,7 @@ fn the_node_with_the_fewest_victims_is_chosen() {
     let beneficiary = cluster.demand("root.b", &[4], 1);
     let plan = cluster.plan(&at_once());
     // The victim of 3 leaves nothing unused either, and is newer than the victim of 4.
-    assert_eq!((plan.takings[0].victims.len(), plan.takings[0].node), (1, nodes[4]), "{plan}");
+    assert_eq!((plan.preemptions[0].victims.len(), plan.preemptions[0].node), (1, nodes[4]), "{plan}");
     cluster.execute(&plan);
     assert_eq!(cluster.running(beneficiary), 1);
 }
@@ -47,7 +47,7 @@ fn victims_are_on_nodes_that_meet_the_conditions() {
     let capped = AskSpec::new(memory(1), 3).with_tag("web").with_tag_limit(TagLimit::per_node("web", 1));
     cluster.ask_for(application, capped);
     let plan = cluster.plan(&at_once());
-    let on_nodes: Vec<_> = plan.takings.iter().map(|taking| taking.node).collect();
+    let on_nodes: Vec<_> = plan.preemptions.iter().map(|preemption| preemption.node).collect();
     assert_eq!(on_nodes[..4], [nodes[7]; 4], "{plan}");
     let others: std::collections::BTreeSet<_> = on_nodes[4..].iter().collect();
     assert_eq!((others.len(), plan.unhelped[0].units), (3, 2), "{plan}");
@@ -98,9 +98,9 @@ fn scenario_67_the_reserved_node_becomes_free() {
     cluster.run();
     cluster.ask(beneficiary, &[9], 1);
     let plan = cluster.plan(&at_once());
-    let [taking] = &plan.takings[..] else { panic!("{plan}") };
-    assert!(taking.reservation.is_some());
-    assert_eq!(taking.victims.len(), if taking.node == nodes[0] { 5 } else { 4 });
+    let [preemption] = &plan.preemptions[..] else { panic!("{plan}") };
+    assert!(preemption.reservation.is_some());
+    assert_eq!(preemption.victims.len(), if preemption.node == nodes[0] { 5 } else { 4 });
     cluster.execute(&plan);
     assert_eq!(cluster.running(beneficiary), 2);
 }

@@ -1,4 +1,4 @@
-//! Random clusters: every taking of a plan is accepted and helps its beneficiary, and rounds come to an end.
+//! Random clusters: every preemption of a plan is accepted and helps its beneficiary, and rounds come to an end.
 
 use std::collections::BTreeMap;
 
@@ -170,7 +170,7 @@ impl Cluster {
 
     /// Carries out a plan. Each beneficiary gets its container, and no leaf falls below its guarantee.
     fn carry_out(&self, plan: &PreemptionPlan) -> Vec<(ApplicationId, Resources)> {
-        let victims: Vec<_> = plan.takings.iter().flat_map(|taking| &taking.victims).collect();
+        let victims: Vec<_> = plan.preemptions.iter().flat_map(|preemption| &preemption.victims).collect();
         for queue in &plan.partitions[0].queues {
             let lost = |name| -> i64 {
                 let victims = victims.iter().filter(|victim| victim.queue == queue.path);
@@ -185,8 +185,8 @@ impl Cluster {
         let lost =
             victims.iter().map(|victim| (victim.application, self.size_of(victim.container))).collect();
         let mut expected: BTreeMap<AskId, u32> = BTreeMap::new();
-        for taking in &plan.takings {
-            *expected.entry(taking.ask).or_insert_with(|| self.outstanding(taking.ask)) -= 1;
+        for preemption in &plan.preemptions {
+            *expected.entry(preemption.ask).or_insert_with(|| self.outstanding(preemption.ask)) -= 1;
         }
         self.execute(plan);
         assert!(expected.iter().all(|(ask, most)| self.outstanding(*ask) <= *most), "{plan}");
@@ -197,15 +197,16 @@ impl Cluster {
 /// Beneficiaries get at most what they are owed. A leaf loses at most its amount and a part of one container.
 fn check_amounts(cluster: &Cluster, plan: &PreemptionPlan, types: &ResourceTypes) {
     for queue in &plan.partitions[0].queues {
-        let gets = plan.takings.iter().filter(|taking| taking.queue == queue.path);
-        let gets = gets.map(|taking| cluster.engine.read(|view| view.ask(taking.ask).unwrap().size()));
+        let gets = plan.preemptions.iter().filter(|preemption| preemption.queue == queue.path);
+        let gets =
+            gets.map(|preemption| cluster.engine.read(|view| view.ask(preemption.ask).unwrap().size()));
         let gets = types.amounts(&gets.fold(Resources::ZERO, |sum, size| sum + size));
         let is_owed = |name: &String| queue.used.get(name) + gets.get(name) <= queue.ideal.get(name);
         assert!(gets.is_empty() || types.names().iter().all(is_owed), "{}: {plan}", queue.path);
         let victims: Vec<_> = plan
-            .takings
+            .preemptions
             .iter()
-            .flat_map(|taking| &taking.victims)
+            .flat_map(|preemption| &preemption.victims)
             .filter(|one| one.queue == queue.path)
             .collect();
         let Some((_, before)) = victims.split_last() else { continue };
@@ -237,7 +238,7 @@ fn play(case: &Case) {
         cluster.run();
         let plan = cluster.plan(&case.policy());
         check_amounts(&cluster, &plan, &types);
-        if plan.takings.is_empty() {
+        if plan.preemptions.is_empty() {
             return;
         }
         let lost = cluster.carry_out(&plan);

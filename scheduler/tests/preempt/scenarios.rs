@@ -102,8 +102,8 @@ fn queues_lose_what_yarn_takes() {
         let plan = cluster.plan(&policy);
         let expected = taken.iter().map(|(queue, count)| ((*queue).to_owned(), *count)).collect();
         assert_eq!(by_queue(&plan), expected, "{name}: {plan}\n{:#?}", plan.partitions);
-        assert!(plan.takings.iter().all(|taking| taking.victims.len() == 1), "{name}");
+        assert!(plan.preemptions.iter().all(|preemption| preemption.victims.len() == 1), "{name}");
         cluster.execute(&plan);
-        assert!(cluster.plan(&policy).takings.is_empty(), "{name}: a second round");
+        assert!(cluster.plan(&policy).preemptions.is_empty(), "{name}: a second round");
     }
 }

@@ -1,6 +1,6 @@
 //! The nodes as the plan would leave them: their room, and the containers on them that may be taken.
 
-use super::books::Books;
+use super::planned_use::PlannedUse;
 use crate::facts::Application;
 use crate::ids::{ApplicationId, ContainerId, NodeId, PartitionId, QueueId, ShapeId, SlotId};
 use crate::resource::{DeviceMask, Need, Resources, Room};
@@ -21,7 +21,7 @@ pub(super) struct Candidate {
 
 /// A node.
 #[derive(Clone, Debug)]
-pub(super) struct Site {
+pub(super) struct PlannedNode {
     pub(super) node: NodeId,
     pub(super) room: Room,
     /// The room after the containers that are being stopped have ended.
@@ -31,22 +31,22 @@ pub(super) struct Site {
 }
 
 /// The nodes of a partition.
-pub(super) struct Sites {
-    pub(super) all: Vec<Site>,
+pub(super) struct PlannedNodes {
+    pub(super) all: Vec<PlannedNode>,
     /// The place of the node in each slot, from 1 on; 0 if it is in another partition.
     by_slot: Vec<u32>,
     /// The nodes that the plan has changed, in order.
     pub(super) touched: Vec<usize>,
 }
 
-impl Sites {
-    pub(super) fn new(state: &State, partition: PartitionId, books: &Books<'_>) -> Self {
+impl PlannedNodes {
+    pub(super) fn new(state: &State, partition: PartitionId, planned_use: &PlannedUse<'_>) -> Self {
         let facts = &state.facts;
         let site = |node: NodeId| {
             let room = facts.nodes.at(node).room;
-            Site { node, room, later: room, candidates: Vec::new() }
+            PlannedNode { node, room, later: room, candidates: Vec::new() }
         };
-        let all: Vec<Site> = state.node_shards.nodes_of(partition).map(site).collect();
+        let all: Vec<PlannedNode> = state.node_shards.nodes_of(partition).map(site).collect();
         let mut by_slot = Vec::new();
         for (place, site) in (1..).zip(&all) {
             let slot = site.node.index();
@@ -57,7 +57,7 @@ impl Sites {
         }
         let mut sites = Self { all, by_slot, touched: Vec::new() };
         sites.add_stopping(state);
-        sites.add_candidates(state, partition, books);
+        sites.add_candidates(state, partition, planned_use);
         sites
     }
 
@@ -78,9 +78,9 @@ impl Sites {
     /// Lists the containers of leaves that may lose some, in the order in which they are taken: borrowed containers
     /// first, then of the application with the lowest priority, then of the latest application, then the newest.
     /// Masters come last.
-    fn add_candidates(&mut self, state: &State, partition: PartitionId, books: &Books<'_>) {
+    fn add_candidates(&mut self, state: &State, partition: PartitionId, planned_use: &PlannedUse<'_>) {
         let facts = &state.facts;
-        let may_lose = |application: &Application| !books.queue(application.leaf).to_take.is_zero();
+        let may_lose = |application: &Application| !planned_use.queue(application.leaf).to_take.is_zero();
         let mut applications: Vec<(ApplicationId, &Application)> =
             facts.applications.iter().filter(|(_, application)| may_lose(application)).collect();
         applications.sort_by_key(|(_, application)| (application.priority, u64::MAX - application.submitted));
@@ -146,7 +146,7 @@ impl Room {
     }
 }
 
-impl Site {
+impl PlannedNode {
     pub(super) fn has_room_for(&self, need: &Need) -> bool {
         crate::resource::fits(need, &self.later)
     }

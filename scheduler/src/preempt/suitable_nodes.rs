@@ -6,14 +6,14 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::books::Books;
-use super::sites::Sites;
+use super::planned_nodes::PlannedNodes;
+use super::planned_use::PlannedUse;
 use super::victims::{Choice, Loss, Wanted};
 use crate::explain::NodeFilter;
 use crate::facts::{Facts, Shape, TagCounts};
 use crate::state::State;
 
-pub(super) struct Group {
+pub(super) struct SuitableNodes {
     heap: BinaryHeap<Reverse<(Loss, usize)>>,
     /// Whether the asks may run on each node, if it has room.
     is_suitable: Vec<bool>,
@@ -21,8 +21,8 @@ pub(super) struct Group {
     seen: usize,
 }
 
-impl Group {
-    pub(super) fn new(state: &State, filter: &NodeFilter<'_>, sites: &Sites) -> Self {
+impl SuitableNodes {
+    pub(super) fn new(state: &State, filter: &NodeFilter<'_>, sites: &PlannedNodes) -> Self {
         let node = |id| state.facts.nodes.at(id);
         let is_suitable = |id| node(id).reservation.is_none() && filter.lacks_at_most_room(id, node(id));
         let is_suitable: Vec<bool> = sites.all.iter().map(|site| is_suitable(site.node)).collect();
@@ -38,16 +38,16 @@ impl Group {
     pub(super) fn best(
         &mut self,
         (facts, shape): (&Facts, &Shape),
-        books: &Books<'_>,
-        sites: &Sites,
+        planned_use: &PlannedUse<'_>,
+        sites: &PlannedNodes,
         wanted: &Wanted<'_>,
     ) -> Option<(usize, Choice)> {
-        self.catch_up(facts, books, sites, wanted);
+        self.catch_up(facts, planned_use, sites, wanted);
         while let Some(Reverse((loss, index))) = self.heap.pop() {
-            let Some(choice) = wanted.choose(facts, books, &sites.all[index]) else { continue };
+            let Some(choice) = wanted.choose(facts, planned_use, &sites.all[index]) else { continue };
             if choice.loss > loss {
                 self.heap.push(Reverse((choice.loss, index)));
-            } else if meets_rule(facts, shape, books, &choice, sites.all[index].node) {
+            } else if meets_rule(facts, shape, planned_use, &choice, sites.all[index].node) {
                 return Some((index, choice));
             }
         }
@@ -55,13 +55,19 @@ impl Group {
     }
 
     /// Computes the losses of nodes that are new or have changed.
-    fn catch_up(&mut self, facts: &Facts, books: &Books<'_>, sites: &Sites, wanted: &Wanted<'_>) {
+    fn catch_up(
+        &mut self,
+        facts: &Facts,
+        planned_use: &PlannedUse<'_>,
+        sites: &PlannedNodes,
+        wanted: &Wanted<'_>,
+    ) {
         let all = 0..sites.all.len();
         let changed = sites.touched.get(self.seen..).unwrap_or_default().iter().copied();
         let is_first = self.seen == usize::MAX;
         let to_see = all.filter(|_| is_first).chain(changed);
         for index in to_see.filter(|index| self.is_suitable[*index]) {
-            if let Some(choice) = wanted.choose(facts, books, &sites.all[index]) {
+            if let Some(choice) = wanted.choose(facts, planned_use, &sites.all[index]) {
                 self.heap.push(Reverse((choice.loss, index)));
             }
         }
@@ -73,7 +79,7 @@ impl Group {
 fn meets_rule(
     facts: &Facts,
     shape: &Shape,
-    books: &Books<'_>,
+    planned_use: &PlannedUse<'_>,
     choice: &Choice,
     node: crate::ids::NodeId,
 ) -> bool {
@@ -81,7 +87,7 @@ fn meets_rule(
     if shape.rule.is_none() {
         return true;
     }
-    let mut tags: TagCounts = books.tags.clone();
+    let mut tags: TagCounts = planned_use.tags.clone();
     for victim in &choice.victims {
         tags.add(facts.shapes.at(victim.shape).tags(), node, victim.application, -1);
     }

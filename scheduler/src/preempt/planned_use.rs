@@ -9,14 +9,14 @@ use crate::resource::Resources;
 
 /// A queue's amounts, after what the plan has taken and given so far.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct QueueBook {
+pub(super) struct PlannedQueueUse {
     /// Use without reservations and without containers that are being stopped.
     pub(super) used: Resources,
     /// The same, as if the plan took nothing from it. A leaf gets nothing in place of what it loses.
     pub(super) claimed: Resources,
     /// The change of the use that counts for the queue's maximum.
     change: Resources,
-    /// The part of the change that the normal pass makes, maybe later than the takings.
+    /// The part of the change that the normal pass makes, maybe later than the preemptions.
     by_pass: Resources,
     /// The amounts of containers that are being stopped.
     coming: Resources,
@@ -42,24 +42,24 @@ impl QueueShortage {
 }
 
 /// The amounts of all queues, users and limit usages that differ from the facts.
-pub(super) struct Books<'a> {
+pub(super) struct PlannedUse<'a> {
     facts: &'a Facts,
     partition: PartitionId,
-    queues: Vec<QueueBook>,
+    queues: Vec<PlannedQueueUse>,
     /// The change of each user's use, and the part of it that the normal pass makes.
     users: FxHashMap<LeafUserId, (Resources, Resources)>,
     limit_usages: FxHashMap<LimitUsageId, Resources>,
     pub(super) tags: TagCounts,
 }
 
-impl<'a> Books<'a> {
+impl<'a> PlannedUse<'a> {
     pub(super) fn new(
         facts: &'a Facts,
         partition: PartitionId,
         branches: &[Branch],
         to_take: &[Resources],
     ) -> Self {
-        let book = |((branch, to_take), coming): ((&Branch, &Resources), Resources)| QueueBook {
+        let queue_use = |((branch, to_take), coming): ((&Branch, &Resources), Resources)| PlannedQueueUse {
             used: branch.used,
             claimed: branch.used,
             change: Resources::ZERO,
@@ -70,32 +70,32 @@ impl<'a> Books<'a> {
                 .guaranteed
                 .combine(&branch.used, |floor, used| if used >= floor { floor } else { 0 }),
         };
-        let queues = branches.iter().zip(to_take).zip(coming(facts, partition)).map(book).collect();
+        let queues = branches.iter().zip(to_take).zip(coming(facts, partition)).map(queue_use).collect();
         let (users, limit_usages) = (FxHashMap::default(), FxHashMap::default());
         Self { facts, partition, queues, users, limit_usages, tags: TagCounts::default() }
     }
 
-    pub(super) fn queue(&self, id: QueueId) -> &QueueBook {
+    pub(super) fn queue(&self, id: QueueId) -> &PlannedQueueUse {
         &self.queues[id.index()]
     }
 
     /// Whether nothing may be taken any more.
     pub(super) fn is_spent(&self) -> bool {
-        self.queues.iter().all(|book| book.to_take.is_zero())
+        self.queues.iter().all(|queue_use| queue_use.to_take.is_zero())
     }
 
     /// What one more container of this size lacks below the maxima of the queues on the path to the leaf.
     pub(super) fn shortage(&self, leaf: QueueId, size: &Resources) -> QueueShortage {
         let mut shortage = QueueShortage::NONE;
         for &queue in &self.facts.queue(leaf).chain {
-            let (quota, book) = (self.facts.queue(queue).quota(self.partition), self.queue(queue));
-            let level = quota.used + book.change;
+            let (quota, queue_use) = (self.facts.queue(queue).quota(self.partition), self.queue(queue));
+            let level = quota.used + queue_use.change;
             if !quota.admits(&level, size) {
                 shortage.scope = Some(queue);
                 let over = (level + *size).saturating_sub(&quota.maximum);
                 let amount = over.combine(size, |over, size| if size > 0 { over } else { 0 });
                 shortage.amount = shortage.amount.max(&amount);
-                shortage.ends_by_itself &= quota.admits(&(level - book.coming), size);
+                shortage.ends_by_itself &= quota.admits(&(level - queue_use.coming), size);
             }
         }
         shortage
@@ -129,10 +129,11 @@ impl<'a> Books<'a> {
         lacking: &Resources,
         lost: &Resources,
     ) -> bool {
-        let book = self.queue(leaf);
-        let helps = |index: usize| size[index] > 0 && lacking[index] > 0 && book.to_take[index] > lost[index];
+        let queue_use = self.queue(leaf);
+        let helps =
+            |index: usize| size[index] > 0 && lacking[index] > 0 && queue_use.to_take[index] > lost[index];
         let stays = |index: usize| {
-            size[index] <= 0 || book.used[index] - lost[index] - size[index] >= book.floor[index]
+            size[index] <= 0 || queue_use.used[index] - lost[index] - size[index] >= queue_use.floor[index]
         };
         size.types().any(helps) && size.types().all(stays)
     }
@@ -141,8 +142,8 @@ impl<'a> Books<'a> {
     pub(super) fn take(&mut self, of: ApplicationId, shape: &Shape, node: NodeId) {
         let size = shape.need.resources;
         let leaf = self.facts.applications.at(of).leaf;
-        let book = &mut self.queues[leaf.index()];
-        book.to_take = book.to_take.saturating_sub(&size);
+        let queue_use = &mut self.queues[leaf.index()];
+        queue_use.to_take = queue_use.to_take.saturating_sub(&size);
         self.count(of, shape, node, -1, &(Resources::ZERO - size));
     }
 
@@ -161,10 +162,10 @@ impl<'a> Books<'a> {
     fn count(&mut self, id: ApplicationId, shape: &Shape, node: NodeId, sign: i64, charged: &Resources) {
         let (facts, application) = (self.facts, self.facts.applications.at(id));
         for queue in &facts.queue(application.leaf).chain {
-            let book = &mut self.queues[queue.index()];
-            book.used += shape.need.resources.times(sign);
-            book.claimed += shape.need.resources.times(sign.max(0));
-            book.change += *charged;
+            let queue_use = &mut self.queues[queue.index()];
+            queue_use.used += shape.need.resources.times(sign);
+            queue_use.claimed += shape.need.resources.times(sign.max(0));
+            queue_use.change += *charged;
         }
         self.users.entry(application.user).or_default().0 += *charged;
         for limit_usage in &facts.user(application.user).limit_usages {
