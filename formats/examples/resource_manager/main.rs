@@ -9,7 +9,7 @@
 //! `manager.rs` is the manager, `lines.rs` the protocol of the second form. `killed.rs` kills the program while it runs ten
 //! thousand containers, and looks for lost ones.
 
-#![allow(clippy::print_stdout, reason = "the program of an example writes")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "the program of an example writes")]
 
 #[cfg(test)]
 mod killed;
@@ -18,6 +18,7 @@ mod manager;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::process::ExitCode;
 
 use apportion::{ApplicationId, ContainerId};
 use manager::{Directive, Fallible, Job, ResourceManager};
@@ -64,11 +65,14 @@ impl Agents {
     }
 }
 
-fn main() -> Fallible<()> {
-    match std::env::args().nth(1) {
+fn main() -> ExitCode {
+    let done = match std::env::args().nth(1) {
         Some(folder) => lines::serve(Path::new(&folder), &lines::jobs(100)),
         None => demonstrate(),
-    }
+    };
+    let Err(error) = done else { return ExitCode::SUCCESS };
+    eprintln!("error: {error}");
+    ExitCode::FAILURE
 }
 
 fn demonstrate() -> Fallible<()> {
