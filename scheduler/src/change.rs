@@ -3,28 +3,31 @@
 //! Callers send changes, the committer applies them one after another, and the log holds them. A replay applies the
 //! same changes to the same effect.
 
+mod application_spec;
 mod ask;
 mod ask_kind;
 mod label;
+mod node_spec;
 mod running;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+pub use application_spec::ApplicationSpec;
 pub use ask::AskSpec;
 pub use ask_kind::AskOfKind;
 pub(crate) use ask_kind::SubmittedAsk;
+pub use node_spec::NodeSpec;
 pub use running::RunningContainer;
 
 use crate::config::{EngineConfig, QueueUpdate, Reconfiguration};
 use crate::facts::{
-    ApplicationEnd, BlacklistUpdate, EndCause, ExecutionType, Master, NodeAttributes, NodeState,
+    ApplicationEnd, BlacklistUpdate, EndCause, ExecutionType, NodeAttributes, NodeState, PreemptionNotice,
 };
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, PartitionId, QueueId, RackId, ReservationId};
 use crate::request::ResourceAllocationCommitRequest;
-use crate::resource::{DEVICE_MILLI, Resources};
+use crate::resource::Resources;
 
 /// One change of the state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -227,144 +230,16 @@ pub enum Change {
         /// Its name.
         name: Box<str>,
     },
-}
-
-/// The description of a node that registers.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct NodeSpec {
-    /// Host name; unique among registered nodes.
-    pub name: String,
-    /// Name of its rack.
-    pub rack: String,
-    /// Its partition.
-    pub partition: PartitionId,
-    /// Its capacity. The device type is set from `devices` and can be omitted.
-    pub capacity: Resources,
-    /// The number of its devices (GPUs).
-    pub devices: u8,
-    /// Attributes that asks may require.
-    pub attributes: NodeAttributes,
-}
-
-impl NodeSpec {
-    /// A node of the default partition on the rack `default-rack`, without devices or attributes.
-    #[must_use]
-    pub fn new(name: impl Into<String>, capacity: Resources) -> Self {
-        Self {
-            name: name.into(),
-            rack: "default-rack".into(),
-            partition: PartitionId::DEFAULT,
-            capacity,
-            devices: 0,
-            attributes: NodeAttributes::new(),
-        }
-    }
-
-    /// The same node on this rack.
-    #[must_use]
-    pub fn on_rack(mut self, rack: impl Into<String>) -> Self {
-        self.rack = rack.into();
-        self
-    }
-
-    /// The same node in this partition.
-    #[must_use]
-    pub fn in_partition(mut self, partition: PartitionId) -> Self {
-        self.partition = partition;
-        self
-    }
-
-    /// The same node with this many devices.
-    #[must_use]
-    pub fn with_devices(mut self, devices: u8) -> Self {
-        self.devices = devices;
-        self
-    }
-
-    /// All of its devices, in thousandths of a device.
-    pub(crate) fn devices_milli(&self) -> i64 {
-        i64::from(self.devices) * i64::from(DEVICE_MILLI)
-    }
-
-    /// The same node with one more attribute.
-    #[must_use]
-    pub fn with_attribute(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
-        self.attributes.insert(name.into(), value.into());
-        self
-    }
-}
-
-/// The description of an application that is submitted.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ApplicationSpec {
-    /// A name for people; need not be unique.
-    pub name: String,
-    /// The requested queue: the full path of a leaf. With placement rules, they interpret it, and it may be empty.
-    pub queue: String,
-    /// The user to whom it is charged.
-    pub user: String,
-    /// The groups of the user, the primary one first, for access lists, group limits and placement rules.
-    pub groups: Vec<String>,
-    /// The properties that placement rules may test, by name.
-    pub tags: BTreeMap<String, String>,
-    /// The highest is served first within the leaf. `None`: the leaf's default.
-    pub priority: Option<u32>,
-    /// The container that runs it. `None`: it needs nothing from the leaf's share for masters.
-    pub master: Option<Master>,
-    /// How long it may live. `None`: the queue's default.
-    pub lifetime_ms: Option<u64>,
-}
-
-impl ApplicationSpec {
-    /// An application of the leaf's default priority.
-    #[must_use]
-    pub fn new(name: impl Into<String>, queue: impl Into<String>, user: impl Into<String>) -> Self {
-        Self {
-            name: name.into(),
-            queue: queue.into(),
-            user: user.into(),
-            groups: Vec::new(),
-            tags: BTreeMap::new(),
-            priority: None,
-            master: None,
-            lifetime_ms: None,
-        }
-    }
-
-    /// The same application, for a user in these groups, the primary one first.
-    #[must_use]
-    pub fn in_groups(mut self, groups: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.groups.extend(groups.into_iter().map(Into::into));
-        self
-    }
-
-    /// The same application with one more tag.
-    #[must_use]
-    pub fn with_tag(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
-        self.tags.insert(name.into(), value.into());
-        self
-    }
-
-    /// The same application with this priority.
-    #[must_use]
-    pub fn with_priority(mut self, priority: u32) -> Self {
-        self.priority = Some(priority);
-        self
-    }
-
-    /// The same application, which the engine ends this long after its submission if it still exists.
-    #[must_use]
-    pub fn with_lifetime_ms(mut self, lifetime_ms: u64) -> Self {
-        self.lifetime_ms = Some(lifetime_ms);
-        self
-    }
-
-    /// The same application, run by a container of this size in this partition. If the leaf has a
-    /// [`master_share`](crate::config::QueueConfig::master_share), the application waits until the share has room for
-    /// it. The application asks for the container itself as for any other.
-    #[must_use]
-    pub fn with_master(mut self, size: Resources, partition: PartitionId) -> Self {
-        self.master = Some(Master { size, partition });
-        self
-    }
+    /// A container was announced as a victim of preemption.
+    PreemptionAnnounced {
+        /// The container.
+        container: ContainerId,
+        /// When it may end, for whom and why.
+        notice: PreemptionNotice,
+    },
+    /// The announcement of a victim was taken back.
+    PreemptionWithdrawn {
+        /// The container.
+        container: ContainerId,
+    },
 }

@@ -7,7 +7,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::facts::{ApplicationEnd, EndCause, ExecutionType, Locality};
+use crate::facts::{ApplicationEnd, EndCause, ExecutionType, Locality, PreemptionNotice};
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId};
 use crate::label::labels;
 use crate::request::{CommitSeq, RejectReason};
@@ -149,6 +149,20 @@ pub enum EventKind {
         /// The reason.
         refusal: Refusal,
     },
+    /// A container is to end for a queue that is owed its room. Until then the application may save its work, or give
+    /// back other containers. The container ends with the cause
+    /// [`Preempted`](crate::event::EndCause::Preempted).
+    PreemptionAnnounced {
+        /// The container.
+        container: ContainerId,
+        /// When it may end, for whom and why.
+        notice: PreemptionNotice,
+    },
+    /// An announced container is spared: its room is not needed.
+    PreemptionWithdrawn {
+        /// The container.
+        container: ContainerId,
+    },
 }
 
 labels! { EventKind {
@@ -166,6 +180,8 @@ labels! { EventKind {
     ApplicationEnded => "application_ended",
     ApplicationRefused => "application_refused",
     AskRefused => "ask_refused",
+    PreemptionAnnounced => "preemption_announced",
+    PreemptionWithdrawn => "preemption_withdrawn",
 } }
 
 /// A call that the engine refused.

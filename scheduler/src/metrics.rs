@@ -52,6 +52,8 @@ fn record_stats(stats: EngineStats) {
         groups,
         refused,
         placed_by_committer,
+        preemption_rounds,
+        preempted,
         proposer_panics,
     } = stats;
     counter!("apportion_requests_committed_total").absolute(committed);
@@ -67,6 +69,8 @@ fn record_stats(stats: EngineStats) {
         counter!("apportion_calls_refused_total", "reason" => reason).absolute(count);
     }
     counter!("apportion_containers_placed_by_committer_total").absolute(placed_by_committer);
+    counter!("apportion_preemption_rounds_total").absolute(preemption_rounds);
+    counter!("apportion_containers_preempted_total").absolute(preempted);
     counter!("apportion_proposer_panics_total").absolute(proposer_panics);
 }
 

@@ -32,6 +32,10 @@ pub struct EngineStats {
     pub refused: BTreeMap<&'static str, u64>,
     /// Containers that the committer placed itself, for starved asks.
     pub placed_by_committer: u64,
+    /// Rounds of preemption.
+    pub preemption_rounds: u64,
+    /// Containers that were ended for others by these rounds.
+    pub preempted: u64,
     /// Panics of proposing threads.
     pub proposer_panics: u64,
 }

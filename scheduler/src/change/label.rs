@@ -33,4 +33,6 @@ labels! { Change {
     ReservationExpired => "reservation_expired",
     Committed => "committed",
     RackNamed => "rack_named",
+    PreemptionAnnounced => "preemption_announced",
+    PreemptionWithdrawn => "preemption_withdrawn",
 } }

@@ -79,20 +79,24 @@ pub(crate) fn admit(state: &State, change: &Change) -> Result<(), Refusal> {
         | Change::ContainerResized { .. }
         | Change::ExecutionTypeSet { .. }
         | Change::ContainerStopping { .. }
-        | Change::ContainerEnded { .. } => admit_container(facts, change),
+        | Change::ContainerEnded { .. }
+        | Change::PreemptionAnnounced { .. }
+        | Change::PreemptionWithdrawn { .. } => admit_container(facts, change),
         Change::QueueUpdated { .. } | Change::Reconfigured { .. } => {
             ok(check_configuration(facts, change).is_ok(), Refusal::InvalidLimits)
         }
-        Change::QueueExpired { queue } => {
-            let is_known = facts.queues.get(queue.index()).is_some();
-            let expires_ms = if is_known { facts.expires_ms(*queue) } else { None };
-            ok(expires_ms.is_some_and(|at_ms| at_ms <= facts.now_ms), Refusal::QueueInUse)
-        }
+        Change::QueueExpired { queue } => ok(may_expire(facts, *queue), Refusal::QueueInUse),
         Change::ReservationExpired { reservation } => {
             ok(facts.reservations.get(*reservation).is_some(), Refusal::UnknownReservation)
         }
         Change::RackNamed { rack, .. } => ok(is_near(facts, *rack), Refusal::OutOfRange),
     }
+}
+
+/// Whether the queue was unused for long enough to be removed.
+fn may_expire(facts: &Facts, queue: QueueId) -> bool {
+    let is_known = facts.queues.get(queue.index()).is_some();
+    is_known && facts.expires_ms(queue).is_some_and(|at_ms| at_ms <= facts.now_ms)
 }
 
 /// Whether a handle may have given this number to a rack.
@@ -185,13 +189,18 @@ fn admit_container(facts: &Facts, change: &Change) -> Result<(), Refusal> {
         | Change::ExecutionTypeSet { container, .. }
         | Change::ContainerStopping { container, .. }
         | Change::ContainerEnded { container, .. }
+        | Change::PreemptionAnnounced { container, .. }
             if facts.containers.get(*container).is_none() =>
         {
+            Err(Refusal::UnknownContainer)
+        }
+        Change::PreemptionWithdrawn { container } if !facts.later.notices.contains_key(container) => {
             Err(Refusal::UnknownContainer)
         }
         Change::ContainerResized { container, .. }
         | Change::ExecutionTypeSet { container, .. }
         | Change::ContainerStopping { container, .. }
+        | Change::PreemptionAnnounced { container, .. }
             if facts.stopping.contains_key(container) =>
         {
             Err(Refusal::ContainerStopping)

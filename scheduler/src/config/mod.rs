@@ -6,6 +6,7 @@ mod capacity;
 mod holder_limit;
 mod node_order;
 mod partitions;
+mod preemption;
 mod queue;
 mod queue_checks;
 mod queue_mapping;
@@ -24,6 +25,7 @@ pub(crate) use holder_limit::EVERYBODY_ELSE;
 pub use holder_limit::HolderLimit;
 pub use node_order::NodeOrderKind;
 pub use partitions::{PartitionAccess, PartitionCapacity};
+pub use preemption::{PreemptionPolicy, PreemptionRounds};
 pub use queue::{
     ApplicationLimits, ApplicationOrdering, Lifetimes, ParallelLimits, QueueConfig, QueueOrdering, QueueState,
 };
@@ -74,6 +76,8 @@ pub struct EngineConfig {
     pub stop_ended_applications: bool,
     /// Sizes of batches, queues and sets.
     pub limits: EngineLimits,
+    /// The rounds in which queues that are owed more get the room of others; `None`: nothing is preempted.
+    pub preemption: Option<PreemptionRounds>,
 }
 
 /// Kubernetes' grace period of 30 seconds, and another 30 seconds for the node to report.
@@ -100,6 +104,7 @@ impl EngineConfig {
             stop_timeout_ms: STOP_TIMEOUT_MS,
             stop_ended_applications: false,
             limits: EngineLimits::default(),
+            preemption: None,
         }
     }
 

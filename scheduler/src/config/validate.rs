@@ -20,6 +20,9 @@ pub(super) fn check(config: &EngineConfig) -> Result<(), ConfigError> {
     {
         return Err(value_error("locality_delay", "the rack's delay may not exceed that of any node"));
     }
+    if config.preemption.as_ref().is_some_and(|rounds| rounds.interval_ms == 0) {
+        return Err(value_error("preemption", "interval_ms must be at least 1"));
+    }
     match config.heartbeat {
         Some(policy) if policy.silence_max_ms() == 0 => {
             Err(value_error("heartbeat", "interval_ms and missed_max must be at least 1"))

@@ -85,6 +85,6 @@ impl SerialDriver {
     }
 
     fn has_work(&self) -> bool {
-        !self.committer.inbox().is_empty() || self.committer.is_due() || self.shared.leases.any_wanted()
+        !self.committer.inbox().is_empty() || self.committer.is_due() || self.shared.has_work_for_proposers()
     }
 }

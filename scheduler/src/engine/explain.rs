@@ -19,4 +19,11 @@ impl Engine {
     pub fn preemption_plan(&self, policy: &PreemptionPolicy) -> PreemptionPlan {
         self.read(|view| view.preemption_plan(policy))
     }
+
+    /// The plan of the last round of preemption that the engine made by its
+    /// [configuration](crate::config::EngineConfig::preemption); `None` before the first.
+    #[must_use]
+    pub fn last_preemption_plan(&self) -> Option<PreemptionPlan> {
+        self.shared.round.last_plan()
+    }
 }

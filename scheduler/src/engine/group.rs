@@ -15,6 +15,7 @@ use super::concurrency_limit::{ConcurrencyLimit, Decided};
 use super::publish::Publisher;
 use super::refusals::{admit_or_refuse, refuse};
 use super::reshard::reshard;
+use super::rounds::Rounds;
 use super::shared::{Message, Progress, Shared};
 use super::stream::StreamCore;
 use super::trace;
@@ -51,9 +52,10 @@ pub struct GroupCommitter {
     messages: VecDeque<Message>,
     /// Log records, events and answers that are published after the guard is dropped.
     pub(super) publisher: Publisher,
-    stats: EngineStats,
+    pub(super) stats: EngineStats,
     processed: u64,
     concurrency_limit: ConcurrencyLimit,
+    pub(super) rounds: Rounds,
     /// The time of the last group.
     now_ms: u64,
     /// The time at which the next timer is due.
@@ -73,6 +75,7 @@ impl GroupCommitter {
             stats,
             processed: 0,
             concurrency_limit,
+            rounds: Rounds::default(),
             now_ms: 0,
             next_timer_ms: None,
         }
@@ -191,7 +194,9 @@ impl GroupCommitter {
         }
         self.committer(&mut state).place_starved();
         self.ring_timers(&mut state);
-        self.next_timer_ms = state.timers.next_ms();
+        self.advance_rounds(&mut state);
+        let round_ms = self.rounds.next_ms(state.facts.now_ms);
+        self.next_timer_ms = state.timers.next_ms().into_iter().chain(round_ms).min();
         self.now_ms = state.facts.now_ms;
         state.recompute_limits();
         state.wake_without_headroom();
@@ -230,11 +235,12 @@ impl GroupCommitter {
         let now_ms = self.shared.clock.now_ms();
         if now_ms > state.facts.now_ms {
             self.committer(state).apply(Change::TimeAdvanced { now_ms });
+            self.rounds.count_clock_change();
         }
     }
 
     fn deal_with(&mut self, state: &mut State, message: Message) {
-        if !matches!(message, Message::Batch(_) | Message::LookAgain) {
+        if !matches!(message, Message::Batch(_) | Message::Round(_) | Message::LookAgain) {
             self.processed += 1;
         }
         match message {
@@ -291,6 +297,7 @@ impl GroupCommitter {
                 self.publisher.attach(found, stream, answer);
             }
             Message::Batch(batch) => self.batch(state, batch),
+            Message::Round(steps) => self.take_round(steps),
             // The driver may have moved the clock after this group began.
             Message::Tick => self.advance_time(state),
             Message::LookAgain => {}
@@ -377,9 +384,12 @@ impl GroupCommitter {
 
     /// Reports progress and wakes the threads that wait for it.
     fn report(&mut self) {
-        let quiet = self.shared.leases.is_idle() && self.inbox.is_empty() && !self.is_due();
-        if self.shared.leases.any_wanted() {
-            self.shared.work.raise(self.shared.leases.takeable());
+        let quiet = self.shared.leases.is_idle()
+            && self.shared.round.is_idle()
+            && self.inbox.is_empty()
+            && !self.is_due();
+        if self.shared.has_work_for_proposers() {
+            self.shared.work.raise(self.shared.leases.takeable().max(1));
         }
         trace::group_committed(self.processed, &self.stats);
         let (processed, stats, now_ms) = (self.processed, self.stats.clone(), self.now_ms);

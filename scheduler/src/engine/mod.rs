@@ -79,6 +79,7 @@ mod reconciliation;
 mod recover;
 mod refusals;
 mod reshard;
+mod rounds;
 mod serial;
 mod shared;
 mod silence;

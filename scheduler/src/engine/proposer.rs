@@ -72,6 +72,7 @@ impl Proposer {
 
     pub(super) fn propose_from(&mut self, start: u32) -> Option<Box<ProposalBatch>> {
         let _look_again = LookAgainIfPanicking(&self.shared);
+        self.shared.compute_round();
         let set = match self.shared.leases.take_wanted(start) {
             Checkout::Taken(set) => set,
             Checkout::Nothing => return None,

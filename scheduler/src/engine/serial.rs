@@ -43,7 +43,7 @@ impl SerialDriver {
                 Some(message) => self.committer.commit_group(Some(message)),
                 None => {
                     self.committer.commit_group(None);
-                    if self.committer.inbox().is_empty() && !self.shared.leases.any_wanted() {
+                    if self.committer.inbox().is_empty() && !self.shared.has_work_for_proposers() {
                         return;
                     }
                 }

@@ -7,6 +7,7 @@ use super::attach::Attachment;
 use super::directory::{Ids, Names};
 use super::reconciliation::{NodeReport, Reconciliation};
 use super::refusals::RefusalList;
+use super::rounds::Round;
 use super::stream::StreamCore;
 use super::timing::EngineTiming;
 use super::trace;
@@ -16,6 +17,7 @@ use crate::config::{ConfigError, EngineConfig};
 use crate::event::Refusal;
 use crate::ids::{ApplicationId, ContainerId, NodeId, PartitionId};
 use crate::place::Leases;
+use crate::preempt::RoundStep;
 use crate::propose::{BatchOwner, PassLimits, PassScope, ProposalBatch};
 use crate::replay::Identifiers;
 use crate::request::{CommitOutcome, CommitSeq, ResourceAllocationCommitRequest};
@@ -96,6 +98,8 @@ pub(crate) enum Message {
     },
     /// The proposals of a pass. The gate does not count them: the lease shows that the batch is on its way.
     Batch(Box<ProposalBatch>),
+    /// The steps of a round of preemption. The gate does not count them: `round` shows that they are on their way.
+    Round(Vec<RoundStep>),
     /// The driver moved the clock.
     Tick,
     /// Asks the committer to look again. Amounts in flight came back, a proposer found no set or panicked, starved
@@ -136,6 +140,7 @@ pub(crate) struct Shared {
     /// Proposers that panicked too often to be restarted.
     pub(crate) proposers_given_up: Counter,
     pub(crate) timing: Figures<EngineTiming>,
+    pub(super) round: Round,
     progress: Mutex<Progress>,
     progressed: Condvar,
     /// All streams with a reader, so that the end of the engine can close them.
@@ -194,6 +199,7 @@ impl Shared {
             proposer_panics: Counter::default(),
             proposers_given_up: Counter::default(),
             timing: Figures::default(),
+            round: Round::default(),
             progress: Mutex::new(Progress::default()),
             progressed: Condvar::default(),
             streams: Mutex::new(Vec::new()),
@@ -302,6 +308,11 @@ impl Shared {
     /// Whether no proposer is left and every proposal is decided.
     pub(crate) fn is_stalled(&self, progress: &Progress) -> bool {
         progress.proposers == 0 && self.leases.count_out() == 0
+    }
+
+    /// Whether a set is worth a pass, or a round of preemption is wanted.
+    pub(crate) fn has_work_for_proposers(&self) -> bool {
+        self.leases.any_wanted() || self.round.is_wanted()
     }
 
     /// Publishes the sets that are worth a pass. The caller holds the write guard, so the state is the newest. A

@@ -46,6 +46,8 @@ impl Display for EventKind {
             Self::ApplicationEnded { end } => write!(f, "{end}, and nothing of it runs"),
             Self::ApplicationRefused { refusal } => write!(f, "refused: {refusal}"),
             Self::AskRefused { ask, refusal } => write!(f, "{ask} is refused: {refusal}"),
+            Self::PreemptionAnnounced { container, notice } => write!(f, "{container} is to end {notice}"),
+            Self::PreemptionWithdrawn { container } => write!(f, "{container} is not needed and runs on"),
         }
     }
 }

@@ -14,7 +14,7 @@ use super::ask::{Ask, Container, Reservation, Stopping};
 use super::node::Node;
 use super::queue::Queue;
 use super::shape::Shape;
-use super::{Facts, PartitionTotals, Table};
+use super::{Facts, LaterFacts, PartitionTotals, Table};
 use crate::config::{EngineConfig, QueueMapping};
 use crate::ids::form;
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, ReservationId};
@@ -77,6 +77,7 @@ struct Canonical<'a> {
     opportunistic: &'a BTreeMap<ContainerId, Resources>,
     stopping: &'a BTreeMap<ContainerId, Stopping>,
     reservations: &'a Table<ReservationId, Reservation>,
+    later: &'a LaterFacts,
 }
 
 impl Facts {
@@ -101,6 +102,7 @@ impl Facts {
             opportunistic: &self.opportunistic,
             stopping: &self.stopping,
             reservations: &self.reservations,
+            later: &self.later,
         };
         postcard::to_io(&canonical, sink).map(drop).map_err(io::Error::other)
     }

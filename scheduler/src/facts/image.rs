@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use super::shape::{Shapes, ShapesImage};
 use super::table::Slot;
 use super::{
-    Application, Ask, Container, Facts, IdPool, LeafUser, Node, PartitionTotals, Queue, Reservation,
-    Stopping, Table,
+    Application, Ask, Container, Facts, IdPool, LaterFacts, LeafUser, Node, PartitionTotals, Queue,
+    Reservation, Stopping, Table,
 };
 use crate::config::{EngineConfig, QueueMapping};
 use crate::ids::{ContainerId, NodeId, PartitionId, QueueId, ReservationId, ShapeId, SlotId};
@@ -202,8 +202,8 @@ impl Facts {
     }
 
     /// The facts that were written.
-    pub(crate) fn of_image(image: FactsImage) -> Self {
-        let mut facts = Self::bare(image);
+    pub(crate) fn of_image(image: FactsImage, later: LaterFacts) -> Self {
+        let mut facts = Self { later, ..Self::bare(image) };
         for (index, queue) in facts.queues.iter().enumerate() {
             facts.queue_ids.insert(Arc::clone(&queue.path), QueueId(index as u32));
         }

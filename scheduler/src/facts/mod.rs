@@ -17,11 +17,13 @@ mod demand_priority;
 mod digest;
 mod headroom;
 mod image;
+mod later;
 mod ledger;
 mod limit_usage;
 mod limits;
 mod node;
 mod opportunity;
+mod preemption;
 mod queue;
 mod queue_order;
 mod reservations;
@@ -52,10 +54,12 @@ pub(crate) use container_list::ContainerList;
 pub(crate) use demand_priority::PendingPriorities;
 pub use digest::StateDigest;
 pub(crate) use image::{FactsImage, FactsImageOf};
+pub(crate) use later::LaterFacts;
 pub(crate) use limit_usage::{Holder, LimitUsages};
 pub(crate) use node::Node;
 pub use node::{NodeAttributes, NodeState};
 pub(crate) use opportunity::Opportunities;
+pub use preemption::{PreemptionNotice, PreemptionRule};
 pub use queue::Quota;
 pub(crate) use queue::{ActiveUsers, Queue, QueueRole};
 pub(crate) use queue_order::QueueKey;
@@ -123,6 +127,7 @@ pub(crate) struct Facts {
     pub(crate) container_ids: IdPool<ContainerId>,
     pub(crate) reservations: Table<ReservationId, Reservation>,
     pub(crate) reservation_ids: IdPool<ReservationId>,
+    pub(crate) later: LaterFacts,
     pub(crate) shapes: Shapes,
     /// Containers by tag and place.
     pub(crate) tags: TagCounts,
@@ -163,6 +168,7 @@ impl Facts {
             container_ids: IdPool::new(),
             reservations: Table::new(),
             reservation_ids: IdPool::new(),
+            later: LaterFacts::default(),
             shapes: Shapes::default(),
             tags: TagCounts::default(),
             queue_mapping: config.queue_mapping.clone(),

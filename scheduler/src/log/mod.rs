@@ -22,6 +22,7 @@ mod sink;
 #[cfg(test)]
 #[cfg(any(feature = "file-log", feature = "store-log"))]
 pub(crate) mod tests;
+mod upgrade;
 
 pub use digest::LogDigest;
 #[cfg(any(test, feature = "fuzz"))]
@@ -42,11 +43,14 @@ pub(crate) use sink::{LogBuffer, Logged};
 pub use sink::{LogSink, LoggedGroup};
 
 /// The first bytes of every log: a name and the version of the format.
-pub(crate) const HEADER: [u8; 8] = *b"APPLOG\x00\x0a";
-/// The oldest version that can be read. A log of version 9 has no [`RackNamed`](crate::Change::RackNamed).
+pub(crate) const HEADER: [u8; 8] = *b"APPLOG\x00\x0b";
+/// The oldest version that can be read. A log of version 9 has no [`RackNamed`](crate::Change::RackNamed). Version 11
+/// added preemption to the configuration; [`upgrade`] reads older ones.
 pub(crate) const OLDEST_VERSION: u8 = 9;
 /// The first bytes of a log that begins with a snapshot, with the version of the snapshot's format.
-pub(crate) const SNAPSHOT_HEADER: [u8; 8] = *b"APPSNAP\x01";
+pub(crate) const SNAPSHOT_HEADER: [u8; 8] = *b"APPSNAP\x02";
+/// The oldest version of a snapshot that can be read.
+pub(crate) const OLDEST_SNAPSHOT_VERSION: u8 = 1;
 /// The bytes of length and checksum in front of each frame.
 pub(crate) const FRAME_HEADER_BYTES: usize = 8;
 /// The longest valid frame, far above any group commit; a longer one is damage.

@@ -6,7 +6,10 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::frame::parse_head;
-use super::{FRAME_BYTES_MAX, FRAME_HEADER_BYTES, HEADER, OLDEST_VERSION, SNAPSHOT_HEADER};
+use super::upgrade;
+use super::{
+    FRAME_BYTES_MAX, FRAME_HEADER_BYTES, HEADER, OLDEST_SNAPSHOT_VERSION, OLDEST_VERSION, SNAPSHOT_HEADER,
+};
 use crate::change::Change;
 
 /// Why a log could not be read or replayed.
@@ -26,7 +29,7 @@ pub enum LogError {
         found: u8,
     },
     /// The snapshot was written in another version of the format.
-    #[error("snapshot format version {found} is not readable; {}", reader_of(*.found, SNAPSHOT_HEADER[7], SNAPSHOT_HEADER[7]))]
+    #[error("snapshot format version {found} is not readable; {}", reader_of(*.found, OLDEST_SNAPSHOT_VERSION, SNAPSHOT_HEADER[7]))]
     SnapshotVersion {
         /// The version found.
         found: u8,
@@ -81,6 +84,8 @@ pub struct LogEnd {
 #[derive(Debug)]
 pub struct LogReader<R> {
     source: R,
+    /// The version of the log's format; the present one behind a snapshot.
+    version: u8,
     /// The position of the next frame.
     at: u64,
     frame_at: u64,
@@ -119,9 +124,13 @@ impl<R: Read> LogReader<R> {
         let mut reader = Self::behind_header(source);
         let (name, version) = header.split_at(HEADER.len() - 1);
         match (length == header.len(), HEADER.starts_with(name), SNAPSHOT_HEADER.starts_with(name)) {
-            (true, true, _) if (OLDEST_VERSION..=HEADER[7]).contains(&version[0]) => {}
+            (true, true, _) if (OLDEST_VERSION..=HEADER[7]).contains(&version[0]) => {
+                reader.version = version[0];
+            }
             (true, true, _) => return Err(LogError::Version { found: version[0] }),
-            (true, _, true) if header == SNAPSHOT_HEADER => reader.read_snapshot()?,
+            (true, _, true) if (OLDEST_SNAPSHOT_VERSION..=SNAPSHOT_HEADER[7]).contains(&version[0]) => {
+                reader.read_snapshot(version[0])?;
+            }
             (true, _, true) => return Err(LogError::SnapshotVersion { found: version[0] }),
             _ => return Err(LogError::NotALog),
         }
@@ -131,10 +140,11 @@ impl<R: Read> LogReader<R> {
     /// Reads a log of this version whose header was read.
     pub(crate) fn behind_header(source: R) -> Self {
         let at = HEADER.len() as u64;
-        Self { source, at, frame_at: at, frame: Vec::new(), used: 0, changes: 0, snapshot: None }
+        let version = HEADER[HEADER.len() - 1];
+        Self { source, version, at, frame_at: at, frame: Vec::new(), used: 0, changes: 0, snapshot: None }
     }
 
-    fn read_snapshot(&mut self) -> Result<(), LogError> {
+    fn read_snapshot(&mut self, version: u8) -> Result<(), LogError> {
         match self.next_frame() {
             Ok(true) => {}
             Err(LogError::Io(error)) => return Err(error.into()),
@@ -143,7 +153,10 @@ impl<R: Read> LogReader<R> {
         let frame = std::mem::take(&mut self.frame);
         let (last, state) = frame.split_first_chunk().ok_or(LogError::Snapshot)?;
         self.changes = u64::from_le_bytes(*last);
-        self.snapshot = Some(state.to_vec());
+        self.snapshot = Some(match version {
+            1 => upgrade::snapshot_of_version_1(state).map_err(|_| LogError::Snapshot)?,
+            _ => state.to_vec(),
+        });
         Ok(())
     }
 
@@ -164,8 +177,10 @@ impl<R: Read> LogReader<R> {
         }
         let rest = &self.frame[self.used..];
         let last = self.changes;
-        let (change, left) =
-            postcard::take_from_bytes(rest).map_err(|_| LogError::Damaged { at: self.frame_at, last })?;
+        let of_old_format = if last == 0 { upgrade::first_change(self.version, rest) } else { None };
+        let (change, left) = of_old_format
+            .unwrap_or_else(|| postcard::take_from_bytes(rest))
+            .map_err(|_| LogError::Damaged { at: self.frame_at, last })?;
         self.used = self.frame.len() - left.len();
         self.changes += 1;
         Ok(Some(change))
@@ -334,9 +349,9 @@ mod tests {
         };
         (OLDEST_VERSION..=HEADER[7]).for_each(|version| read(version).unwrap());
         let older = read(OLDEST_VERSION - 1).unwrap_err().to_string();
-        assert!(older.ends_with("versions 9 to 10, the one that wrote it reads it"), "{older}");
+        assert!(older.ends_with("versions 9 to 11, the one that wrote it reads it"), "{older}");
         let newer = read(HEADER[7] + 1).unwrap_err().to_string();
-        assert!(newer.ends_with("versions 9 to 10, a newer one reads it"), "{newer}");
+        assert!(newer.ends_with("versions 9 to 11, a newer one reads it"), "{newer}");
     }
 
     #[test]

@@ -21,49 +21,22 @@ mod plan;
 mod planned_nodes;
 mod planned_use;
 mod planner;
+mod round;
 mod suitable_nodes;
 mod text;
 mod tree;
 mod victims;
 
-use std::collections::BTreeSet;
-
 use serde::{Deserialize, Serialize};
 use thin_vec::ThinVec;
 
-use crate::config::Percent;
+pub use crate::config::PreemptionPolicy;
+pub use crate::facts::{PreemptionNotice, PreemptionRule};
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, ReservationId};
 use crate::request::{AllocationProposal, CommitSeq, ResourceAllocationCommitRequest};
 use crate::resource::Amounts;
 pub(crate) use plan::plan;
-
-/// How much preemption may take. The default is YARN's.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct PreemptionPolicy {
-    /// A queue loses nothing of a resource type while it exceeds its guarantee by at most this part of it.
-    pub dead_zone: Percent,
-    /// The part of the owed amount that one round takes. The rest may become free by itself until the next round.
-    pub natural_termination: Percent,
-    /// The most that one round takes, as a part of the partition.
-    pub per_round: Percent,
-    /// Paths of queues that lose nothing. The queues below them lose nothing either.
-    pub exempt: BTreeSet<String>,
-    /// Whether preemption goes on after every queue has its guarantee, until queues have equal parts of the rest.
-    pub balances: bool,
-}
-
-impl Default for PreemptionPolicy {
-    fn default() -> Self {
-        Self {
-            dead_zone: Percent::whole(10),
-            natural_termination: Percent::whole(20),
-            per_round: Percent::whole(10),
-            exempt: BTreeSet::new(),
-            balances: false,
-        }
-    }
-}
+pub(crate) use round::{RoundStep, round};
 
 /// What one round of preemption would do. [`Display`](std::fmt::Display) writes it as sentences.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -151,17 +124,6 @@ pub struct Victim {
     pub queue: String,
     /// Its size.
     pub size: Amounts,
-}
-
-/// Why a beneficiary may have the room of others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum PreemptionRule {
-    /// Its leaf uses less than its guarantee.
-    Guarantee,
-    /// Its leaf has its guarantee, and a smaller part of the rest than others.
-    Balance,
 }
 
 /// An ask whose queue is owed more, but for which this round does nothing.

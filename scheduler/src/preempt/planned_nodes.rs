@@ -1,7 +1,7 @@
 //! The nodes as the plan would leave them: their room, and the containers on them that may be taken.
 
 use super::planned_use::PlannedUse;
-use crate::facts::Application;
+use crate::facts::{Application, Facts};
 use crate::ids::{ApplicationId, ContainerId, NodeId, PartitionId, QueueId, ShapeId, SlotId};
 use crate::resource::{DeviceMask, Need, Resources, Room};
 use crate::state::State;
@@ -58,6 +58,7 @@ impl PlannedNodes {
         let mut sites = Self { all, by_slot, touched: Vec::new() };
         sites.add_stopping(state);
         sites.add_candidates(state, partition, planned_use);
+        sites.put_announced_first(&state.facts);
         sites
     }
 
@@ -72,6 +73,18 @@ impl PlannedNodes {
                 let need = &facts.shapes.at(container.shape).need;
                 self.all[site].later.give(need, container.devices);
             }
+        }
+    }
+
+    /// Puts announced victims before all others, so that rounds in turn name the same ones.
+    fn put_announced_first(&mut self, facts: &Facts) {
+        let notices = &facts.later.notices;
+        for container in notices.keys().filter_map(|id| facts.containers.get(*id)) {
+            let Some(site) = self.of_node(container.node) else { continue };
+            for candidate in &mut self.all[site].candidates {
+                candidate.rank = if notices.contains_key(&candidate.container) { 0 } else { candidate.rank };
+            }
+            self.all[site].candidates.sort_by_key(|candidate| candidate.rank);
         }
     }
 

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use serde::{Deserialize, Serialize};
 
 use super::{Identifiers, Replay};
+use crate::facts::LaterFacts;
 use crate::log::write_snapshot;
 use crate::state::{State, StateImage, StateImageOf};
 
@@ -12,12 +13,14 @@ use crate::state::{State, StateImage, StateImageOf};
 struct SnapshotOf<'a> {
     state: StateImageOf<'a>,
     identifiers: &'a Identifiers,
+    later: &'a LaterFacts,
 }
 
 #[derive(Deserialize)]
 struct Snapshot {
     state: StateImage,
     identifiers: Identifiers,
+    later: LaterFacts,
 }
 
 impl Replay {
@@ -30,7 +33,8 @@ impl Replay {
     pub fn write_snapshot(&mut self, sink: impl Write) -> io::Result<()> {
         self.state.recompute_limits();
         self.identifiers.compact();
-        let snapshot = SnapshotOf { state: self.state.image(), identifiers: &self.identifiers };
+        let later = &self.state.facts.later;
+        let snapshot = SnapshotOf { state: self.state.image(), identifiers: &self.identifiers, later };
         let bytes = postcard::to_allocvec(&snapshot).map_err(io::Error::other)?;
         write_snapshot(self.seq(), &bytes, sink)
     }
@@ -38,6 +42,6 @@ impl Replay {
 
 /// The state after the snapshot, unless its bytes are damaged.
 pub(super) fn read(bytes: &[u8]) -> Option<Replay> {
-    let Snapshot { state, identifiers } = postcard::from_bytes(bytes).ok()?;
-    Some(Replay::of(State::of_image(state)?, identifiers))
+    let Snapshot { state, identifiers, later } = postcard::from_bytes(bytes).ok()?;
+    Some(Replay::of(State::of_image(state, later)?, identifiers))
 }

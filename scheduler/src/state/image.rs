@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::State;
-use crate::facts::{Facts, FactsImage, FactsImageOf};
+use crate::facts::{Facts, FactsImage, FactsImageOf, LaterFacts};
 use crate::place::{NodeShards, NodeShardsImage};
 
 /// The state to be written. What waits in the backlog is not in it: a later engine looks again at everything.
@@ -26,12 +26,15 @@ impl State {
     }
 
     /// The state of an image, with its timers; `None` if the image contradicts itself.
-    pub(crate) fn of_image(image: StateImage) -> Option<Self> {
+    pub(crate) fn of_image(image: StateImage, later: LaterFacts) -> Option<Self> {
         let StateImage { facts, node_shards } = image;
         if !facts.is_coherent() {
             return None;
         }
-        let facts = Facts::of_image(facts);
+        let facts = Facts::of_image(facts, later);
+        if !facts.later.notices.keys().all(|id| facts.containers.get(*id).is_some()) {
+            return None;
+        }
         let (node_shards, ready) = NodeShards::of_image(node_shards, facts.config.resources.len());
         if !facts.nodes.iter().all(|(id, node)| node_shards.holds(id, node.partition)) {
             return None;

@@ -156,7 +156,8 @@ impl Store {
         match groups.last()? {
             // Transactions are atomic, so a crash cannot leave a part of a group.
             Some((_, frame)) if !is_whole_frame(frame.value()) => Err(damaged("the last group is not whole")),
-            None if header.value() == HEADER => Ok(None),
+            // Of any version.
+            None if header.value().starts_with(&HEADER[..HEADER.len() - 1]) => Ok(None),
             _ => Ok(Some(Rows::new(beginning.range_owned::<u64>(..)?, groups.range_owned::<u64>(..)?))),
         }
     }

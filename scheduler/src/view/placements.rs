@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::View;
-use crate::facts::{ExecutionType, Stopping};
+use crate::facts::{ExecutionType, PreemptionNotice, Stopping};
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, ReservationId};
 use crate::resource::Resources;
 
@@ -26,6 +26,8 @@ pub struct ContainerView {
     pub is_borrowed: bool,
     /// Set while the container is being stopped.
     pub stopping: Option<Stopping>,
+    /// Whether it was announced as a victim of preemption.
+    pub preemption: Option<PreemptionNotice>,
 }
 
 /// A reservation on a node.
@@ -60,6 +62,7 @@ impl<'a> View<'a> {
             },
             is_borrowed: shape.share().is_borrowed,
             stopping: self.state.facts.stopping.get(&id).copied(),
+            preemption: self.state.facts.later.notices.get(&id).copied(),
         })
     }
 

@@ -5,6 +5,7 @@
 mod cases;
 mod nodes;
 mod property;
+mod rounds;
 mod scenarios;
 
 use std::collections::BTreeMap;

@@ -78,7 +78,7 @@ fn values() -> Vec<String> {
         Resources, ResourceTypes, Devices, DeviceNeed, Need, Room,
         Amounts, Explanation, Standing, WhyPending, Blocker, ActivationLimit, LimitHolder, LimitReached, Funnel, Stage,
         PendingReason, Shortage, DeviceShortage, LocalityWait, NodeOfOtherAsk, ReservedNode, Rejection,
-        PreemptionPolicy, PreemptionPlan, PartitionShares, QueueShares, Preemption, Victim, PreemptionRule, Unhelped,
+        PreemptionPolicy, PreemptionRounds, PreemptionNotice, PreemptionPlan, PartitionShares, QueueShares, Preemption, Victim, PreemptionRule, Unhelped,
         UnhelpedReason,
         ContainerView, ReservationView, QueueStatus, PendingWithinLimits,
         AccessList, ApplicationOrdering, Bound, Capacity, Creation, LocalityDelay, MappingAction, Maximum,

@@ -10,6 +10,7 @@ mod many;
 mod moving;
 mod nodes;
 mod placements;
+mod preemption;
 mod queues;
 mod shapes;
 
@@ -123,6 +124,10 @@ impl Applier<'_> {
             Change::ReservationExpired { reservation } => self.drop_reservation(*reservation),
             Change::Committed { request } => self.carry_out(request, None),
             Change::RackNamed { rack, name } => self.state.facts.name_rack(*rack, name),
+            Change::PreemptionAnnounced { container, notice } => {
+                self.announce_preemption(*container, *notice);
+            }
+            Change::PreemptionWithdrawn { container } => self.withdraw_preemption(*container),
         }
         self.activate_if_due();
         seq

@@ -1,0 +1,66 @@
+//! Preemption by a running engine.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use super::Percent;
+
+/// How a running engine preempts: in rounds, each with a [plan](crate::preempt) for the state of that moment.
+///
+/// A round announces the victims of its plan, as YARN marks containers for preemption. Until the announced time their
+/// applications may give back other containers instead. A victim ends at the first round after that time in which
+/// the plan still names it, in the same commit in which the container of the beneficiary starts. So a container that nobody
+/// needs any more runs on, as with YARN's lazy preemption.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PreemptionRounds {
+    /// How much a round takes, and from whom.
+    pub policy: PreemptionPolicy,
+    /// The time between two rounds; at least 1.
+    pub interval_ms: u64,
+    /// The time between the announcement of a victim and its end; 0: it ends without an announcement.
+    pub max_wait_before_kill_ms: u64,
+    /// Whether rounds only announce nothing and end nothing: they record their plan.
+    pub observe_only: bool,
+}
+
+/// YARN's defaults: a round every 3 seconds, and 15 seconds for a victim.
+impl Default for PreemptionRounds {
+    fn default() -> Self {
+        Self {
+            policy: PreemptionPolicy::default(),
+            interval_ms: 3_000,
+            max_wait_before_kill_ms: 15_000,
+            observe_only: false,
+        }
+    }
+}
+
+/// How much preemption may take. The default is YARN's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PreemptionPolicy {
+    /// A queue loses nothing of a resource type while it exceeds its guarantee by at most this part of it.
+    pub dead_zone: Percent,
+    /// The part of the owed amount that one round takes. The rest may become free by itself until the next round.
+    pub natural_termination: Percent,
+    /// The most that one round takes, as a part of the partition.
+    pub per_round: Percent,
+    /// Paths of queues that lose nothing. The queues below them lose nothing either.
+    pub exempt: BTreeSet<String>,
+    /// Whether preemption goes on after every queue has its guarantee, until queues have equal parts of the rest.
+    pub balances: bool,
+}
+
+impl Default for PreemptionPolicy {
+    fn default() -> Self {
+        Self {
+            dead_zone: Percent::whole(10),
+            natural_termination: Percent::whole(20),
+            per_round: Percent::whole(10),
+            exempt: BTreeSet::new(),
+            balances: false,
+        }
+    }
+}

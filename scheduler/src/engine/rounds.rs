@@ -1,0 +1,178 @@
+//! Rounds of preemption in a running engine.
+//!
+//! The committer decides when a round is due, a proposer computes it under the read guard, and the committer carries out
+//! its steps, a few in each group. A round is due an interval after it became worthwhile: asks wait and the state has changed
+//! since the last round, or victims are announced. So an engine in which nothing waits makes no rounds.
+
+use std::collections::VecDeque;
+
+use super::group::GroupCommitter;
+use super::shared::{Message, Shared};
+use crate::change::Change;
+use crate::preempt::{PreemptionPlan, RoundStep, round};
+use crate::state::State;
+use crate::sync::{AtomicU64, Mutex, Ordering};
+
+/// The steps that the committer carries out in one group. A step costs about as much as the decisions over ten requests.
+const STEPS_PER_GROUP: usize = 100;
+
+/// No proposer has taken the wanted round.
+const WANTED: u64 = 1;
+/// A round is wanted, is being computed, or its steps are on their way to the committer.
+const BUSY: u64 = 2;
+
+/// The round between committer and proposers. Only the committer wants and ends rounds, so it alone sees whether the engine
+/// is idle in this respect.
+#[derive(Default)]
+pub(crate) struct Round {
+    phase: AtomicU64,
+    last_plan: Mutex<Option<PreemptionPlan>>,
+}
+
+impl Round {
+    fn transition_wanted(&self) {
+        self.phase.fetch_or(WANTED | BUSY, Ordering::Release);
+    }
+
+    /// Takes the round, if it is wanted and no other proposer was quicker.
+    fn transition_taken(&self) -> bool {
+        self.phase.fetch_and(!WANTED, Ordering::Acquire) & WANTED != 0
+    }
+
+    fn transition_idle(&self) {
+        self.phase.store(0, Ordering::Release);
+    }
+
+    pub(super) fn is_wanted(&self) -> bool {
+        self.phase.load(Ordering::Acquire) & WANTED != 0
+    }
+
+    pub(super) fn is_idle(&self) -> bool {
+        self.phase.load(Ordering::Acquire) == 0
+    }
+
+    /// The plan of the last round.
+    pub(super) fn last_plan(&self) -> Option<PreemptionPlan> {
+        self.last_plan.lock().clone()
+    }
+}
+
+impl Shared {
+    /// Computes a round of preemption, if one is wanted, and offers its steps to the committer. Never blocks on the inbox:
+    /// if it is full, another round is computed later.
+    pub(super) fn compute_round(&self) {
+        let Some(rounds) = self.config.preemption.as_ref().filter(|_| self.round.transition_taken()) else {
+            return;
+        };
+        let mut unsent = WantAgain(Some(self));
+        let (plan, steps) = round(&self.state.read(), rounds);
+        *self.round.last_plan.lock() = Some(plan);
+        if self.outbox.try_send(Message::Round(steps)).is_ok() {
+            unsent.0 = None;
+        }
+    }
+}
+
+/// Wants the round again if its steps were not sent, because the inbox is full or its computation panicked.
+struct WantAgain<'a>(Option<&'a Shared>);
+
+impl Drop for WantAgain<'_> {
+    fn drop(&mut self) {
+        if let Some(shared) = self.0 {
+            shared.round.transition_wanted();
+            // A full inbox brings a group, which wakes a proposer.
+            shared.outbox.offer(Message::LookAgain);
+        }
+    }
+}
+
+/// The committer's side of the rounds.
+#[derive(Debug, Default)]
+pub(super) struct Rounds {
+    /// When the next round is due.
+    due_ms: Option<u64>,
+    /// The steps that are left of the present round.
+    left: VecDeque<RoundStep>,
+    /// Changes that only moved the clock.
+    clock_changes: u64,
+    /// The number of other changes that the last round saw.
+    changes_seen: u64,
+}
+
+impl Rounds {
+    pub(super) fn count_clock_change(&mut self) {
+        self.clock_changes += 1;
+    }
+
+    /// When the committer has to act for a round.
+    pub(super) fn next_ms(&self, now_ms: u64) -> Option<u64> {
+        if self.left.is_empty() { self.due_ms } else { Some(now_ms) }
+    }
+
+    fn changes(&self, state: &State) -> u64 {
+        state.facts.changes - self.clock_changes
+    }
+
+    /// Whether a round could do something that the last one could not.
+    fn is_worth_a_round(&self, state: &State) -> bool {
+        let facts = &state.facts;
+        let is_news = self.changes(state) != self.changes_seen;
+        !facts.later.notices.is_empty() || is_news && facts.asks.len() > 0
+    }
+}
+
+impl GroupCommitter {
+    pub(super) fn take_round(&mut self, steps: Vec<RoundStep>) {
+        self.shared.round.transition_idle();
+        self.rounds.left = steps.into();
+        self.stats.preemption_rounds += 1;
+    }
+
+    /// Carries out some steps of the present round, or sees whether another one is due.
+    pub(super) fn advance_rounds(&mut self, state: &mut State) {
+        let Some(config) = &self.shared.config.preemption else { return };
+        let interval_ms = config.interval_ms;
+        let steps = self.rounds.left.len().min(STEPS_PER_GROUP);
+        for _ in 0..steps {
+            if let Some(step) = self.rounds.left.pop_front() {
+                self.carry_out_step(state, step);
+            }
+        }
+        if !self.shared.round.is_idle() || !self.rounds.left.is_empty() {
+            return;
+        }
+        let now_ms = state.facts.now_ms;
+        if self.rounds.due_ms.is_some_and(|due_ms| due_ms <= now_ms) {
+            self.rounds.due_ms = None;
+            self.rounds.changes_seen = self.rounds.changes(state);
+            self.shared.round.transition_wanted();
+        } else if self.rounds.due_ms.is_none() && self.rounds.is_worth_a_round(state) {
+            self.rounds.due_ms = Some(now_ms.saturating_add(interval_ms));
+        }
+    }
+
+    fn carry_out_step(&mut self, state: &mut State, step: RoundStep) {
+        match step {
+            RoundStep::Preempt(request) => {
+                let victims = request.release.len() as u64;
+                if self.committer(state).commit(request).is_accepted() {
+                    self.stats.preempted += victims;
+                }
+            }
+            RoundStep::Announce(container, notice) => {
+                self.change_for_round(state, Change::PreemptionAnnounced { container, notice });
+            }
+            RoundStep::Withdraw(container) => {
+                self.change_for_round(state, Change::PreemptionWithdrawn { container });
+            }
+        }
+    }
+
+    /// Applies a step that is still valid. The others are dropped without a refusal: no caller sent them.
+    fn change_for_round(&mut self, state: &mut State, change: Change) {
+        let mut committer = self.committer(state);
+        if committer.admit(&change).is_ok() {
+            committer.apply(change);
+        }
+    }
+}

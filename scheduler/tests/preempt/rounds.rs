@@ -1,0 +1,283 @@
+//! Rounds in a running engine: announcements, ends, and recovery, in all modes.
+
+#![allow(clippy::disallowed_types, reason = "the log outlives its engine, as a file does")]
+
+use std::sync::{Arc, Mutex};
+
+use apportion::config::{EngineConfig, PreemptionRounds, QueueConfig};
+use apportion::event::EventKind;
+use apportion::log::{LogSink, LoggedGroup};
+use apportion::preempt::PreemptionPolicy;
+use apportion::replay::Replay;
+use apportion::{
+    ApplicationEnd, ApplicationId, ApplicationSpec, AskSpec, Clock, EndCause, Engine, EventStream,
+    ManualClock, Mode, NodeSpec, ResourceTypes, Resources,
+};
+
+use crate::{at_once, queue};
+
+const INTERVAL_MS: u64 = 1_000;
+const WAIT_MS: u64 = 10_000;
+
+/// A log in memory that outlives its engine.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl LogSink for Log {
+    fn start(&mut self, header: &[u8]) -> std::io::Result<()> {
+        self.0.lock().unwrap().extend_from_slice(header);
+        Ok(())
+    }
+
+    fn append(&mut self, group: &LoggedGroup<'_>) -> std::io::Result<()> {
+        self.0.lock().unwrap().extend_from_slice(group.frame());
+        Ok(())
+    }
+
+    fn resume(&mut self, end: apportion::log::LogEnd) -> std::io::Result<()> {
+        self.0.lock().unwrap().truncate(end.at as usize);
+        Ok(())
+    }
+}
+
+struct Running {
+    engine: Engine,
+    clock: Arc<ManualClock>,
+    events: EventStream,
+    log: Log,
+}
+
+fn rounds() -> PreemptionRounds {
+    PreemptionRounds {
+        policy: at_once(),
+        interval_ms: INTERVAL_MS,
+        max_wait_before_kill_ms: WAIT_MS,
+        ..PreemptionRounds::default()
+    }
+}
+
+fn modes() -> Vec<Mode> {
+    let parallel = |proposers| Mode::Parallel { proposers };
+    vec![Mode::Serial, Mode::Background, parallel(1), parallel(2), parallel(4)]
+}
+
+impl Running {
+    /// Case 52: A40 B40 C20 with containers of 1, of which B uses 60 and C 40.
+    fn full(mode: Mode, rounds: PreemptionRounds) -> (Self, [ApplicationId; 2]) {
+        let queues = [queue("a", &[40], None), queue("b", &[40], None), queue("c", &[20], None)];
+        let mut config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::root(queues));
+        config.preemption = Some(rounds);
+        let (clock, log) = (Arc::new(ManualClock::new()), Log::default());
+        let sink: Box<dyn LogSink> = Box::new(log.clone());
+        let engine = Engine::start(config, mode, Arc::clone(&clock) as _, Some(sink)).unwrap();
+        let running = Self { events: engine.handle().event_stream(1 << 16), engine, clock, log };
+        for number in 0..10 {
+            let node = NodeSpec::new(format!("n{number}"), Resources::new(&[10, 10]));
+            running.engine.handle().add_node(node).unwrap();
+        }
+        let others = [running.demand("root.b", 60), running.demand("root.c", 40)];
+        running.settle();
+        (running, others)
+    }
+
+    fn demand(&self, queue: &str, count: u32) -> ApplicationId {
+        let handle = self.engine.handle();
+        let spec = ApplicationSpec::new("application", queue, "user");
+        let application = handle.submit_application(spec, &self.events).unwrap();
+        handle.submit_ask(application, AskSpec::new(Resources::new(&[1]), count)).unwrap();
+        application
+    }
+
+    fn settle(&self) {
+        self.engine.run_until_quiet();
+        let report = self.engine.audit();
+        assert!(report.is_clean(), "{report}");
+    }
+
+    /// Moves the clock to this time in steps of an interval.
+    fn run_to(&self, to_ms: u64) {
+        while self.clock.now_ms() < to_ms {
+            let next_ms = (self.clock.now_ms() + INTERVAL_MS).min(to_ms);
+            self.clock.set(next_ms);
+            self.engine.handle().tick().unwrap();
+            self.settle();
+        }
+    }
+
+    fn running(&self, application: ApplicationId) -> usize {
+        self.engine.read(|view| view.application(application).unwrap().containers().count())
+    }
+
+    /// The numbers of announcements, withdrawals, and ends by preemption since the last call.
+    fn events(&self) -> [usize; 3] {
+        let mut counts = [0; 3];
+        while let Some(event) = self.events.try_next().unwrap() {
+            match event.kind {
+                EventKind::PreemptionAnnounced { .. } => counts[0] += 1,
+                EventKind::PreemptionWithdrawn { .. } => counts[1] += 1,
+                EventKind::ContainerEnded { cause: EndCause::Preempted, .. } => counts[2] += 1,
+                _ => {}
+            }
+        }
+        counts
+    }
+
+    /// The state of a replay equals the engine's, and nothing is announced in vain.
+    fn expect_replay_equal(&self) {
+        let log = self.log.0.lock().unwrap().clone();
+        let mut replay = Replay::read(&log[..], None).unwrap();
+        assert_eq!(replay.digest(), self.engine.digest());
+        assert!(replay.audit().is_clean());
+    }
+}
+
+/// `capacity-scheduler.md` 6.7, 55: ten victims are announced at once, no other at half the time, and they end after it.
+#[test]
+fn scenario_55_victims_have_time_before_they_end() {
+    for mode in modes() {
+        let (cluster, [b, c]) = Running::full(mode, rounds());
+        let a = cluster.demand("root.a", 10);
+        cluster.settle();
+        assert_eq!(cluster.events(), [0, 0, 0], "{mode:?}: asks have an interval to find room");
+        cluster.run_to(INTERVAL_MS);
+        assert_eq!(cluster.events(), [10, 0, 0], "{mode:?}");
+        cluster.run_to(INTERVAL_MS + WAIT_MS / 2);
+        assert_eq!(cluster.events(), [0, 0, 0], "{mode:?}");
+        assert_eq!(cluster.running(a), 0);
+        cluster.run_to(2 * INTERVAL_MS + WAIT_MS);
+        assert_eq!(cluster.events(), [0, 0, 10], "{mode:?}");
+        assert_eq!((cluster.running(a), cluster.running(b), cluster.running(c)), (10, 60, 30), "{mode:?}");
+        let stats = cluster.engine.stats();
+        assert_eq!(stats.preempted, 10);
+        cluster.expect_replay_equal();
+        // Everybody has what they want or are owed: no further round finds anything.
+        cluster.run_to(10 * WAIT_MS);
+        assert_eq!(cluster.events(), [0, 0, 0], "{mode:?}");
+        assert_eq!(cluster.engine.stats().preemption_rounds, stats.preemption_rounds, "{mode:?}");
+    }
+}
+
+/// `capacity-scheduler.md` 6.7, 56.
+#[test]
+fn scenario_56_rounds_that_only_observe_take_nothing() {
+    for mode in modes() {
+        let (cluster, _) = Running::full(mode, PreemptionRounds { observe_only: true, ..rounds() });
+        let a = cluster.demand("root.a", 10);
+        cluster.run_to(3 * WAIT_MS);
+        assert_eq!((cluster.events(), cluster.running(a)), ([0, 0, 0], 0), "{mode:?}");
+        let plan = cluster.engine.last_preemption_plan().unwrap();
+        assert_eq!(plan.preemptions.len(), 10, "{mode:?}");
+        // Nothing changes, so nothing new can be observed.
+        assert_eq!(cluster.engine.stats().preemption_rounds, 1, "{mode:?}");
+    }
+}
+
+#[test]
+fn without_a_wait_victims_end_in_the_first_round() {
+    for mode in modes() {
+        let at_once = PreemptionRounds { max_wait_before_kill_ms: 0, ..rounds() };
+        let (cluster, _) = Running::full(mode, at_once);
+        let a = cluster.demand("root.a", 10);
+        cluster.run_to(INTERVAL_MS);
+        assert_eq!((cluster.events(), cluster.running(a)), ([0, 0, 10], 10), "{mode:?}");
+        cluster.expect_replay_equal();
+    }
+}
+
+/// YARN's contract: an application that gives back other containers keeps the announced ones.
+#[test]
+fn an_application_may_give_back_other_containers() {
+    for mode in modes() {
+        let (cluster, [_, c]) = Running::full(mode, rounds());
+        let a = cluster.demand("root.a", 10);
+        cluster.run_to(INTERVAL_MS);
+        let others: Vec<_> = cluster.engine.read(|view| {
+            let all = view.application(c).unwrap().containers();
+            all.filter(|one| view.container(one.container).unwrap().preemption.is_none())
+                .map(|one| one.container)
+                .take(10)
+                .collect()
+        });
+        for container in others {
+            cluster.engine.handle().release_container(container).unwrap();
+        }
+        cluster.settle();
+        assert_eq!((cluster.running(a), cluster.running(c)), (10, 30), "{mode:?}");
+        assert_eq!(cluster.events(), [10, 0, 0], "{mode:?}");
+        cluster.run_to(2 * INTERVAL_MS + 2 * WAIT_MS);
+        assert_eq!(cluster.events(), [0, 10, 0], "{mode:?}: the announced ones are spared");
+        cluster.expect_replay_equal();
+    }
+}
+
+#[test]
+fn a_cancelled_ask_spares_its_victims() {
+    let (cluster, [_, c]) = Running::full(Mode::Serial, rounds());
+    let a = cluster.demand("root.a", 10);
+    cluster.run_to(INTERVAL_MS);
+    cluster.engine.handle().end_application(a, ApplicationEnd::Killed).unwrap();
+    cluster.run_to(3 * WAIT_MS);
+    assert_eq!((cluster.events(), cluster.running(c)), ([10, 10, 0], 40));
+    cluster.expect_replay_equal();
+}
+
+/// Announcements and their times survive a crash.
+#[test]
+fn an_announcement_survives_a_crash() {
+    for mode in modes() {
+        let (cluster, [_, c]) = Running::full(mode, rounds());
+        let a = cluster.demand("root.a", 10);
+        cluster.run_to(INTERVAL_MS);
+        let Running { engine, clock, log, .. } = cluster;
+        drop(engine);
+        for snapshot in [false, true] {
+            let mut bytes = log.0.lock().unwrap().clone();
+            if snapshot {
+                let mut replay = Replay::read(&bytes[..], None).unwrap();
+                bytes.clear();
+                replay.write_snapshot(&mut bytes).unwrap();
+            }
+            let log = Log(Arc::new(Mutex::new(bytes.clone())));
+            let sink: Box<dyn LogSink> = Box::new(log.clone());
+            let stopped_ms = clock.now_ms();
+            let clock = Arc::new(ManualClock::new());
+            clock.set(stopped_ms);
+            let (engine, _) = Engine::recover(&bytes[..], mode, Arc::clone(&clock) as _, Some(sink)).unwrap();
+            let events = engine.handle().event_stream(1 << 10);
+            let cluster = Running { engine, clock, events, log };
+            cluster.settle();
+            cluster.run_to(WAIT_MS);
+            assert_eq!(cluster.running(a), 0, "{mode:?}");
+            cluster.run_to(2 * INTERVAL_MS + WAIT_MS);
+            assert_eq!((cluster.running(a), cluster.running(c)), (10, 30), "{mode:?}, snapshot: {snapshot}");
+            cluster.expect_replay_equal();
+        }
+    }
+}
+
+#[test]
+fn an_interval_of_zero_is_refused() {
+    let mut config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::single_leaf());
+    config.preemption = Some(PreemptionRounds { interval_ms: 0, ..PreemptionRounds::default() });
+    let error = config.validate().unwrap_err().to_string();
+    assert!(error.contains("preemption") && error.contains("interval_ms must be at least 1"), "{error}");
+}
+
+/// The defaults are YARN's: 20 % of what is owed in a round.
+#[test]
+fn rounds_converge_by_the_default_policy() {
+    let policy = PreemptionRounds {
+        policy: PreemptionPolicy::default(),
+        max_wait_before_kill_ms: 0,
+        ..PreemptionRounds::default()
+    };
+    let (cluster, _) = Running::full(Mode::Serial, policy);
+    let a = cluster.demand("root.a", 10);
+    let mut left = Vec::new();
+    for round in 1..=8 {
+        cluster.run_to(3_000 * round);
+        left.push(10 - cluster.running(a));
+    }
+    assert!(left.is_sorted_by(|earlier, later| earlier >= later) && left[0] == 8, "{left:?}");
+    assert_eq!(left.last(), Some(&0), "{left:?}");
+}
