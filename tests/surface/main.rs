@@ -1,6 +1,6 @@
-//! `cargo surface`: checks that `scheduler/public-api.txt` lists exactly the public items of the engine.
+//! `cargo surface`: checks that the `public-api.txt` of each published library lists exactly its public items.
 //!
-//! A change of the public surface thus changes that file, which a reviewer sees. The list covers the default
+//! A change of a public surface thus changes that file, which a reviewer sees. The lists cover the default
 //! features; `model` adds items for model checkers. Derived, automatic and blanket implementations are left out.
 
 use std::collections::BTreeSet;
@@ -10,20 +10,34 @@ use std::process::{Command, ExitCode};
 use public_api::{Builder, MINIMUM_NIGHTLY_RUST_VERSION};
 
 const HELP: &str = "\
-Compares the public items of the engine with scheduler/public-api.txt.
+Compares the public items of each library with its list: scheduler/public-api.txt, formats/public-api.txt and
+placement/public-api.txt.
 
 cargo surface [--write]
 
-  --write  make the list anew
+  --write  make the lists anew
   --help   this text
 
-Ends with 0 if the list is right, with 1 if items came or went, with 2 if they could not be listed, with 3 if this
+Ends with 0 if all lists are right, with 1 if items came or went, with 2 if they could not be listed, with 3 if this
 toolchain cannot list them.
 ";
 /// The version of rustdoc's JSON format that the library reads. Each release of Rust may change it.
 const FORMAT: u64 = 57;
 
-/// The outcome of a comparison, or of writing the list.
+/// A published library: its package, and its folder in the repository.
+struct Library {
+    package: &'static str,
+    folder: &'static str,
+}
+
+const LIBRARIES: [Library; 3] = [
+    Library { package: "apportion", folder: "scheduler" },
+    Library { package: "apportion-formats", folder: "formats" },
+    Library { package: "apportion-placement", folder: "placement" },
+];
+
+/// The outcome of a comparison, or of writing the lists. The worst is the last.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Outcome {
     Same,
     Differs,
@@ -35,8 +49,8 @@ fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let done = match words.as_slice() {
-        [] => compare(),
-        ["--write"] => write(),
+        [] => for_each(compare),
+        ["--write"] => for_each(write),
         ["--help" | "-h"] => {
             print!("{HELP}");
             Ok(Outcome::Same)
@@ -58,39 +72,56 @@ fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }
 
-fn list() -> PathBuf {
-    root().join("scheduler/public-api.txt")
+/// Does the same to every library, so that one run tells all differences, and returns the worst outcome.
+fn for_each(work: fn(&Library) -> Result<Outcome, String>) -> Result<Outcome, String> {
+    LIBRARIES.iter().try_fold(Outcome::Same, |worst, library| Ok(worst.max(work(library)?)))
 }
 
-fn compare() -> Result<Outcome, String> {
-    let Some(items) = items()? else { return Ok(Outcome::Skipped) };
-    let path = list();
-    let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+impl Library {
+    /// The path of the list, below the root of the repository.
+    fn list(&self) -> String {
+        format!("{}/public-api.txt", self.folder)
+    }
+
+    /// The file that rustdoc writes.
+    fn json(&self) -> PathBuf {
+        root().join(format!("target/surface/doc/{}.json", self.package.replace('-', "_")))
+    }
+}
+
+fn compare(library: &Library) -> Result<Outcome, String> {
+    let Some(items) = items(library)? else { return Ok(Outcome::Skipped) };
+    let list = library.list();
+    let text = std::fs::read_to_string(root().join(&list)).map_err(|error| format!("{list}: {error}"))?;
     let listed: BTreeSet<&str> = text.lines().collect();
     let items: BTreeSet<&str> = items.iter().map(String::as_str).collect();
     listed.difference(&items).for_each(|item| println!("- {item}"));
     items.difference(&listed).for_each(|item| println!("+ {item}"));
     let is_same = items == listed;
     if is_same {
-        println!("{} public items, as listed in scheduler/public-api.txt", items.len());
+        println!("{} public items, as listed in {list}", items.len());
     } else {
-        println!("The public surface has changed. If this is intended, run `cargo surface --write`.");
+        println!(
+            "The public surface of {} differs from {list}. If this is intended, run `cargo surface --write`.",
+            library.package
+        );
     }
     Ok(if is_same { Outcome::Same } else { Outcome::Differs })
 }
 
-fn write() -> Result<Outcome, String> {
-    let Some(items) = items()? else { return Ok(Outcome::Skipped) };
-    let path = list();
+fn write(library: &Library) -> Result<Outcome, String> {
+    let Some(items) = items(library)? else { return Ok(Outcome::Skipped) };
+    let list = library.list();
     let text: String = items.iter().flat_map(|item| [item.as_str(), "\n"]).collect();
-    std::fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))?;
-    println!("{} public items", items.len());
+    std::fs::write(root().join(&list), text).map_err(|error| format!("{list}: {error}"))?;
+    println!("{} public items in {list}", items.len());
     Ok(Outcome::Same)
 }
 
 /// Returns the public items, or `None` if this rustdoc writes another format.
-fn items() -> Result<Option<BTreeSet<String>>, String> {
-    let json = document()?;
+fn items(library: &Library) -> Result<Option<BTreeSet<String>>, String> {
+    document(library)?;
+    let json = library.json();
     let format = format_of(&json)?;
     if format != FORMAT {
         println!(
@@ -106,10 +137,10 @@ fn items() -> Result<Option<BTreeSet<String>>, String> {
     Ok(Some(api.items().map(ToString::to_string).collect()))
 }
 
-/// Runs rustdoc on the engine. Its JSON output is unstable: a stable compiler writes it only with `RUSTC_BOOTSTRAP`.
-fn document() -> Result<PathBuf, String> {
+/// Runs rustdoc on a library. Its JSON output is unstable: a stable compiler writes it only with `RUSTC_BOOTSTRAP`.
+fn document(library: &Library) -> Result<(), String> {
     let arguments =
-        ["rustdoc", "--quiet", "--locked", "-p", "apportion", "--lib", "--target-dir", "target/surface"];
+        ["rustdoc", "--quiet", "--locked", "-p", library.package, "--lib", "--target-dir", "target/surface"];
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.args(arguments).args([
         "--",
@@ -123,9 +154,9 @@ fn document() -> Result<PathBuf, String> {
     let status = cargo.current_dir(root()).env("RUSTC_BOOTSTRAP", "1").status();
     let status = status.map_err(|error| format!("starting cargo: {error}"))?;
     if !status.success() {
-        return Err("rustdoc failed on the engine; see its messages above".to_owned());
+        return Err(format!("rustdoc failed on {}; see its messages above", library.package));
     }
-    Ok(root().join("target/surface/doc/apportion.json"))
+    Ok(())
 }
 
 fn format_of(json: &Path) -> Result<u64, String> {
