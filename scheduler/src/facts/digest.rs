@@ -15,7 +15,7 @@ use super::node::Node;
 use super::queue::Queue;
 use super::shape::Shape;
 use super::{Facts, LaterFacts, PartitionTotals, Table};
-use crate::config::{EngineConfig, QueueMapping};
+use crate::config::QueueMapping;
 use crate::ids::form;
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, ReservationId};
 use crate::resource::Resources;
@@ -56,10 +56,9 @@ impl fmt::Debug for StateDigest {
     }
 }
 
-/// All facts in a fixed order. Vacant slots and the numbers of shapes are not facts.
+/// Most facts in a fixed order; the configuration stands before them, newer features behind them. Vacant slots and the numbers of shapes are not facts.
 #[derive(Serialize)]
 struct Canonical<'a> {
-    config: &'a EngineConfig,
     queue_mapping: &'a QueueMapping,
     now_ms: u64,
     changes: u64,
@@ -77,14 +76,12 @@ struct Canonical<'a> {
     opportunistic: &'a BTreeMap<ContainerId, Resources>,
     stopping: &'a BTreeMap<ContainerId, Stopping>,
     reservations: &'a Table<ReservationId, Reservation>,
-    later: &'a LaterFacts,
 }
 
 impl Facts {
     /// Writes the canonical bytes.
     pub(crate) fn write_canonical(&self, sink: impl Write) -> io::Result<()> {
         let canonical = Canonical {
-            config: &self.config,
             queue_mapping: &self.queue_mapping,
             now_ms: self.now_ms,
             changes: self.changes,
@@ -102,9 +99,24 @@ impl Facts {
             opportunistic: &self.opportunistic,
             stopping: &self.stopping,
             reservations: &self.reservations,
-            later: &self.later,
         };
-        postcard::to_io(&canonical, sink).map(drop).map_err(io::Error::other)
+        let mut sink = sink;
+        sink.write_all(&self.canonical_config()?)?;
+        let sink = postcard::to_io(&canonical, sink).map_err(io::Error::other)?;
+        if self.later == LaterFacts::default() {
+            return Ok(());
+        }
+        postcard::to_io(&self.later, sink).map(drop).map_err(io::Error::other)
+    }
+
+    /// The configuration, without the last byte if that says that there is no preemption. So a state without newer
+    /// features has the digest that older programs gave it.
+    fn canonical_config(&self) -> io::Result<Vec<u8>> {
+        let mut bytes = postcard::to_allocvec(&self.config).map_err(io::Error::other)?;
+        if self.config.preemption.is_none() {
+            bytes.pop();
+        }
+        Ok(bytes)
     }
 
     pub(crate) fn digest(&self) -> StateDigest {

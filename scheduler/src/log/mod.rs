@@ -8,7 +8,8 @@
 //! change and the state after it. The frames of later changes follow.
 //!
 //! The header has eight bytes: name and version. A frame is length, CRC-32, and the changes in postcard encoding. A
-//! replay checks every change again and commits with the same `accept`.
+//! replay checks every change again and commits with the same `accept`. The repository has a log of each version that can
+//! be read, in `tests/old_logs`.
 
 mod digest;
 mod encode;
@@ -44,9 +45,11 @@ pub use sink::{LogSink, LoggedGroup};
 
 /// The first bytes of every log: a name and the version of the format.
 pub(crate) const HEADER: [u8; 8] = *b"APPLOG\x00\x0b";
-/// The oldest version that can be read. A log of version 9 has no [`RackNamed`](crate::Change::RackNamed). Version 11
-/// added preemption to the configuration; [`upgrade`] reads older ones.
+/// The oldest version that can be read. [`upgrade`] brings it into the present form.
 pub(crate) const OLDEST_VERSION: u8 = 9;
+/// The first version with [`RackNamed`](crate::Change::RackNamed). In older logs an ask may refer to a rack that the log
+/// has not named.
+const RACKS_NAMED_SINCE: u8 = 10;
 /// The first bytes of a log that begins with a snapshot, with the version of the snapshot's format.
 pub(crate) const SNAPSHOT_HEADER: [u8; 8] = *b"APPSNAP\x02";
 /// The oldest version of a snapshot that can be read.

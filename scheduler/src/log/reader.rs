@@ -8,7 +8,8 @@ use thiserror::Error;
 use super::frame::parse_head;
 use super::upgrade;
 use super::{
-    FRAME_BYTES_MAX, FRAME_HEADER_BYTES, HEADER, OLDEST_SNAPSHOT_VERSION, OLDEST_VERSION, SNAPSHOT_HEADER,
+    FRAME_BYTES_MAX, FRAME_HEADER_BYTES, HEADER, OLDEST_SNAPSHOT_VERSION, OLDEST_VERSION,
+    RACKS_NAMED_SINCE, SNAPSHOT_HEADER,
 };
 use crate::change::Change;
 
@@ -163,6 +164,11 @@ impl<R: Read> LogReader<R> {
     /// The state with which the log begins, if it is a snapshot and this is the first call.
     pub(crate) fn take_snapshot(&mut self) -> Option<Vec<u8>> {
         self.snapshot.take()
+    }
+
+    /// Whether the log names each rack before any ask refers to it.
+    pub(crate) fn names_racks(&self) -> bool {
+        self.version >= RACKS_NAMED_SINCE
     }
 
     /// Reads the next change; `None` at the end.

@@ -36,6 +36,8 @@ pub struct Replay {
     effects: Effects,
     log: LogBuffer,
     stats: EngineStats,
+    /// Whether the log names each rack before any ask refers to it.
+    names_racks: bool,
 }
 
 impl Replay {
@@ -75,6 +77,7 @@ impl Replay {
         };
         config.validate().map_err(|error| problem(error.to_string()))?;
         let mut replay = Self::of(State::new(&config), Identifiers::default());
+        replay.names_racks = reader.names_racks();
         replay.committer().apply(Change::Configured { config });
         Ok(replay)
     }
@@ -88,6 +91,7 @@ impl Replay {
             effects: Effects::default(),
             log: LogBuffer::off(),
             stats: EngineStats::default(),
+            names_racks: true,
         }
     }
 
@@ -110,13 +114,32 @@ impl Replay {
     ) -> Result<CommitSeq, LogError> {
         let seq = self.seq().0 + 1;
         let taken = Taken::by(&change);
+        let racks = self.state.facts.racks.len();
         self.effects.clear();
-        let done = self.apply(change);
-        if done.is_ok() {
-            self.identifiers.follow(taken, &self.effects);
+        let done = self.number_racks(&change).and_then(|()| self.apply(change));
+        match done {
+            Ok(_) => self.identifiers.follow(taken, &self.effects),
+            Err(_) => self.state.facts.racks.truncate(racks),
         }
         std::mem::swap(events, &mut self.effects.events);
         done.map_err(|problem| LogError::Inconsistent { seq, problem })
+    }
+
+    /// Keeps the numbers of racks that an ask refers to and an old log does not name, so that no other rack gets them.
+    fn number_racks(&mut self, change: &Change) -> Result<(), String> {
+        let Change::AskSubmitted { spec, .. } = change else { return Ok(()) };
+        if self.names_racks {
+            return Ok(());
+        }
+        let mut committer = self.committer();
+        for &rack in &spec.preference.racks {
+            if rack.index() >= committer.state.facts.racks.len() {
+                let unnamed = Change::RackNamed { rack, name: Box::default() };
+                committer.admit(&unnamed).map_err(|refusal| refusal.to_string())?;
+                committer.state.facts.name_rack(rack, "");
+            }
+        }
+        Ok(())
     }
 
     fn apply(&mut self, change: Change) -> Result<CommitSeq, String> {
