@@ -12,6 +12,7 @@ pub mod support {
     pub mod check;
     pub mod cluster;
     pub mod crowd;
+    pub mod every_change;
     pub mod mutants;
     pub mod oracle;
     mod watch;

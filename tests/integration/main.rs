@@ -14,6 +14,7 @@ mod explain_again;
 mod follower;
 mod limits;
 mod nodes;
+mod old_logs;
 mod peers;
 mod races;
 mod reconciliation;
