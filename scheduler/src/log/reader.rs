@@ -1,6 +1,7 @@
 //! The reading half: one change after another, or the position of the damage.
 
 use std::io::{self, Read};
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -218,28 +219,37 @@ impl<R: Read> LogReader<R> {
     }
 
     /// What is wrong with a log whose next frame, of this length, is not whole. The frame is the last one if no whole
-    /// frame follows, neither behind that length nor nearby, where the length may be wrong.
+    /// frame follows, neither behind that length nor elsewhere, where the length may be wrong.
     fn broken(&mut self, length: usize) -> Result<LogError, LogError> {
         let Self { source, frame, at, changes, .. } = self;
         source.take(SEARCHED_BYTES_MAX as u64).read_to_end(frame)?;
         let next = frame.get(length..).and_then(|rest| rest.first_chunk());
         let next_length = next.map_or(0, |head| parse_head(*head).0);
         source.take(next_length.min(FRAME_BYTES_MAX) as u64).read_to_end(frame)?;
-        let (at, last) = (*at, *changes);
-        let begins_whole = |start: usize, length_max| {
-            frame.get(start..).is_some_and(|bytes| begins_whole(bytes, length_max))
-        };
         let near = frame.len().min(SEARCHED_BYTES_MAX);
-        let is_followed = begins_whole(length, FRAME_BYTES_MAX)
-            || (0..near).any(|start| begins_whole(start, SEARCHED_BYTES_MAX));
+        let mut is_followed = frame.get(length..).is_some_and(|rest| begins_whole(rest, FRAME_BYTES_MAX))
+            || has_whole(frame, 0..near, SEARCHED_BYTES_MAX);
+        if !is_followed {
+            source.take(FRAME_BYTES_MAX as u64).read_to_end(frame)?;
+            is_followed = has_whole(frame, near..frame.len(), FAR_FRAME_BYTES_MAX);
+        }
         frame.clear();
+        let (at, last) = (*at, *changes);
         Ok(if is_followed { LogError::Damaged { at, last } } else { LogError::Torn { at, last } })
     }
 }
 
-/// How far behind a frame that is not whole, a whole one is searched for, and the longest that is recognised there, where
-/// the frame's length does not lead to it.
+/// How far behind a frame that is not whole, a whole one of any size up to this is searched for, where the frame's length
+/// does not lead to it.
 const SEARCHED_BYTES_MAX: usize = 4 << 20;
+/// The longest frame that is searched for further behind. Each byte may seem to begin a frame, and the checksum of a long
+/// one takes long.
+const FAR_FRAME_BYTES_MAX: usize = 64 << 10;
+
+/// Whether a whole frame that is at most this long begins at one of these bytes.
+fn has_whole(bytes: &[u8], mut starts: Range<usize>, length_max: usize) -> bool {
+    starts.any(|start| begins_whole(&bytes[start..], length_max))
+}
 
 /// Whether the bytes begin with a whole frame that is not empty and at most this long.
 fn begins_whole(bytes: &[u8], length_max: usize) -> bool {
@@ -343,6 +353,23 @@ mod tests {
             assert!(matches!(damaged, LogError::Damaged { at: 8, last: 0 }), "{damaged}");
             let torn = read(&[&HEADER[..], &first, &longer[..SEARCHED_BYTES_MAX]].concat());
             assert!(matches!(torn, LogError::Torn { at: 8, last: 0 }), "{torn}");
+        }
+    }
+
+    /// The length leads nowhere, or to the middle of the frame.
+    #[test]
+    fn damage_in_the_length_of_a_long_frame_is_told_from_a_torn_end() {
+        let payload: Vec<u8> = (0..=2 * SEARCHED_BYTES_MAX).map(|at| (at >> 7) as u8 | 0x80).collect();
+        for wrong in [0, 100, 1 << 20, 3 << 20, 1 << 28, u32::MAX] {
+            let mut long = frame(&payload);
+            long[..4].copy_from_slice(&u32::to_le_bytes(wrong));
+            let read = |behind: &[u8]| {
+                let log = [&HEADER[..], &long, behind].concat();
+                LogReader::new(&log[..]).unwrap().next_change().unwrap_err()
+            };
+            let (torn, damaged) = (read(&[]), read(&frame(b"another")));
+            assert!(matches!(torn, LogError::Torn { at: 8, last: 0 }), "length {wrong}: {torn}");
+            assert!(matches!(damaged, LogError::Damaged { at: 8, last: 0 }), "length {wrong}: {damaged}");
         }
     }
 
