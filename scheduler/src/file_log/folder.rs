@@ -2,9 +2,10 @@
 
 use std::collections::VecDeque;
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 
+use super::disk::{self, DiskFile};
 use super::{FileLogError, Segment, io_error};
 use crate::log::take_lock;
 
@@ -60,10 +61,8 @@ impl Folder {
         if path.is_file() {
             return Err(FileLogError::NotAFolder { path: path.to_owned() });
         }
-        let is_new = !path.try_exists().map_err(io_error(path))?;
-        fs::create_dir_all(path).map_err(io_error(path))?;
-        if let Some(parent) = path.parent().filter(|parent| is_new && !parent.as_os_str().is_empty()) {
-            File::open(parent).and_then(|parent| parent.sync_all()).map_err(io_error(parent))?;
+        if !path.try_exists().map_err(io_error(path))? {
+            disk::make_folder(path).map_err(io_error(path))?;
         }
         Ok(Self(path.to_owned()))
     }
@@ -137,11 +136,14 @@ impl Folder {
     /// Removes the files that a snapshot replaces, and an unfinished snapshot. A crash may have left them.
     pub(super) fn tidy(&self) -> Result<(), FileLogError> {
         let needed = self.files()?;
-        for name in self.all()?.into_iter().filter(|name| !needed.contains(name)) {
-            self.remove(name)?;
+        let replaced: Vec<_> = self.all()?.into_iter().filter(|name| !needed.contains(name)).collect();
+        if !replaced.is_empty() {
+            // A compaction that was killed may not have written the snapshot's name to the disk.
+            self.sync().map_err(io_error(&self.0))?;
         }
+        replaced.into_iter().try_for_each(|name| self.remove(name))?;
         let unfinished = self.0.join(UNFINISHED);
-        match fs::remove_file(&unfinished) {
+        match disk::remove(&unfinished) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(io_error(&unfinished)(error)),
             _ => Ok(()),
         }
@@ -149,7 +151,7 @@ impl Folder {
 
     fn remove(&self, name: Name) -> Result<(), FileLogError> {
         let path = self.path(name);
-        fs::remove_file(&path).map_err(io_error(&path))
+        disk::remove(&path).map_err(io_error(&path))
     }
 
     fn path(&self, name: Name) -> PathBuf {
@@ -176,23 +178,23 @@ impl Folder {
         Ok(fs::metadata(&path).map_err(io_error(&path))?.len())
     }
 
-    pub(super) fn create(&self, name: Name) -> io::Result<File> {
-        let file = OpenOptions::new().write(true).create_new(true).open(self.path(name))?;
+    pub(super) fn create(&self, name: Name) -> io::Result<DiskFile> {
+        let file = DiskFile::create_new(&self.path(name))?;
         self.sync()?;
         Ok(file)
     }
 
     /// Writes the names of files to the disk.
     pub(super) fn sync(&self) -> io::Result<()> {
-        File::open(&self.0)?.sync_all()
+        disk::sync_folder(&self.0)
     }
 
     /// Removes a log without any whole group.
     pub(super) fn clear(&self) -> io::Result<()> {
         for name in self.all().map_err(io::Error::other)? {
-            fs::remove_file(self.path(name))?;
+            disk::remove(&self.path(name))?;
         }
-        self.sync()
+        Ok(())
     }
 
     /// The position at which the last segment begins. A crash can leave only that one incomplete.
@@ -215,21 +217,20 @@ impl Folder {
             last = Some((name, at.saturating_sub(begin).min(length)));
             begin += length;
         }
-        // The last first, so that a crash in between leaves no gap.
-        behind.into_iter().rev().try_for_each(|name| fs::remove_file(self.path(name)))?;
+        // The last first, and each on the disk before the next, so that a crash in between leaves no gap.
+        for name in behind.into_iter().rev() {
+            disk::remove(&self.path(name))?;
+            self.sync()?;
+        }
         let (number, file, bytes) = match last {
             Some((Name::Segment(number), bytes)) => {
-                let file = OpenOptions::new().write(true).open(self.path(Name::Segment(number)))?;
-                file.set_len(bytes)?;
+                let file = DiskFile::cut(&self.path(Name::Segment(number)), bytes)?;
                 file.sync_all()?;
                 (number, file, bytes)
             }
             Some((Name::Snapshot(number), _)) => (number + 1, self.create(Name::Segment(number + 1))?, 0),
             None => return Err(io::Error::other("the folder has no log")),
         };
-        let mut file = file;
-        file.seek(SeekFrom::Start(bytes))?;
-        self.sync()?;
         Ok(Segment { number, file, bytes })
     }
 
@@ -237,13 +238,13 @@ impl Folder {
     pub(super) fn put_snapshot(
         &self,
         number: u64,
-        write: impl FnOnce(&mut File) -> io::Result<()>,
+        write: impl FnOnce(&mut DiskFile) -> io::Result<()>,
     ) -> Result<(), FileLogError> {
         let unfinished = self.0.join(UNFINISHED);
-        let mut file = File::create(&unfinished).map_err(io_error(&unfinished))?;
+        let mut file = DiskFile::create(&unfinished).map_err(io_error(&unfinished))?;
         write(&mut file).and_then(|()| file.sync_all()).map_err(io_error(&unfinished))?;
         let path = self.path(Name::Snapshot(number));
-        fs::rename(&unfinished, &path).and_then(|()| self.sync()).map_err(io_error(&path))?;
+        disk::rename(&unfinished, &path).and_then(|()| self.sync()).map_err(io_error(&path))?;
         for name in self.all()? {
             if name.number() <= number && name != Name::Snapshot(number) {
                 self.remove(name)?;

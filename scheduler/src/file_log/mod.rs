@@ -36,12 +36,12 @@
 //! ```
 
 mod compact;
+mod disk;
 mod folder;
 mod repair;
 #[cfg(test)]
 mod tests;
 
-use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -49,6 +49,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 pub use compact::Compactor;
+use disk::DiskFile;
 use folder::{Folder, Lock, Name};
 pub use repair::{Repaired, repair};
 
@@ -134,7 +135,7 @@ pub struct FileLog {
 #[derive(Debug)]
 struct Segment {
     number: u64,
-    file: File,
+    file: DiskFile,
     bytes: u64,
 }
 
@@ -172,12 +173,14 @@ impl FileLog {
         }
     }
 
-    /// Whether a crash cut the header, so that these are its first bytes and not another program's.
+    /// Whether a crash cut the header, so that these are its first bytes and not another program's. A file system may
+    /// keep the length of a file and not its contents: then zeros are in their place.
     fn has_part_of_header(&self) -> Result<bool, FileLogError> {
         let mut bytes = Vec::new();
-        let (folder, most) = (&self.folder, HEADER.len() as u64);
+        let (folder, most) = (&self.folder, HEADER.len() as u64 + 1);
         folder.read(u64::MAX)?.take(most).read_to_end(&mut bytes).map_err(io_error(folder.root()))?;
-        Ok(bytes.len() < HEADER.len() && HEADER.starts_with(&bytes))
+        let written = bytes.iter().zip(HEADER).take_while(|(is, should)| **is == *should).count();
+        Ok(bytes.len() <= HEADER.len() && bytes[written..].iter().all(|byte| *byte == 0))
     }
 
     fn begin_segment(&mut self, number: u64) -> io::Result<()> {
@@ -193,9 +196,8 @@ impl FileLog {
         if segment.bytes < self.options.segment_bytes.max(HEADER.len() as u64 + 1) {
             return Ok(());
         }
-        segment.file.sync_data()?;
         let next = segment.number + 1;
-        self.unsynced_bytes = 0;
+        self.sync()?;
         self.begin_segment(next)
     }
 
@@ -204,7 +206,11 @@ impl FileLog {
         segment.file.write_all(bytes)?;
         segment.bytes += bytes.len() as u64;
         self.unsynced_bytes += bytes.len() as u64;
-        if self.options.durability.is_due(self.unsynced_bytes) {
+        if self.options.durability.is_due(self.unsynced_bytes) { self.sync() } else { Ok(()) }
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        if let Some(segment) = self.segment.as_ref().filter(|_| self.unsynced_bytes > 0) {
             segment.file.sync_data()?;
             self.unsynced_bytes = 0;
         }
@@ -220,6 +226,8 @@ impl LogSink for FileLog {
         self.folder.clear()?;
         self.begin_segment(1)?;
         self.write(header)?;
+        // A file system may keep a group and not the header before it.
+        self.sync()?;
         self.compactor_lock = None;
         Ok(())
     }
@@ -246,10 +254,8 @@ impl LogSink for FileLog {
 
 impl Drop for FileLog {
     fn drop(&mut self) {
-        if let Some(segment) = self.segment.as_ref().filter(|_| self.unsynced_bytes > 0) {
-            // There is no caller to tell of a failure.
-            let _ = segment.file.sync_data();
-        }
+        // There is no caller to tell of a failure.
+        let _ = self.sync();
     }
 }
 

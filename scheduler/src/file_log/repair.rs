@@ -1,11 +1,12 @@
 //! Repair: a damaged log ends in front of its damage, and the rest is kept beside it.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::disk::{self, DiskFile};
 use super::folder::Folder;
 use super::{COMPACTOR_LOCK, FileLogError, LOCK, io_error};
 use crate::log::{LogEnd, LogError, LogReader};
@@ -62,16 +63,17 @@ fn read_all(log: impl Read) -> Result<LogEnd, LogError> {
 /// was interrupted may have done so already, and cut off a part of them since.
 fn keep(folder: &Folder, at: u64, cut_off: &Path) -> Result<u64, FileLogError> {
     if let Ok(kept) = fs::metadata(cut_off) {
+        folder.sync().map_err(io_error(cut_off))?;
         return Ok(kept.len());
     }
     let unfinished = folder.file(UNFINISHED);
     let mut log = folder.read(u64::MAX)?;
     let mut copy = || {
         io::copy(&mut (&mut log).take(at), &mut io::sink())?;
-        let mut file = File::create(&unfinished)?;
+        let mut file = DiskFile::create(&unfinished)?;
         let bytes = io::copy(&mut log, &mut file)?;
         file.sync_all()?;
-        fs::rename(&unfinished, cut_off)?;
+        disk::rename(&unfinished, cut_off)?;
         folder.sync()?;
         Ok(bytes)
     };

@@ -1,4 +1,7 @@
-use std::fs;
+pub(super) mod disk;
+mod power;
+
+use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
