@@ -177,3 +177,35 @@ impl Clock for ClockAhead {
         self.clock.measured_ns()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A clock that reads 100, and waits as long as the time that it is asked for.
+    #[derive(Debug)]
+    struct Fixed;
+
+    impl Clock for Fixed {
+        fn now_ms(&self) -> u64 {
+            100
+        }
+
+        fn until(&self, at_ms: u64) -> Option<Duration> {
+            Some(Duration::from_millis(at_ms))
+        }
+
+        fn measured_ns(&self) -> u64 {
+            7
+        }
+    }
+
+    #[test]
+    fn a_clock_that_is_moved_forward_waits_no_longer_and_measures_the_same() {
+        let clock = clock_from(Arc::new(Fixed), 1_000);
+        assert_eq!((clock.now_ms(), clock.measured_ns()), (1_000, 7));
+        assert_eq!(clock.until(1_050), Some(Duration::from_millis(150)));
+        assert_eq!(clock.until(800), Some(Duration::ZERO));
+        assert_eq!(clock_from(Arc::new(Fixed), 99).until(150), Some(Duration::from_millis(150)));
+    }
+}

@@ -181,6 +181,9 @@ fn a_missing_segment_is_named() {
     fs::remove_file(folder.path().join("segment-0000000002.log")).unwrap();
     let refused = FileLog::open(folder.path(), SMALL).unwrap_err();
     assert!(matches!(refused, FileLogError::Gap { missing: 2, .. }), "{refused}");
+    // The later groups do not follow those before the gap.
+    let refused = repair(folder.path()).unwrap_err();
+    assert!(matches!(refused, FileLogError::Gap { missing: 2, .. }), "{refused}");
 }
 
 /// Otherwise an engine would begin, and remove everything.

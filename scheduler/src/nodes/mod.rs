@@ -40,6 +40,8 @@ mod registration;
 mod service;
 mod sessions;
 mod table;
+#[cfg(test)]
+mod tests;
 mod tracker;
 
 pub use directives::{ContainerStart, NodeDirectives};

@@ -144,6 +144,12 @@ impl DirectiveTracker {
         }
     }
 
+    /// The number of nodes and of containers that are known.
+    #[cfg(test)]
+    pub(super) fn sizes(&self) -> (usize, usize) {
+        (self.nodes.len(), self.nodes_of.len())
+    }
+
     /// Adds a container that is not here yet.
     fn add(&mut self, node: NodeId, container: ContainerId, progress: Progress, is_told: bool) {
         if self.nodes_of.contains_key(&container) {
