@@ -1,5 +1,6 @@
-//! A small resource manager: agents on three nodes run the tasks of a job. One agent fails, its tasks run elsewhere, and the
-//! next start of the manager goes on with the log. `cargo run -p apportion-book --example manager`
+//! A small resource manager: agents on three nodes run the tasks of a job. One agent fails, its tasks run
+//! elsewhere, and the next start of the manager goes on with the log.
+//! `cargo run -p apportion-book --example manager`
 
 use std::collections::BTreeMap;
 use std::error::Error;
