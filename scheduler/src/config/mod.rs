@@ -25,7 +25,7 @@ pub(crate) use holder_limit::EVERYBODY_ELSE;
 pub use holder_limit::HolderLimit;
 pub use node_order::NodeOrderKind;
 pub use partitions::{PartitionAccess, PartitionCapacity};
-pub use preemption::{PreemptionPolicy, PreemptionRounds};
+pub use preemption::{PreemptionPolicy, PreemptionRounds, WithinQueueOrder, WithinQueuePolicy};
 pub use queue::{
     ApplicationLimits, ApplicationOrdering, Lifetimes, ParallelLimits, QueueConfig, QueueOrdering, QueueState,
 };

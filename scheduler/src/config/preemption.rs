@@ -47,10 +47,17 @@ pub struct PreemptionPolicy {
     pub natural_termination: Percent,
     /// The most that one round takes, as a part of the partition.
     pub per_round: Percent,
-    /// Paths of queues that lose nothing. The queues below them lose nothing either.
+    /// Paths of queues that lose nothing to other queues. The queues below them lose nothing to others either. The plan
+    /// names the paths that no queue has.
     pub exempt: BTreeSet<String>,
+    /// Names of applications that lose nothing.
+    pub exempt_applications: BTreeSet<String>,
+    /// Containers whose ask has one of these tags lose nothing. Recovered containers keep their tags.
+    pub exempt_tags: BTreeSet<String>,
     /// Whether preemption goes on after every queue has its guarantee, until queues have equal parts of the rest.
     pub balances: bool,
+    /// Whether applications of one leaf may take from each other; not by default.
+    pub within_queue: Option<WithinQueuePolicy>,
 }
 
 impl Default for PreemptionPolicy {
@@ -60,7 +67,52 @@ impl Default for PreemptionPolicy {
             natural_termination: Percent::whole(20),
             per_round: Percent::whole(10),
             exempt: BTreeSet::new(),
+            exempt_applications: BTreeSet::new(),
+            exempt_tags: BTreeSet::new(),
             balances: false,
+            within_queue: None,
         }
     }
+}
+
+/// How much the applications of a leaf may take from each other. The default is YARN's.
+///
+/// An application never loses anything to one of the same user with the same or a lower priority. Masters are never
+/// taken within a queue. Leaves without a guarantee are left alone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct WithinQueuePolicy {
+    /// From whom an application may take.
+    pub order: WithinQueueOrder,
+    /// A leaf that uses less than this part of its guarantee is left alone. The type of which it uses most decides.
+    pub minimum_use: Percent,
+    /// The most that one round takes from a leaf, as a part of its guarantee. It includes what other queues take.
+    pub max_part: Percent,
+    /// Paths of queues within which nothing is taken. The same holds for the queues below them. As in YARN, these paths
+    /// are independent of [`PreemptionPolicy::exempt`].
+    pub exempt: BTreeSet<String>,
+}
+
+impl Default for WithinQueuePolicy {
+    fn default() -> Self {
+        Self {
+            order: WithinQueueOrder::default(),
+            minimum_use: Percent::whole(50),
+            max_part: Percent::whole(20),
+            exempt: BTreeSet::new(),
+        }
+    }
+}
+
+/// From whom an application may take within its leaf.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum WithinQueueOrder {
+    /// From applications of other users, as far as these users exceed their user limits, while its own user stays
+    /// within the limit. From applications of its own user with lower priority.
+    #[default]
+    UserLimitFirst,
+    /// From applications with lower priority, of any user.
+    PriorityFirst,
 }

@@ -35,4 +35,8 @@ pub enum PreemptionRule {
     Guarantee,
     /// Its leaf has its guarantee, and a smaller part of the rest than others.
     Balance,
+    /// Within its leaf: it has a higher priority than the applications that lose containers.
+    ApplicationPriority,
+    /// Within its leaf: its user is within the user limit, and the users that lose containers exceed theirs.
+    UserLimit,
 }

@@ -23,6 +23,8 @@ pub(super) struct Due {
     pub(super) by_pass: u32,
     /// Reservations that the plan has not fulfilled, the last first.
     pub(super) reservations: ThinVec<ReservationId>,
+    /// Reservations on nodes where nothing could be taken for the ask.
+    pub(super) passed_over: ThinVec<ReservationId>,
     /// The number of reservations that the ask holds after the plan so far.
     pub(super) reserved: usize,
 }
@@ -39,10 +41,15 @@ pub(super) struct Beneficiaries {
     /// By queue number.
     pub(super) leaves: Vec<Beneficiary>,
     order: BinaryHeap<Reverse<(u64, QueueId)>>,
+    /// By queue number: the asks that may only take within their leaf from now on, in the order in which they are due.
+    rest: Vec<Vec<Due>>,
+    /// Whether anything is taken within leaves.
+    keeps_rest: bool,
 }
 
 impl Beneficiaries {
-    pub(super) fn new(state: &State, partition: PartitionId, branches: &[Branch]) -> Self {
+    /// The asks of leaves that are owed more, and of those `within` which applications may take from each other.
+    pub(super) fn new(state: &State, partition: PartitionId, branches: &[Branch], within: &[bool]) -> Self {
         let facts = &state.facts;
         let is_owed: Vec<bool> =
             branches.iter().map(|branch| branch.is_leaf() && !branch.kept().within(&branch.used)).collect();
@@ -52,29 +59,58 @@ impl Beneficiaries {
             let in_flight = state.in_flight.of_ask(id).load();
             let units = ask.outstanding().saturating_sub(in_flight);
             let is_here = facts.shapes.at(ask.shape).partition == partition;
-            if is_here && is_owed[application.leaf.index()] && application.is_active && units > 0 {
+            let leaf = application.leaf.index();
+            if is_here && (is_owed[leaf] || within[leaf]) && application.is_active && units > 0 {
                 let order =
                     (u32::MAX - application.priority, application.submitted, ask.priority, ask.number);
                 let mut reservations = ask.reservations.clone();
                 reservations.reverse();
                 let reserved = reservations.len();
-                let due =
-                    Due { ask: id, application: ask.application, units, by_pass: 0, reservations, reserved };
-                leaves[application.leaf.index()].push((order, due));
+                let due = Due {
+                    ask: id,
+                    application: ask.application,
+                    units,
+                    by_pass: 0,
+                    reservations,
+                    passed_over: ThinVec::new(),
+                    reserved,
+                };
+                leaves[leaf].push((order, due));
             }
         }
         let in_order = |mut asks: Vec<((u32, u64, u32, u64), Due)>| {
             asks.sort_by_key(|(order, _)| *order);
             Beneficiary { asks: asks.into_iter().map(|(_, due)| due).collect(), got_some: false }
         };
-        let leaves: Vec<Beneficiary> = leaves.into_iter().map(in_order).collect();
+        let mut leaves: Vec<Beneficiary> = leaves.into_iter().map(in_order).collect();
+        let mut rest = vec![Vec::new(); branches.len()];
+        for (index, _) in is_owed.iter().enumerate().filter(|(_, is_owed)| !**is_owed) {
+            rest[index] = std::mem::take(&mut leaves[index].asks).into();
+        }
         let with_asks = (0..).map(QueueId).zip(&leaves).filter(|(_, leaf)| !leaf.asks.is_empty());
         let share = |leaf: QueueId| {
             let branch = &branches[leaf.index()];
             share(&branch.used, &branch.guaranteed)
         };
         let order = with_asks.map(|(leaf, _)| Reverse((share(leaf), leaf))).collect();
-        Self { leaves, order }
+        Self { leaves, order, rest, keeps_rest: within.contains(&true) }
+    }
+
+    /// Takes the ask out of the turn of its leaf. It may still take within the leaf.
+    pub(super) fn give_up(&mut self, leaf: QueueId, due: &mut Due) {
+        if self.keeps_rest {
+            self.rest[leaf.index()].push(due.clone());
+        }
+        due.units = 0;
+    }
+
+    /// The asks that may only take within the leaf. Their reservations may be tried again.
+    pub(super) fn take_rest(&mut self, leaf: QueueId) -> Vec<Due> {
+        let mut asks = std::mem::take(&mut self.rest[leaf.index()]);
+        for due in &mut asks {
+            due.reservations.append(&mut due.passed_over);
+        }
+        asks
     }
 
     /// Takes the most under-served leaf.

@@ -1,8 +1,14 @@
 //! The fair amount of each queue, as YARN's preemption policy computes it.
 
+use std::cmp::Reverse;
+
 use super::tree::Branch;
 use crate::ids::QueueId;
 use crate::resource::{RESOURCE_TYPES_MAX, Resources};
+
+/// The share of a queue that uses just its guarantee.
+const SHARE_ONE: u64 = 1 << SHARE_BITS;
+const SHARE_BITS: u32 = 32;
 
 /// Computes the fair amounts of all queues, top down. The root's is its guarantee.
 pub(super) fn assign(branches: &mut [Branch], balances: bool) {
@@ -31,27 +37,40 @@ fn assign_children(branches: &mut [Branch], parent: usize, balances: bool) {
     }
 }
 
-/// A queue that may accept more, and its fair amount so far in proportion to its guarantee.
+/// A queue that may accept more, and its turn.
 struct Candidate {
     queue: QueueId,
+    turn: Turn,
+}
+
+/// The turn of a queue among its siblings; the smallest is served first. Queues below their guarantees come first, of
+/// these the ones of highest priority, then the ones with the smallest fair amount in proportion to the guarantee.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Turn {
+    is_satisfied: bool,
+    priority: Reverse<i32>,
     share: u64,
 }
 
-/// Offers the available amount to the queues of the group in rounds. Each round serves the queues with the smallest
-/// shares. A queue that accepts nothing leaves.
+impl Turn {
+    fn of(branch: &Branch) -> Self {
+        let share = share(&branch.ideal, &branch.guaranteed);
+        Self { is_satisfied: share >= SHARE_ONE, priority: Reverse(branch.priority), share }
+    }
+}
+
+/// Offers the available amount to the queues of the group in rounds. Each round serves the queues whose turn it is. A
+/// queue that accepts nothing leaves.
 fn divide(branches: &mut [Branch], group: &[QueueId], available: &mut Resources, balances: bool) {
-    let candidate = |queue: &QueueId| {
-        let branch = &branches[queue.index()];
-        Candidate { queue: *queue, share: share(&branch.ideal, &branch.guaranteed) }
-    };
+    let candidate = |queue: &QueueId| Candidate { queue: *queue, turn: Turn::of(&branches[queue.index()]) };
     let mut candidates: Vec<Candidate> = group.iter().map(candidate).collect();
     let guaranteed_to = |queue: QueueId, branches: &[Branch]| branches[queue.index()].guaranteed;
     let mut guaranteed: Resources = group.iter().map(|queue| guaranteed_to(*queue, branches)).sum();
     while !available.is_zero() && !candidates.is_empty() {
-        let least = candidates.iter().map(|candidate| candidate.share).min();
+        let least = candidates.iter().map(|candidate| candidate.turn).min();
         let (offered_from, size, all) = (*available, candidates.len() as u64, guaranteed);
         candidates.retain_mut(|candidate| {
-            if Some(candidate.share) != least {
+            if Some(candidate.turn) != least {
                 return true;
             }
             let branch = &mut branches[candidate.queue.index()];
@@ -63,7 +82,7 @@ fn divide(branches: &mut [Branch], group: &[QueueId], available: &mut Resources,
                 guaranteed -= branch.guaranteed;
                 return false;
             }
-            candidate.share = share(&branch.ideal, &branch.guaranteed);
+            candidate.turn = Turn::of(branch);
             true
         });
     }
@@ -73,7 +92,7 @@ fn divide(branches: &mut [Branch], group: &[QueueId], available: &mut Resources,
 pub(super) fn share(amount: &Resources, guaranteed: &Resources) -> u64 {
     let ratio = |index: usize| {
         let (amount, guaranteed) = (amount[index].max(0), guaranteed[index]);
-        (guaranteed > 0).then(|| ((i128::from(amount) << 32) / i128::from(guaranteed)) as u64)
+        (guaranteed > 0).then(|| ((i128::from(amount) << SHARE_BITS) / i128::from(guaranteed)) as u64)
     };
     guaranteed.types().filter_map(ratio).max().unwrap_or(u64::MAX)
 }

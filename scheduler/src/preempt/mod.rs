@@ -10,11 +10,16 @@
 //! (`planned_use`, `planned_nodes`). A later change of the state may make a preemption stale. Then the committer rejects its request,
 //! and no container ends.
 //!
+//! With [`WithinQueuePolicy`], applications of one leaf may take from each other after that (`within`): those of higher
+//! priority, or those of users within their user limits. The victims are chosen by the same rules.
+//!
 //! Two plans in turn do not go in circles. A beneficiary gets no more than its fair amount, and a leaf loses nothing
 //! below its guarantee.
 
 mod amounts;
 mod beneficiaries;
+mod candidates;
+mod exempt;
 mod ideal;
 mod outcome;
 mod plan;
@@ -26,11 +31,12 @@ mod suitable_nodes;
 mod text;
 mod tree;
 mod victims;
+mod within;
 
 use serde::{Deserialize, Serialize};
 use thin_vec::ThinVec;
 
-pub use crate::config::PreemptionPolicy;
+pub use crate::config::{PreemptionPolicy, WithinQueueOrder, WithinQueuePolicy};
 pub use crate::facts::{PreemptionNotice, PreemptionRule};
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, ReservationId};
 use crate::request::{AllocationProposal, CommitSeq, ResourceAllocationCommitRequest};
@@ -52,6 +58,18 @@ pub struct PreemptionPlan {
     pub preemptions: Vec<Preemption>,
     /// The asks of queues that are owed more, but would get nothing more, in the order in which they are due.
     pub unhelped: Vec<Unhelped>,
+    /// The exempt paths of the policy that no queue has.
+    #[serde(default)]
+    pub unknown_exempt: Vec<UnknownQueue>,
+}
+
+/// A path in the policy that no queue has.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnknownQueue {
+    /// The path.
+    pub path: String,
+    /// The path of a queue that is spelled almost like it.
+    pub nearest: Option<String>,
 }
 
 /// The amounts of all queues in a partition.
@@ -126,7 +144,8 @@ pub struct Victim {
     pub size: Amounts,
 }
 
-/// An ask whose queue is owed more, but for which this round does nothing.
+/// An ask whose queue is owed more, but for which this round does nothing. What applications of one leaf take from each
+/// other is not owed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unhelped {
     /// The ask.

@@ -2,7 +2,7 @@
 
 use super::amounts::owed;
 use super::beneficiaries::Due;
-use super::planned_nodes::Candidate;
+use super::candidates::Candidate;
 use super::planner::Planner;
 use super::victims::Choice;
 use super::{Preemption, PreemptionRule, UnhelpedReason, Victim};
@@ -21,7 +21,7 @@ impl Planner<'_> {
             UnhelpedReason::RoundSpent
         } else if leaves().any(|branch| !branch.is_exempt && has(&owed(branch))) {
             UnhelpedReason::DeadZone
-        } else if leaves().any(|branch| branch.is_exempt && has(&branch.above_guarantee())) {
+        } else if leaves().any(|branch| has(&branch.untouchable)) {
             UnhelpedReason::Exempt
         } else {
             UnhelpedReason::NothingToTake

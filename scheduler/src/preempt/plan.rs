@@ -1,6 +1,7 @@
 //! The plan of one round, partition by partition.
 
 use super::amounts::to_take;
+use super::exempt::unknown_exempt;
 use super::ideal::assign;
 use super::planner::Planner;
 use super::tree::{Branch, branches};
@@ -19,6 +20,7 @@ pub(crate) fn plan(state: &State, policy: &PreemptionPolicy) -> PreemptionPlan {
         partitions: Vec::new(),
         preemptions: Vec::new(),
         unhelped: Vec::new(),
+        unknown_exempt: unknown_exempt(&state.facts, policy),
     };
     for partition in state.partitions() {
         let mut branches = branches(&state.facts, partition, policy);
@@ -26,7 +28,9 @@ pub(crate) fn plan(state: &State, policy: &PreemptionPolicy) -> PreemptionPlan {
         let total = state.facts.partitions[partition.index()].capacity;
         let to_take = to_take(&branches, &total, policy);
         plan.partitions.push(shares(state, partition, &branches, &to_take));
-        Planner::new(state, partition, &branches, &to_take).run(&mut plan);
+        let mut planner = Planner::new(state, partition, (&branches, &to_take), policy);
+        planner.run(&mut plan);
+        planner.run_within(&mut plan);
     }
     plan
 }

@@ -1,23 +1,10 @@
 //! The nodes as the plan would leave them: their room, and the containers on them that may be taken.
 
-use super::planned_use::PlannedUse;
-use crate::facts::{Application, Facts};
-use crate::ids::{ApplicationId, ContainerId, NodeId, PartitionId, QueueId, ShapeId, SlotId};
+use super::candidates::{Candidate, candidates};
+use super::exempt::Exemptions;
+use crate::ids::{NodeId, PartitionId, QueueId, SlotId};
 use crate::resource::{DeviceMask, Need, Resources, Room};
 use crate::state::State;
-
-/// A container that may be taken.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Candidate {
-    pub(super) container: ContainerId,
-    pub(super) application: ApplicationId,
-    pub(super) leaf: QueueId,
-    pub(super) shape: ShapeId,
-    pub(super) devices: DeviceMask,
-    /// Its place among all candidates. The first is taken first.
-    pub(super) rank: u32,
-    pub(super) is_master: bool,
-}
 
 /// A node.
 #[derive(Clone, Debug)]
@@ -40,7 +27,13 @@ pub(super) struct PlannedNodes {
 }
 
 impl PlannedNodes {
-    pub(super) fn new(state: &State, partition: PartitionId, planned_use: &PlannedUse<'_>) -> Self {
+    /// The nodes with the containers that `may_lose` says of their leaves.
+    pub(super) fn new(
+        state: &State,
+        partition: PartitionId,
+        exemptions: Exemptions<'_>,
+        may_lose: impl Fn(QueueId) -> bool,
+    ) -> Self {
         let facts = &state.facts;
         let site = |node: NodeId| {
             let room = facts.nodes.at(node).room;
@@ -57,8 +50,11 @@ impl PlannedNodes {
         }
         let mut sites = Self { all, by_slot, touched: Vec::new() };
         sites.add_stopping(state);
-        sites.add_candidates(state, partition, planned_use);
-        sites.put_announced_first(&state.facts);
+        for (node, candidate) in candidates(state, partition, exemptions, may_lose) {
+            if let Some(site) = sites.of_node(node) {
+                sites.all[site].candidates.push(candidate);
+            }
+        }
         sites
     }
 
@@ -73,68 +69,6 @@ impl PlannedNodes {
                 let need = &facts.shapes.at(container.shape).need;
                 self.all[site].later.give(need, container.devices);
             }
-        }
-    }
-
-    /// Puts announced victims before all others, so that rounds in turn name the same ones.
-    fn put_announced_first(&mut self, facts: &Facts) {
-        let notices = &facts.later.notices;
-        for container in notices.keys().filter_map(|id| facts.containers.get(*id)) {
-            let Some(site) = self.of_node(container.node) else { continue };
-            for candidate in &mut self.all[site].candidates {
-                candidate.rank = if notices.contains_key(&candidate.container) { 0 } else { candidate.rank };
-            }
-            self.all[site].candidates.sort_by_key(|candidate| candidate.rank);
-        }
-    }
-
-    /// Lists the containers of leaves that may lose some, in the order in which they are taken: borrowed containers
-    /// first, then of the application with the lowest priority, then of the latest application, then the newest.
-    /// Masters come last.
-    fn add_candidates(&mut self, state: &State, partition: PartitionId, planned_use: &PlannedUse<'_>) {
-        let facts = &state.facts;
-        let may_lose = |application: &Application| !planned_use.queue(application.leaf).to_take.is_zero();
-        let mut applications: Vec<(ApplicationId, &Application)> =
-            facts.applications.iter().filter(|(_, application)| may_lose(application)).collect();
-        applications.sort_by_key(|(_, application)| (application.priority, u64::MAX - application.submitted));
-        let classes = if facts.lends(partition) { &[true, false][..] } else { &[false] };
-        let (mut rank, mut masters) = (0, Vec::new());
-        for (is_borrowed, (id, application)) in classes
-            .iter()
-            .flat_map(|class| applications.iter().map(move |application| (*class, *application)))
-        {
-            let containers = || application.containers.iter(&facts.containers);
-            let master = application.master.and_then(|_| containers().next());
-            for container in containers().rev() {
-                let placed = facts.containers.at(container);
-                let shape = facts.shapes.at(placed.shape);
-                let is_here = shape.partition == partition && shape.share().is_borrowed == is_borrowed;
-                let is_stopping = !facts.stopping.is_empty() && facts.stopping.contains_key(&container);
-                let Some(site) = self.of_node(placed.node).filter(|_| is_here && !is_stopping) else {
-                    continue;
-                };
-                rank += 1;
-                let is_master = master == Some(container);
-                let (leaf, devices) = (application.leaf, placed.devices);
-                let candidate = Candidate {
-                    container,
-                    application: id,
-                    leaf,
-                    shape: placed.shape,
-                    devices,
-                    rank,
-                    is_master,
-                };
-                if is_master {
-                    masters.push((site, candidate));
-                } else {
-                    self.all[site].candidates.push(candidate);
-                }
-            }
-        }
-        for (site, master) in masters {
-            rank += 1;
-            self.all[site].candidates.push(Candidate { rank, ..master });
         }
     }
 }

@@ -37,14 +37,21 @@ pub(super) struct QueueShortage {
     pub(super) ends_by_itself: bool,
 }
 
+impl PlannedQueueUse {
+    /// What the plan takes from it.
+    pub(super) fn lost(&self) -> Resources {
+        self.claimed - self.used
+    }
+}
+
 impl QueueShortage {
     pub(super) const NONE: Self = Self { scope: None, amount: Resources::ZERO, ends_by_itself: true };
 }
 
 /// The amounts of all queues, users and limit usages that differ from the facts.
 pub(super) struct PlannedUse<'a> {
-    facts: &'a Facts,
-    partition: PartitionId,
+    pub(super) facts: &'a Facts,
+    pub(super) partition: PartitionId,
     queues: Vec<PlannedQueueUse>,
     /// The change of each user's use, and the part of it that the normal pass makes.
     users: FxHashMap<LeafUserId, (Resources, Resources)>,
@@ -79,6 +86,23 @@ impl<'a> PlannedUse<'a> {
         &self.queues[id.index()]
     }
 
+    /// The use that counts for the queue's maximum.
+    pub(super) fn level(&self, id: QueueId) -> Resources {
+        self.facts.queue(id).quota(self.partition).used + self.queue(id).change
+    }
+
+    /// The use of the user, with what the normal pass will start.
+    pub(super) fn used_by(&self, id: LeafUserId) -> Resources {
+        let (change, _) = self.users.get(&id).copied().unwrap_or_default();
+        self.facts.user(id).used[self.partition.index()] + change
+    }
+
+    /// The same without what the normal pass will start.
+    pub(super) fn certain_use(&self, id: LeafUserId) -> Resources {
+        let (_, by_pass) = self.users.get(&id).copied().unwrap_or_default();
+        self.used_by(id) - by_pass
+    }
+
     /// Whether nothing may be taken any more.
     pub(super) fn is_spent(&self) -> bool {
         self.queues.iter().all(|queue_use| queue_use.to_take.is_zero())
@@ -89,7 +113,7 @@ impl<'a> PlannedUse<'a> {
         let mut shortage = QueueShortage::NONE;
         for &queue in &self.facts.queue(leaf).chain {
             let (quota, queue_use) = (self.facts.queue(queue).quota(self.partition), self.queue(queue));
-            let level = quota.used + queue_use.change;
+            let level = self.level(queue);
             if !quota.admits(&level, size) {
                 shortage.scope = Some(queue);
                 let over = (level + *size).saturating_sub(&quota.maximum);

@@ -3,12 +3,14 @@
 use rustc_hash::FxHashMap;
 
 use super::beneficiaries::{Beneficiaries, Due};
+use super::exempt::Exemptions;
 use super::planned_nodes::PlannedNodes;
 use super::planned_use::{PlannedUse, QueueShortage};
 use super::suitable_nodes::SuitableNodes;
 use super::tree::Branch;
 use super::victims::{Choice, Wanted};
-use super::{PreemptionPlan, Unhelped, UnhelpedReason};
+use super::within::{WithinKey, leaves, round};
+use super::{PreemptionPlan, PreemptionPolicy, Unhelped, UnhelpedReason};
 use crate::explain::NodeFilter;
 use crate::facts::{Ask, Shape};
 use crate::ids::{AskId, PartitionId, QueueId, ReservationId, ShapeId};
@@ -25,6 +27,8 @@ struct SuitableKey {
     leaf: Option<QueueId>,
     /// The ask, if it names hosts or racks.
     ask: Option<AskId>,
+    /// The beneficiary's place in its leaf, if its victims are there.
+    within: Option<WithinKey>,
 }
 
 /// Makes the plan of one partition.
@@ -35,12 +39,17 @@ pub(super) struct Planner<'a> {
     pub(super) to_take: &'a [Resources],
     pub(super) planned_use: PlannedUse<'a>,
     pub(super) sites: PlannedNodes,
+    pub(super) policy: &'a PreemptionPolicy,
+    /// By queue number, whether applications may take from each other.
+    pub(super) within: Vec<bool>,
+    /// The most that the round takes from the partition.
+    pub(super) round: Resources,
     suitable_nodes: FxHashMap<SuitableKey, SuitableNodes>,
-    beneficiaries: Beneficiaries,
+    pub(super) beneficiaries: Beneficiaries,
 }
 
 /// What happens to one unit.
-enum Verdict {
+pub(super) enum Verdict {
     /// It has a node. The victims are none if it needs none.
     Placed {
         site: usize,
@@ -56,12 +65,15 @@ impl<'a> Planner<'a> {
     pub(super) fn new(
         state: &'a State,
         partition: PartitionId,
-        branches: &'a [Branch],
-        to_take: &'a [Resources],
+        (branches, to_take): (&'a [Branch], &'a [Resources]),
+        policy: &'a PreemptionPolicy,
     ) -> Self {
-        let planned_use = PlannedUse::new(&state.facts, partition, branches, to_take);
-        let sites = PlannedNodes::new(state, partition, &planned_use);
-        let beneficiaries = Beneficiaries::new(state, partition, branches);
+        let facts = &state.facts;
+        let planned_use = PlannedUse::new(facts, partition, branches, to_take);
+        let within = leaves(facts, branches, policy);
+        let may_lose = |leaf: QueueId| within[leaf.index()] || !to_take[leaf.index()].is_zero();
+        let sites = PlannedNodes::new(state, partition, Exemptions::new(facts, policy), may_lose);
+        let beneficiaries = Beneficiaries::new(state, partition, branches, &within);
         Self {
             state,
             partition,
@@ -69,6 +81,9 @@ impl<'a> Planner<'a> {
             to_take,
             planned_use,
             sites,
+            policy,
+            within,
+            round: round(&facts.partitions[partition.index()].capacity, policy),
             suitable_nodes: FxHashMap::default(),
             beneficiaries,
         }
@@ -92,9 +107,8 @@ impl<'a> Planner<'a> {
         match self.verdict(leaf, due) {
             Verdict::Placed { site, choice, reservation } => {
                 if choice.victims.is_empty() && self.planned_use.is_spent() {
-                    // The normal pass serves the ask, and the plan takes nothing more.
-                    due.units = 0;
-                    return;
+                    // The normal pass serves the ask, and the plan takes nothing more for queues.
+                    return self.beneficiaries.give_up(leaf, due);
                 }
                 let rule = self.rule(leaf, due);
                 self.place(due, site, &choice, reservation);
@@ -108,9 +122,9 @@ impl<'a> Planner<'a> {
                 let units = self.owed_units(leaf, due).clamp(1, due.units);
                 let queue = self.path(leaf);
                 plan.unhelped.push(Unhelped { ask: due.ask, queue, units, reason });
-                due.units = 0;
+                self.beneficiaries.give_up(leaf, due);
             }
-            Verdict::NotOwed => due.units = 0,
+            Verdict::NotOwed => self.beneficiaries.give_up(leaf, due),
         }
     }
 
@@ -130,7 +144,8 @@ impl<'a> Planner<'a> {
                 false => Verdict::Unhelped(UnhelpedReason::LessThanOneContainer),
             };
         }
-        if let Some(placed) = self.on_reserved_node(leaf, due, shape) {
+        let of_reserved = Wanted { leaf, need: &shape.need, shortage: QueueShortage::NONE, within: None };
+        if let Some(placed) = self.on_reserved_node(&of_reserved, due) {
             return placed;
         }
         // The last units give back the reservations that are left.
@@ -145,14 +160,14 @@ impl<'a> Planner<'a> {
         if shortage.scope == Some(leaf) {
             return Verdict::Unhelped(UnhelpedReason::Limit);
         }
-        let wanted = Wanted { leaf, need: &shape.need, shortage };
+        let wanted = Wanted { shortage, ..of_reserved };
         self.on_open_node(&wanted, due.ask, (ask, shape))
     }
 
     /// Looks at the nodes that are reserved for the ask.
-    fn on_reserved_node(&self, leaf: QueueId, due: &mut Due, shape: &Shape) -> Option<Verdict> {
+    pub(super) fn on_reserved_node(&self, wanted: &Wanted<'_>, due: &mut Due) -> Option<Verdict> {
         let facts = &self.state.facts;
-        let wanted = Wanted { leaf, need: &shape.need, shortage: QueueShortage::NONE };
+        let wanted = Wanted { shortage: QueueShortage::NONE, ..*wanted };
         while let Some(reservation) = due.reservations.pop() {
             let node = facts.reservations.at(reservation).node;
             let is_suitable = NodeFilter::new(self.state, due.ask, facts.asks.at(due.ask))
@@ -165,17 +180,24 @@ impl<'a> Planner<'a> {
             if let Some((site, choice)) = choice {
                 return Some(Verdict::Placed { site, choice, reservation: Some(reservation) });
             }
+            due.passed_over.push(reservation);
         }
         None
     }
 
-    fn on_open_node(&mut self, wanted: &Wanted<'_>, id: AskId, (ask, shape): (&Ask, &Shape)) -> Verdict {
-        let may_lose = !self.to_take[wanted.leaf.index()].is_zero();
+    pub(super) fn on_open_node(
+        &mut self,
+        wanted: &Wanted<'_>,
+        id: AskId,
+        (ask, shape): (&Ask, &Shape),
+    ) -> Verdict {
+        let may_lose = wanted.within.is_some() || !self.to_take[wanted.leaf.index()].is_zero();
         let key = SuitableKey {
             shape: ask.shape,
             scope: wanted.shortage.scope,
             leaf: may_lose.then_some(wanted.leaf),
             ask: shape.has_locality.then_some(id),
+            within: wanted.within.map(|within| within.key()),
         };
         let Self { state, sites, planned_use, suitable_nodes, .. } = self;
         let group = suitable_nodes
@@ -189,7 +211,13 @@ impl<'a> Planner<'a> {
     }
 
     /// Counts the victims as ended and the unit as started.
-    fn place(&mut self, due: &mut Due, site: usize, choice: &Choice, reservation: Option<ReservationId>) {
+    pub(super) fn place(
+        &mut self,
+        due: &mut Due,
+        site: usize,
+        choice: &Choice,
+        reservation: Option<ReservationId>,
+    ) {
         let facts = &self.state.facts;
         let shape = facts.shapes.at(facts.asks.at(due.ask).shape);
         let node = self.sites.all[site].node;

@@ -2,8 +2,11 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use super::{Preemption, PreemptionPlan, PreemptionRule, QueueShares, Unhelped, UnhelpedReason, Victim};
+use super::{
+    Preemption, PreemptionPlan, PreemptionRule, QueueShares, Unhelped, UnhelpedReason, UnknownQueue, Victim,
+};
 use crate::label::counted;
+use crate::nearest::hint;
 
 /// Writes one line for each preemption and each ask that is not helped.
 impl Display for PreemptionPlan {
@@ -13,7 +16,16 @@ impl Display for PreemptionPlan {
         let asks = self.unhelped.len();
         write!(f, "{started} would start in place of {ended}; {asks} asks are owed more and get nothing.")?;
         self.preemptions.iter().try_for_each(|preemption| write!(f, "\n{preemption}"))?;
-        self.unhelped.iter().try_for_each(|unhelped| write!(f, "\n{unhelped}"))
+        self.unhelped.iter().try_for_each(|unhelped| write!(f, "\n{unhelped}"))?;
+        self.unknown_exempt.iter().try_for_each(|unknown| write!(f, "\n{unknown}"))
+    }
+}
+
+/// `The policy exempts root.prdo, but there is no such queue; did you mean `root.prod`?`
+impl Display for UnknownQueue {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self { path, nearest } = self;
+        write!(f, "The policy exempts {path}, but there is no such queue{}", hint(nearest.as_deref()))
     }
 }
 
@@ -30,11 +42,13 @@ impl Display for QueueShares {
 impl Display for Preemption {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let Self { ask, queue, node, rule, victims, .. } = self;
-        let why = match rule {
-            PreemptionRule::Guarantee => "is below its guarantee",
-            PreemptionRule::Balance => "has a smaller part of the rest",
-        };
-        write!(f, "{ask} of {queue} on {node}, because {queue} {why}: ")?;
+        write!(f, "{ask} of {queue} on {node}, because ")?;
+        match rule {
+            PreemptionRule::Guarantee => write!(f, "{queue} is below its guarantee: "),
+            PreemptionRule::Balance => write!(f, "{queue} has a smaller part of the rest: "),
+            PreemptionRule::ApplicationPriority => f.write_str("its application has a higher priority: "),
+            PreemptionRule::UserLimit => f.write_str("its user is within the user limit: "),
+        }?;
         for (place, victim) in victims.iter().enumerate() {
             write!(f, "{}{victim}", if place > 0 { ", " } else { "" })?;
         }

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::PreemptionPolicy;
+use super::exempt::{Exemptions, is_below};
+use crate::config::QueueOrdering;
 use crate::facts::Facts;
 use crate::ids::{LeafUserId, PartitionId, QueueId};
 use crate::resource::Resources;
@@ -23,6 +25,8 @@ pub(super) struct Branch {
     pub(super) ideal: Resources,
     /// Whether it or a queue above it is exempt from preemption.
     pub(super) is_exempt: bool,
+    /// Its priority among its siblings, if their order uses it.
+    pub(super) priority: i32,
 }
 
 impl Branch {
@@ -50,18 +54,21 @@ pub(super) fn branches(facts: &Facts, partition: PartitionId, policy: &Preemptio
     let mut pending = vec![Resources::ZERO; facts.queues.len()];
     add_pending(facts, partition, &mut pending);
     let coming = coming(facts, partition);
-    let queues = facts.queues.iter().zip(pending).zip(coming);
+    let exempt_use = Exemptions::new(facts, policy).exempt_use(partition);
+    let queues = facts.queues.iter().zip(pending).zip(coming).zip(exempt_use);
     let mut branches: Vec<Branch> = queues
-        .map(|((queue, pending), coming)| {
+        .map(|(((queue, pending), coming), exempt_use)| {
             let quota = queue.quota(partition);
-            let is_exempt = |above: &QueueId| policy.exempt.contains(&*facts.queue(*above).path);
+            let uses_priority = queue.ranked_by == QueueOrdering::PriorityUtilization;
             Branch {
                 children: queue.children.clone(),
                 guaranteed: quota.guaranteed,
                 maximum: quota.maximum,
                 used: quota.used.saturating_sub(&(quota.reserved + coming)),
                 pending,
-                is_exempt: queue.chain.iter().any(is_exempt),
+                untouchable: exempt_use.saturating_sub(&quota.guaranteed),
+                is_exempt: is_below(facts, queue, &policy.exempt),
+                priority: if uses_priority { queue.config.priority } else { 0 },
                 ..Branch::default()
             }
         })
@@ -77,8 +84,7 @@ fn add_up(branches: &mut [Branch], facts: &Facts) {
         let extra = branch.above_guarantee();
         branch.untouchable = match (branch.is_leaf(), branch.is_exempt) {
             (true, true) => extra,
-            (true, false) => Resources::ZERO,
-            (false, _) => branch.untouchable.min(&extra),
+            _ => branch.untouchable.min(&extra),
         };
         let (pending, untouchable) = (branch.pending, branch.untouchable);
         if let Some(parent) = queue.parent.filter(|_| queue.is_present) {

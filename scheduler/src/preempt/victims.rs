@@ -2,8 +2,10 @@
 
 use smallvec::SmallVec;
 
-use super::planned_nodes::{Candidate, PlannedNode};
+use super::candidates::Candidate;
+use super::planned_nodes::PlannedNode;
 use super::planned_use::{PlannedUse, QueueShortage};
+use super::within::WithinLeaf;
 use crate::facts::Facts;
 use crate::ids::{NodeId, QueueId};
 use crate::resource::{Need, Resources, Room, dominant_share, fits};
@@ -16,6 +18,8 @@ pub(super) struct Wanted<'a> {
     pub(super) leaf: QueueId,
     pub(super) need: &'a Need,
     pub(super) shortage: QueueShortage,
+    /// The conditions for victims in the same leaf; other leaves lose nothing then.
+    pub(super) within: Option<WithinLeaf<'a>>,
 }
 
 /// What is lost on a node. The smallest is best.
@@ -121,7 +125,11 @@ impl<'a> Search<'a> {
 
     /// Whether the container may be taken, and frees something that is still lacking.
     fn may_take(&self, planned_use: &PlannedUse<'_>, candidate: &Candidate, victims: &[Candidate]) -> bool {
-        let Wanted { leaf, shortage, .. } = self.wanted;
+        let Wanted { leaf, shortage, within, .. } = self.wanted;
+        if let Some(within) = within {
+            let of_leaf = candidate.leaf == *leaf;
+            return of_leaf && within.may_take(self.facts, planned_use, (candidate, victims), &self.lacking);
+        }
         let is_below =
             |scope: QueueId| scope == ROOT || self.facts.queue(candidate.leaf).chain.contains(&scope);
         if candidate.leaf == *leaf || !shortage.scope.is_none_or(is_below) {

@@ -3,10 +3,13 @@
 #![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
 
 mod cases;
+mod exempt;
 mod nodes;
+mod priority;
 mod property;
 mod rounds;
 mod scenarios;
+mod within;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

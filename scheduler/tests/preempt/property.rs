@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use apportion::config::{EngineConfig, Factor, Maximum, Percent, QueueConfig};
-use apportion::preempt::{PreemptionPlan, PreemptionPolicy};
+use apportion::preempt::{
+    Preemption, PreemptionPlan, PreemptionPolicy, PreemptionRule, WithinQueueOrder, WithinQueuePolicy,
+};
 use apportion::{
     ApplicationId, ApplicationSpec, AskId, AskSpec, ContainerId, NodeId, NodeSpec, PartitionId,
     ResourceTypes, Resources, TagLimit,
@@ -64,8 +66,17 @@ fn job() -> impl Strategy<Value = Job> {
 
 fn policy() -> impl Strategy<Value = PreemptionPolicy> {
     let part = || prop_oneof![Just(Percent::whole(10)), Just(Percent::whole(20)), Just(Percent::ALL)];
-    (part(), part(), part(), any::<bool>()).prop_map(
-        |(dead_zone, natural_termination, per_round, balances)| PreemptionPolicy {
+    let order = prop_oneof![Just(WithinQueueOrder::UserLimitFirst), Just(WithinQueueOrder::PriorityFirst)];
+    let within_queue = (order, part(), part()).prop_map(|(order, minimum_use, max_part)| WithinQueuePolicy {
+        order,
+        minimum_use,
+        max_part,
+        ..WithinQueuePolicy::default()
+    });
+    let within_queue = proptest::option::of(within_queue);
+    (part(), part(), part(), any::<bool>(), within_queue).prop_map(
+        |(dead_zone, natural_termination, per_round, balances, within_queue)| PreemptionPolicy {
+            within_queue,
             dead_zone,
             natural_termination,
             per_round,
@@ -171,9 +182,11 @@ impl Cluster {
     /// Carries out a plan. Each beneficiary gets its container, and no leaf falls below its guarantee.
     fn carry_out(&self, plan: &PreemptionPlan) -> Vec<(ApplicationId, Resources)> {
         let victims: Vec<_> = plan.preemptions.iter().flat_map(|preemption| &preemption.victims).collect();
+        let of_others: Vec<_> =
+            plan.preemptions.iter().filter(|one| is_between(one)).flat_map(|one| &one.victims).collect();
         for queue in &plan.partitions[0].queues {
             let lost = |name| -> i64 {
-                let victims = victims.iter().filter(|victim| victim.queue == queue.path);
+                let victims = of_others.iter().filter(|victim| victim.queue == queue.path);
                 victims.map(|victim| victim.size.get(name)).sum()
             };
             for name in ["memory_mib", "vcore_milli"] {
@@ -194,10 +207,41 @@ impl Cluster {
     }
 }
 
+/// Whether it takes from other queues.
+fn is_between(preemption: &Preemption) -> bool {
+    matches!(preemption.rule, PreemptionRule::Guarantee | PreemptionRule::Balance)
+}
+
+/// Within a leaf, no application loses anything to one of the same user with the same or a lower priority, and no master
+/// is lost. With priority first, only applications of lower priority lose anything.
+fn check_within(cluster: &Cluster, plan: &PreemptionPlan, policy: &PreemptionPolicy) {
+    let of = |id| {
+        cluster.engine.read(|view| {
+            let application = view.application(id).unwrap();
+            (application.user().to_owned(), application.priority())
+        })
+    };
+    for preemption in plan.preemptions.iter().filter(|one| !is_between(one)) {
+        let within = policy.within_queue.as_ref().unwrap();
+        let (user, priority) = of(preemption.application);
+        for victim in &preemption.victims {
+            let (of_victim, its_priority) = of(victim.application);
+            let is_lower = its_priority < priority;
+            let is_allowed = match within.order {
+                WithinQueueOrder::PriorityFirst => is_lower,
+                _ => is_lower || of_victim != user,
+            };
+            let is_by_limit = preemption.rule == PreemptionRule::UserLimit;
+            assert!(is_allowed && victim.queue == preemption.queue, "{plan}");
+            assert!(is_by_limit || of_victim == user || within.order == WithinQueueOrder::PriorityFirst);
+        }
+    }
+}
+
 /// Beneficiaries get at most what they are owed. A leaf loses at most its amount and a part of one container.
 fn check_amounts(cluster: &Cluster, plan: &PreemptionPlan, types: &ResourceTypes) {
     for queue in &plan.partitions[0].queues {
-        let gets = plan.preemptions.iter().filter(|preemption| preemption.queue == queue.path);
+        let gets = plan.preemptions.iter().filter(|one| is_between(one) && one.queue == queue.path);
         let gets =
             gets.map(|preemption| cluster.engine.read(|view| view.ask(preemption.ask).unwrap().size()));
         let gets = types.amounts(&gets.fold(Resources::ZERO, |sum, size| sum + size));
@@ -206,6 +250,7 @@ fn check_amounts(cluster: &Cluster, plan: &PreemptionPlan, types: &ResourceTypes
         let victims: Vec<_> = plan
             .preemptions
             .iter()
+            .filter(|preemption| is_between(preemption))
             .flat_map(|preemption| &preemption.victims)
             .filter(|one| one.queue == queue.path)
             .collect();
@@ -238,6 +283,7 @@ fn play(case: &Case) {
         cluster.run();
         let plan = cluster.plan(&case.policy());
         check_amounts(&cluster, &plan, &types);
+        check_within(&cluster, &plan, &case.policy);
         if plan.preemptions.is_empty() {
             return;
         }

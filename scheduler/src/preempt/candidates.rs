@@ -1,0 +1,118 @@
+//! The containers that may be taken, in the order in which they are taken.
+
+use super::exempt::Exemptions;
+use crate::facts::{Application, Facts};
+use crate::ids::{ApplicationId, ContainerId, NodeId, PartitionId, QueueId, ShapeId};
+use crate::resource::DeviceMask;
+use crate::state::State;
+
+/// A container that may be taken.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Candidate {
+    pub(super) container: ContainerId,
+    pub(super) application: ApplicationId,
+    pub(super) leaf: QueueId,
+    pub(super) shape: ShapeId,
+    pub(super) devices: DeviceMask,
+    /// Its place among all candidates. The first is taken first.
+    pub(super) rank: u32,
+    pub(super) is_master: bool,
+}
+
+/// A class of containers. An earlier one is taken first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Class {
+    /// Announced as a victim, so that rounds in turn name the same containers.
+    Announced,
+    /// Of them only the devices count.
+    Opportunistic,
+    /// On a node of another partition.
+    Borrowed,
+    Own,
+}
+
+/// The containers of leaves that `may_lose` some, with their nodes: announced victims first, then opportunistic containers, then borrowed ones, then
+/// of the application with the lowest priority, then of the latest application, then the newest. Masters come last.
+pub(super) fn candidates(
+    state: &State,
+    partition: PartitionId,
+    exemptions: Exemptions<'_>,
+    may_lose: impl Fn(QueueId) -> bool,
+) -> Vec<(NodeId, Candidate)> {
+    let facts = &state.facts;
+    let is_open = |(_, application): &(ApplicationId, &Application)| {
+        may_lose(application.leaf) && !exemptions.application(application)
+    };
+    let mut applications: Vec<(ApplicationId, &Application)> =
+        facts.applications.iter().filter(is_open).collect();
+    applications.sort_by_key(|(_, application)| (application.priority, u64::MAX - application.submitted));
+    let (mut found, mut masters) = (Vec::new(), Vec::new());
+    for class in classes(facts, partition) {
+        for (id, application) in &applications {
+            let containers = || application.containers.iter(&facts.containers);
+            let master = application.master.and_then(|_| containers().next());
+            let of_class = containers()
+                .rev()
+                .filter(|container| class_of(facts, partition, exemptions, *container) == Some(class));
+            for container in of_class {
+                let (node, candidate) = candidate(facts, (*id, application), container, master);
+                let list = if candidate.is_master { &mut masters } else { &mut found };
+                list.push((node, candidate));
+            }
+        }
+    }
+    found.append(&mut masters);
+    (1..).zip(&mut found).for_each(|(rank, (_, candidate))| candidate.rank = rank);
+    found
+}
+
+/// The classes that the partition may have.
+fn classes(facts: &Facts, partition: PartitionId) -> impl Iterator<Item = Class> {
+    let may_be_here =
+        [!facts.later.notices.is_empty(), !facts.opportunistic.is_empty(), facts.lends(partition), true];
+    let classes =
+        [Class::Announced, Class::Opportunistic, Class::Borrowed, Class::Own].into_iter().zip(may_be_here);
+    classes.filter(|(_, may_be_here)| *may_be_here).map(|(class, _)| class)
+}
+
+/// The class of a container; none if it is in another partition, is exempt or is being stopped.
+fn class_of(
+    facts: &Facts,
+    partition: PartitionId,
+    exemptions: Exemptions<'_>,
+    container: ContainerId,
+) -> Option<Class> {
+    let shape = facts.shapes.at(facts.containers.at(container).shape);
+    let is_stopping = !facts.stopping.is_empty() && facts.stopping.contains_key(&container);
+    if shape.partition != partition || is_stopping || exemptions.shape(shape) {
+        return None;
+    }
+    if !facts.later.notices.is_empty() && facts.later.notices.contains_key(&container) {
+        return Some(Class::Announced);
+    }
+    let is_opportunistic = !facts.opportunistic.is_empty() && facts.opportunistic.contains_key(&container);
+    Some(match (is_opportunistic, shape.share().is_borrowed) {
+        (true, _) => Class::Opportunistic,
+        (false, true) => Class::Borrowed,
+        (false, false) => Class::Own,
+    })
+}
+
+fn candidate(
+    facts: &Facts,
+    (application, of): (ApplicationId, &Application),
+    container: ContainerId,
+    master: Option<ContainerId>,
+) -> (NodeId, Candidate) {
+    let placed = facts.containers.at(container);
+    let candidate = Candidate {
+        container,
+        application,
+        leaf: of.leaf,
+        shape: placed.shape,
+        devices: placed.devices,
+        rank: 0,
+        is_master: master == Some(container),
+    };
+    (placed.node, candidate)
+}

@@ -1,0 +1,247 @@
+//! Preemption within a leaf, after the queues have got what they are owed.
+//!
+//! The asks of a leaf that the plan has not served take their turn once more, and now may take from other applications
+//! of their leaf. A user limit or queue limit that leaves no room is no obstacle as long as the victims count against
+//! the same limit.
+
+use rustc_hash::FxHashMap;
+
+use super::beneficiaries::Due;
+use super::candidates::Candidate;
+use super::exempt::is_below;
+use super::planned_use::PlannedUse;
+use super::planner::{Planner, Verdict};
+use super::tree::Branch;
+use super::victims::{Choice, Wanted};
+use super::{PreemptionPlan, PreemptionPolicy, PreemptionRule, UnhelpedReason, WithinQueueOrder};
+use crate::facts::{ActiveUsers, Application, Facts, LeafUse, PartitionShare, Shape};
+use crate::ids::{AskId, LeafUserId, QueueId};
+use crate::resource::{Resources, UNLIMITED};
+
+/// The user limits of a leaf's users, where the order asks for them.
+type UserLimits = FxHashMap<LeafUserId, Resources>;
+
+/// From whom the beneficiary may take in its own leaf.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct WithinLeaf<'a> {
+    user: LeafUserId,
+    priority: u32,
+    /// Only containers of the same user help.
+    own_user: bool,
+    /// The limits below which other users do not fall. Without them, priority decides between users too.
+    limits: Option<&'a UserLimits>,
+    /// What may be taken from the leaf altogether.
+    budget: Resources,
+}
+
+/// The part of [`WithinLeaf`] by which equal asks have the same victims.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct WithinKey {
+    user: LeafUserId,
+    priority: u32,
+    own_user: bool,
+}
+
+/// Which leaves may lose containers to their own applications, by number.
+pub(super) fn leaves(facts: &Facts, branches: &[Branch], policy: &PreemptionPolicy) -> Vec<bool> {
+    let Some(within) = &policy.within_queue else { return vec![false; branches.len()] };
+    let may_lose = |(branch, queue): (&Branch, _)| {
+        let least = |guaranteed: i64| i128::from(guaranteed) * i128::from(within.minimum_use.millionths());
+        let uses_enough = |i: usize| {
+            let (guaranteed, used) = (branch.guaranteed[i], branch.used[i]);
+            guaranteed > 0 && i128::from(used) * i128::from(WHOLE) >= least(guaranteed)
+        };
+        let has_used = branch.guaranteed.types().any(uses_enough);
+        branch.is_leaf() && has_used && !is_below(facts, queue, &within.exempt)
+    };
+    branches.iter().zip(&facts.queues).map(may_lose).collect()
+}
+
+const WHOLE: u64 = crate::config::Percent::ALL.millionths() as u64;
+
+impl WithinLeaf<'_> {
+    pub(super) fn key(&self) -> WithinKey {
+        WithinKey { user: self.user, priority: self.priority, own_user: self.own_user }
+    }
+
+    /// Whether the candidate may be taken after the `taken` ones, and frees something that is `lacking`.
+    pub(super) fn may_take(
+        &self,
+        facts: &Facts,
+        planned_use: &PlannedUse<'_>,
+        (candidate, taken): (&Candidate, &[Candidate]),
+        lacking: &Resources,
+    ) -> bool {
+        let size = |of: &Candidate| facts.shapes.at(of.shape).need.resources;
+        let wanted = size(candidate);
+        let lost: Resources = taken.iter().map(size).sum();
+        let positive = || wanted.types().filter(|index| wanted[*index] > 0);
+        let helps = positive().any(|index| lacking[index] > 0);
+        let is_in_budget = positive().all(|index| self.budget[index] > lost[index]);
+        !candidate.is_master
+            && helps
+            && is_in_budget
+            && self.may_take_from(facts, planned_use, candidate, (&wanted, taken))
+    }
+
+    fn may_take_from(
+        &self,
+        facts: &Facts,
+        planned_use: &PlannedUse<'_>,
+        candidate: &Candidate,
+        (wanted, taken): (&Resources, &[Candidate]),
+    ) -> bool {
+        let user_of = |of: &Candidate| facts.applications.at(of.application).user;
+        let loser = facts.applications.at(candidate.application);
+        if loser.user == self.user {
+            return loser.priority < self.priority;
+        }
+        let Some(limits) = self.limits.filter(|_| !self.own_user) else {
+            return !self.own_user && loser.priority < self.priority;
+        };
+        let size = |of: &Candidate| facts.shapes.at(of.shape).need.resources;
+        let lost: Resources = taken.iter().filter(|of| user_of(of) == loser.user).map(size).sum();
+        let left = planned_use.certain_use(loser.user) - lost - *wanted;
+        let stays = |limit: &Resources| wanted.types().all(|i| wanted[i] <= 0 || left[i] >= limit[i]);
+        limits.get(&loser.user).is_some_and(stays)
+    }
+}
+
+impl Planner<'_> {
+    /// Adds the preemptions within leaves.
+    pub(super) fn run_within(&mut self, plan: &mut PreemptionPlan) {
+        for leaf in (0..self.branches.len() as u32).map(QueueId) {
+            let asks = self.beneficiaries.take_rest(leaf);
+            if self.within[leaf.index()] && !asks.is_empty() {
+                self.serve_within(leaf, asks, plan);
+            }
+        }
+    }
+
+    fn serve_within(&mut self, leaf: QueueId, asks: Vec<Due>, plan: &mut PreemptionPlan) {
+        let Some(order) = self.policy.within_queue.as_ref().map(|within| within.order) else { return };
+        let limits = match order {
+            WithinQueueOrder::UserLimitFirst => Some(self.planned_use.user_limits(leaf)),
+            WithinQueueOrder::PriorityFirst => None,
+        };
+        for mut due in asks {
+            while due.units > 0 {
+                let budget = self.budget_within(leaf);
+                let placed = (!budget.is_zero()).then(|| self.unit_within(leaf, &mut due, limits.as_ref()));
+                let Some(Verdict::Placed { site, choice, reservation }) = placed else { break };
+                let rule = self.rule_within(&due, &choice);
+                self.place(&mut due, site, &choice, reservation);
+                due.units -= 1;
+                if !choice.victims.is_empty() {
+                    plan.preemptions.push(self.preemption(leaf, &due, (site, &choice, reservation), rule));
+                    plan.count_helped(due.ask);
+                }
+            }
+        }
+    }
+
+    /// What may still be taken from the leaf for its own applications. Types without a guarantee are not counted.
+    fn budget_within(&self, leaf: QueueId) -> Resources {
+        let part = self.policy.within_queue.as_ref().map_or(0, |within| within.max_part.millionths());
+        let branch = &self.branches[leaf.index()];
+        let most = branch.guaranteed.scaled(part.into(), WHOLE);
+        let of_leaf = most.saturating_sub(&self.planned_use.queue(leaf).lost());
+        let of_leaf = of_leaf.combine(&branch.guaranteed, |most, guaranteed| match guaranteed {
+            0 => UNLIMITED,
+            _ => most,
+        });
+        let in_round = self.round.saturating_sub(&self.planned_use.queue(QueueId(0)).lost());
+        of_leaf.min(&in_round)
+    }
+
+    fn unit_within(&mut self, leaf: QueueId, due: &mut Due, limits: Option<&UserLimits>) -> Verdict {
+        let facts = &self.state.facts;
+        let (ask, application) = (facts.asks.at(due.ask), facts.applications.at(due.application));
+        let shape = facts.shapes.at(ask.shape);
+        let size = &shape.need.resources;
+        let surplus = facts.surplus_reservations(due.units - 1 + due.by_pass, due.reserved);
+        let is_admitted = surplus > 0 || self.planned_use.user_admits(application, shape);
+        let mut shortage = self.planned_use.shortage(leaf, size);
+        if !is_admitted {
+            shortage.amount = shortage.amount.max(size);
+            shortage.ends_by_itself = false;
+        }
+        let own_user = !is_admitted || !self.is_within_limit(application, shape, limits);
+        let within = WithinLeaf {
+            user: application.user,
+            priority: application.priority,
+            own_user,
+            limits,
+            budget: self.budget_within(leaf),
+        };
+        if !self.has_loser(leaf, application, &within) {
+            return Verdict::Unhelped(UnhelpedReason::NothingToTake);
+        }
+        let wanted = Wanted { leaf, need: &shape.need, shortage, within: Some(within) };
+        match self.on_reserved_node(&wanted, due) {
+            Some(placed) => placed,
+            None => self.on_open_node(&wanted, due.ask, (ask, shape)),
+        }
+    }
+
+    /// Whether the beneficiary's user stays within its limit, where the order asks for that.
+    fn is_within_limit(&self, application: &Application, shape: &Shape, limits: Option<&UserLimits>) -> bool {
+        let Some(limits) = limits else { return true };
+        let used = self.planned_use.used_by(application.user);
+        limits.get(&application.user).is_some_and(|limit| used.can_grow(&shape.need.resources, limit))
+    }
+
+    /// Whether any application of the leaf may lose containers to this one. Saves a look at all nodes.
+    fn has_loser(&self, leaf: QueueId, application: &Application, within: &WithinLeaf<'_>) -> bool {
+        let facts = &self.state.facts;
+        facts.applications.iter().any(|(_, other)| {
+            let is_other_user = other.user != application.user && within.limits.is_some() && !within.own_user;
+            other.leaf == leaf && (other.priority < application.priority || is_other_user)
+        })
+    }
+
+    fn rule_within(&self, due: &Due, choice: &Choice) -> PreemptionRule {
+        let facts = &self.state.facts;
+        let user_of = |id| facts.applications.at(id).user;
+        let own = user_of(due.application);
+        let is_by_limit = self.policy.within_queue.as_ref().is_some_and(|within| {
+            within.order == WithinQueueOrder::UserLimitFirst
+                && choice.victims.iter().any(|victim| user_of(victim.application) != own)
+        });
+        if is_by_limit { PreemptionRule::UserLimit } else { PreemptionRule::ApplicationPriority }
+    }
+}
+
+impl PlannedUse<'_> {
+    /// The limit of each user of the leaf, if all users with demand or use have a part.
+    fn user_limits(&self, leaf: QueueId) -> UserLimits {
+        let facts = self.facts;
+        let users = || facts.queue(leaf).users.values().copied();
+        let mut all = ActiveUsers::default();
+        for user in users().filter(|user| facts.user(*user).is_active() || !self.used_by(*user).is_zero()) {
+            all.users += 1;
+            all.weight_milli += facts.user(user).weight.milli();
+        }
+        let used = self.level(leaf);
+        let limit = |user: LeafUserId| {
+            let leaf_use = || LeafUse { all: used, active: used, active_users: all };
+            facts.user_limit(user, PartitionShare::own(self.partition), &Resources::ZERO, leaf_use)
+        };
+        users().map(|user| (user, limit(user))).collect()
+    }
+}
+
+impl PreemptionPlan {
+    /// Counts a container that the ask gets after all.
+    fn count_helped(&mut self, ask: AskId) {
+        if let Some(unhelped) = self.unhelped.iter_mut().find(|unhelped| unhelped.ask == ask) {
+            unhelped.units -= 1;
+        }
+        self.unhelped.retain(|unhelped| unhelped.units > 0);
+    }
+}
+
+/// The most that one round takes from the partition.
+pub(super) fn round(total: &Resources, policy: &PreemptionPolicy) -> Resources {
+    total.scaled(policy.per_round.millionths().into(), WHOLE)
+}
