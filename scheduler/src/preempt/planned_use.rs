@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::tree::{Branch, coming};
-use crate::facts::{Application, Facts, Shape, TagCounts};
+use crate::facts::{Application, Facts, LeafUse, Shape, TagCounts};
 use crate::ids::{ApplicationId, LeafUserId, LimitUsageId, NodeId, PartitionId, QueueId};
 use crate::resource::Resources;
 
@@ -16,6 +16,8 @@ pub(super) struct PlannedQueueUse {
     pub(super) claimed: Resources,
     /// The change of the use that counts for the queue's maximum.
     change: Resources,
+    /// The part of it by users with demand.
+    active: Resources,
     /// The part of the change that the normal pass makes, maybe later than the preemptions.
     by_pass: Resources,
     /// The amounts of containers that are being stopped.
@@ -70,6 +72,7 @@ impl<'a> PlannedUse<'a> {
             used: branch.used,
             claimed: branch.used,
             change: Resources::ZERO,
+            active: Resources::ZERO,
             by_pass: Resources::ZERO,
             coming,
             to_take: *to_take,
@@ -132,16 +135,20 @@ impl<'a> PlannedUse<'a> {
         let (id, leaf) = (application.user, self.queue(application.leaf));
         let used = facts.user(id).used[partition.index()];
         let (change, by_pass) = self.users.get(&id).copied().unwrap_or_default();
-        let admits = |of_user: Resources, of_leaf: Resources| {
-            let leaf_use = || facts.leaf_use(application.leaf, partition, of_leaf);
+        let admits = |of_user: Resources, not_yet: Resources| {
+            let queue = facts.queue(application.leaf);
+            let quota = queue.quota(partition);
+            let (all, active) = (quota.used + leaf.change, quota.used_by_active + leaf.active);
+            let leaf_use =
+                || LeafUse { all: all - not_yet, active: active - not_yet, active_users: queue.active };
             facts.user_may_grow(id, shape.share(), &(used + of_user), size, leaf_use)
         };
         let level = |id: LimitUsageId| {
             let change = self.limit_usages.get(&id).copied().unwrap_or_default();
             facts.limit_usage(id).used[partition.index()] + change
         };
-        admits(change, leaf.change)
-            && admits(change - by_pass, leaf.change - leaf.by_pass)
+        admits(change, Resources::ZERO)
+            && admits(change - by_pass, leaf.by_pass)
             && facts.exhausted_limit_usage(id, size, level).is_none()
     }
 
@@ -185,11 +192,13 @@ impl<'a> PlannedUse<'a> {
 
     fn count(&mut self, id: ApplicationId, shape: &Shape, node: NodeId, sign: i64, charged: &Resources) {
         let (facts, application) = (self.facts, self.facts.applications.at(id));
+        let is_active = facts.user(application.user).is_active();
         for queue in &facts.queue(application.leaf).chain {
             let queue_use = &mut self.queues[queue.index()];
             queue_use.used += shape.need.resources.times(sign);
             queue_use.claimed += shape.need.resources.times(sign.max(0));
             queue_use.change += *charged;
+            queue_use.active += if is_active { *charged } else { Resources::ZERO };
         }
         self.users.entry(application.user).or_default().0 += *charged;
         for limit_usage in &facts.user(application.user).limit_usages {

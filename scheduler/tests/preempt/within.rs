@@ -98,6 +98,8 @@ fn scenario_74_applications_of_higher_priority_take_a_fifth_of_the_guarantee() {
     let plan = cluster.plan(&within(WithinQueueOrder::PriorityFirst));
     assert!(plan.preemptions.iter().all(|one| one.rule == PreemptionRule::ApplicationPriority), "{plan}");
     assert!(plan.preemptions.iter().all(|one| one.application == applications[3]), "{plan}");
+    let is_served = |ask| plan.preemptions.iter().any(|one| one.ask == ask);
+    assert!(!plan.unhelped.iter().any(|one| is_served(one.ask)), "{plan}");
     let text = plan.to_string();
     assert!(text.contains("because its application has a higher priority: container-"), "{text}");
     assert_eq!(lost(&cluster, &applications, &within(WithinQueueOrder::PriorityFirst)), [7, 1, 0, 0]);
@@ -111,9 +113,10 @@ fn nothing_is_taken_within_a_queue_by_default() {
 
 #[test]
 fn equal_priorities_take_nothing_from_each_other() {
-    let jobs = [job("ann", 4, 34, 20), job("bob", 4, 4, 20), job("bob", 4, 1, 20)];
+    // The application of the lowest priority has only a master, which is never taken within a queue.
+    let jobs = [job("ann", 4, 34, 20), job("bob", 4, 4, 20), job("bob", 4, 1, 20), job("bob", 3, 1, 0)];
     let (cluster, applications) = full(40, &jobs);
-    assert_eq!(lost(&cluster, &applications, &all(WithinQueueOrder::PriorityFirst)), [0, 0, 0]);
+    assert_eq!(lost(&cluster, &applications, &all(WithinQueueOrder::PriorityFirst)), [0, 0, 0, 0]);
 }
 
 #[test]
@@ -197,6 +200,47 @@ fn a_user_below_the_limit_takes_from_one_above() {
         assert_eq!(lost(&cluster, &ann, &all(WithinQueueOrder::UserLimitFirst)), [10], "{plan}");
         assert_eq!((cluster.running(ann[0]), cluster.running(bob)), (10, 10));
         assert!(cluster.plan(&all(WithinQueueOrder::UserLimitFirst)).preemptions.is_empty());
+    }
+}
+
+/// Three users with a third each. Bob is above his part already, and Cid has no demand.
+#[test]
+fn a_user_above_the_limit_takes_from_no_other_user() {
+    let of_users = leaf("b", 20).with_user_limit_minimum(Percent::whole(33));
+    let jobs = [job("ann", 1, 10, 0), job("cid", 1, 3, 0), job("bob", 2, 7, 5)];
+    let (cluster, applications) = cluster([of_users], &jobs);
+    assert_eq!(lost(&cluster, &applications, &all(WithinQueueOrder::UserLimitFirst)), [0, 0, 0]);
+    assert_eq!(lost(&cluster, &applications, &all(WithinQueueOrder::PriorityFirst)), [3, 2, 0]);
+}
+
+/// Ann has 12 of 20, two more than her part. Containers of one size make room for one of another.
+#[test]
+fn the_victims_of_one_container_count_together() {
+    for (size, taken) in [(2, 2), (3, 0)] {
+        let cluster = Cluster::new([leaf("b", 20).with_user_limit_minimum(Percent::whole(50))]);
+        cluster.nodes(2, &[10]);
+        let ann = cluster.submit(ApplicationSpec::new("job", "root.b", "ann"));
+        cluster.ask(ann, &[1], 12);
+        cluster.run();
+        let bob = cluster.submit(ApplicationSpec::new("job", "root.b", "bob"));
+        cluster.ask(bob, &[1], 8);
+        cluster.run();
+        let cid = cluster.submit(ApplicationSpec::new("job", "root.b", "bob"));
+        cluster.ask(cid, &[size], 1);
+        let counts = victims(&cluster.plan(&all(WithinQueueOrder::UserLimitFirst)), |one| one.application);
+        assert_eq!(counts.get(&ann).copied().unwrap_or(0), taken, "{size}");
+    }
+    // A fifth of the guarantee is four.
+    for (size, taken) in [(4, 4), (5, 0)] {
+        let cluster = Cluster::new([leaf("b", 20)]);
+        cluster.nodes(2, &[10]);
+        cluster.demand("root.b", &[1], 20);
+        cluster.run();
+        let urgent = cluster.submit(ApplicationSpec::new("job", "root.b", "bob").with_priority(1));
+        cluster.ask(urgent, &[size], 1);
+        let counts =
+            victims(&cluster.plan(&within(WithinQueueOrder::PriorityFirst)), |one| one.queue.clone());
+        assert_eq!(counts.get("root.b").copied().unwrap_or(0), taken, "{size}");
     }
 }
 
