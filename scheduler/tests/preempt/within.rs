@@ -218,12 +218,16 @@ fn a_user_above_the_limit_takes_from_no_other_user() {
 fn the_victims_of_one_container_count_together() {
     for (size, taken) in [(2, 2), (3, 0)] {
         let cluster = Cluster::new([leaf("b", 20).with_user_limit_minimum(Percent::whole(50))]);
-        cluster.nodes(2, &[10]);
+        // No node has room for more.
+        let [small, full] = [7, 10].map(|size| NodeSpec::new(format!("n{size}"), Resources::new(&[size])));
+        let rest = NodeSpec::new("drained", Resources::new(&[3]));
+        let rest = [rest, small, full].map(|spec| cluster.engine.handle().add_node(spec).unwrap())[0];
+        cluster.engine.handle().drain_node(rest).unwrap();
         let ann = cluster.submit(ApplicationSpec::new("job", "root.b", "ann"));
         cluster.ask(ann, &[1], 12);
         cluster.run();
         let bob = cluster.submit(ApplicationSpec::new("job", "root.b", "bob"));
-        cluster.ask(bob, &[1], 8);
+        cluster.ask(bob, &[1], 5);
         cluster.run();
         let cid = cluster.submit(ApplicationSpec::new("job", "root.b", "bob"));
         cluster.ask(cid, &[size], 1);
