@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use apportion::config::EngineConfig;
 use apportion::engine::StartError;
+use apportion::preempt::PreemptionPlan;
 use apportion::{Engine, EventStream, Handle, ManualClock, Mode, ResourceTypes};
 
 use super::containers::Told;
@@ -20,6 +21,8 @@ pub(super) struct Cluster {
     pub(super) stream: EventStream,
     pub(super) names: Names,
     pub(super) told: Told,
+    /// The last plan of preemption that was not committed.
+    pub(super) plan: Option<PreemptionPlan>,
     is_serial: bool,
     clock: ManualClock,
     now_ms: u64,
@@ -32,7 +35,8 @@ impl Cluster {
         let handle = engine.handle();
         let stream = handle.event_stream(EVENTS_MAX);
         let (names, told) = (Names::default(), Told::default());
-        Ok(Self { engine, handle, stream, names, told, is_serial: mode == Mode::Serial, clock, now_ms: 0 })
+        let is_serial = mode == Mode::Serial;
+        Ok(Self { engine, handle, stream, names, told, plan: None, is_serial, clock, now_ms: 0 })
     }
 
     pub(super) fn types(&self) -> &ResourceTypes {

@@ -1,9 +1,11 @@
 //! The expectations of a scenario, compared with the engine's state.
 
 use std::collections::BTreeMap;
+use std::fmt::Debug;
 
 use apportion::view::{QueueStatus, View};
 use apportion::{ApplicationId, NodeId, NodeState, PartitionId, Resources};
+use serde::Serialize;
 
 use super::cluster::Cluster;
 use super::compare::Comparison;
@@ -259,8 +261,8 @@ impl Expected<'_, '_> {
 }
 
 /// A reason as in scenario files.
-pub(super) fn word(reason: apportion::explain::PendingReason) -> String {
-    let word = serde_json::to_value(reason).ok().and_then(|value| value.as_str().map(str::to_owned));
+pub(super) fn word(reason: impl Serialize + Debug) -> String {
+    let word = serde_json::to_value(&reason).ok().and_then(|value| value.as_str().map(str::to_owned));
     word.unwrap_or_else(|| format!("{reason:?}"))
 }
 

@@ -14,6 +14,7 @@ mod expect;
 mod find;
 mod form;
 mod names;
+mod preempt;
 mod problem;
 mod read;
 mod run;

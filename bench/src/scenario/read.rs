@@ -148,7 +148,7 @@ fn check_modes(form: &ScenarioForm) -> Result<(), (u64, String)> {
         let name = step.value.name();
         let problem = match step.value {
             Step::Pass(_) | Step::Prepare(_) | Step::Commit(_) => Some("is possible only in serial mode"),
-            Step::Expect(_) if !is_quiet => {
+            Step::Expect(_) | Step::PlanPreemption(_) if !is_quiet => {
                 Some("comes right after `run_until_quiet` where modes has `parallel`")
             }
             _ => None,
@@ -156,8 +156,8 @@ fn check_modes(form: &ScenarioForm) -> Result<(), (u64, String)> {
         if let Some(problem) = problem {
             return Err((step.referenced.line(), format!("`{name}` {problem}")));
         }
-        is_quiet =
-            matches!(step.value, Step::RunUntilQuiet) || is_quiet && matches!(step.value, Step::Expect(_));
+        let changes_nothing = matches!(step.value, Step::Expect(_) | Step::PlanPreemption(_));
+        is_quiet = matches!(step.value, Step::RunUntilQuiet) || is_quiet && changes_nothing;
     }
     Ok(())
 }

@@ -72,6 +72,8 @@ impl Cluster {
             Step::Reconfigure(form) => self.reconfigure(form),
             Step::Prepare(form) => self.prepare(form),
             Step::Commit(form) => self.commit(form),
+            Step::PlanPreemption(form) => self.plan_preemption(form),
+            Step::CommitPlan => self.commit_plan(),
             Step::Expect(form) => self.expect(form),
         }
     }

@@ -143,13 +143,18 @@ impl<'a> PlannedUse<'a> {
                 || LeafUse { all: all - not_yet, active: active - not_yet, active_users: queue.active };
             facts.user_may_grow(id, shape.share(), &(used + of_user), size, leaf_use)
         };
-        let level = |id: LimitUsageId| {
-            let change = self.limit_usages.get(&id).copied().unwrap_or_default();
-            facts.limit_usage(id).used[partition.index()] + change
-        };
         admits(change, Resources::ZERO)
             && admits(change - by_pass, leaf.by_pass)
-            && facts.exhausted_limit_usage(id, size, level).is_none()
+            && !self.exhausts_limit_usage(id, size)
+    }
+
+    /// Whether one more container of this size exceeds a limit of the user or of its groups.
+    pub(super) fn exhausts_limit_usage(&self, user: LeafUserId, size: &Resources) -> bool {
+        let level = |id: LimitUsageId| {
+            let change = self.limit_usages.get(&id).copied().unwrap_or_default();
+            self.facts.limit_usage(id).used[self.partition.index()] + change
+        };
+        self.facts.exhausted_limit_usage(user, size, level).is_some()
     }
 
     /// Whether the leaf may lose a container of this size, of which `lacking` helps, on top of `lost`.

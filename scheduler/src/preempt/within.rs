@@ -163,7 +163,7 @@ impl Planner<'_> {
         let is_admitted = surplus > 0 || self.planned_use.user_admits(application, shape);
         let mut shortage = self.planned_use.shortage(leaf, size);
         if !is_admitted {
-            shortage.amount = shortage.amount.max(size);
+            shortage.amount = shortage.amount.max(&self.planned_use.user_shortage(application, shape));
             shortage.ends_by_itself = false;
         }
         let own_user = !is_admitted || !self.is_within_limit(application, shape, limits);
@@ -213,6 +213,19 @@ impl Planner<'_> {
 }
 
 impl PlannedUse<'_> {
+    /// What the user has to lose before it may have one more container of this shape. A limit that moves with the use of
+    /// the leaf counts as if the leaf used nothing: the victims lower it.
+    fn user_shortage(&self, application: &Application, shape: &Shape) -> Resources {
+        let (facts, size, user) = (self.facts, &shape.need.resources, application.user);
+        if self.exhausts_limit_usage(user, size) {
+            return *size;
+        }
+        let active_users = facts.queue(application.leaf).active;
+        let empty = || LeafUse { all: Resources::ZERO, active: Resources::ZERO, active_users };
+        let limit = facts.user_limit(user, shape.share(), size, empty);
+        (self.used_by(user) + *size).saturating_sub(&limit).min(size)
+    }
+
     /// The limit of each user of the leaf, if all users with demand or use have a part.
     fn user_limits(&self, leaf: QueueId) -> UserLimits {
         let facts = self.facts;

@@ -2,6 +2,7 @@
 
 mod expect;
 mod one_or_many;
+mod preempt;
 mod step;
 
 use std::collections::BTreeMap;
@@ -16,6 +17,7 @@ pub(super) use expect::{
     ReservationWanted, UserWanted,
 };
 pub(super) use one_or_many::OneOrMany;
+pub(super) use preempt::{PlanForm, PlanWanted, PolicyForm, UnhelpedForm, WithinQueueForm};
 pub(super) use step::{
     AnsweredForm, BlacklistForm, CommitForm, ContainersForm, MoveForm, PassForm, PrepareForm,
     ReconfigureForm, RecoverForm, RequestForm, ResizeContainersForm, ResizeForm, RunningForm, ShareForm,

@@ -9,7 +9,9 @@ use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 
-use super::{Amounts, ApplicationForm, AskForm, DevicesForm, ExpectForm, NamesForm, NodeForm, OneOrMany};
+use super::{
+    Amounts, ApplicationForm, AskForm, DevicesForm, ExpectForm, NamesForm, NodeForm, OneOrMany, PlanForm,
+};
 
 /// One step.
 #[derive(Debug, Deserialize)]
@@ -52,6 +54,10 @@ pub(in crate::scenario) enum Step {
     /// Makes a commit request from the present state, to be committed later.
     Prepare(PrepareForm),
     Commit(CommitForm),
+    /// Makes a plan of preemption.
+    PlanPreemption(Box<PlanForm>),
+    /// Commits the requests of the last plan.
+    CommitPlan,
     Expect(Box<ExpectForm>),
 }
 
@@ -340,6 +346,8 @@ impl Step {
             Self::Reconfigure(_) => "reconfigure",
             Self::Prepare(_) => "prepare",
             Self::Commit(_) => "commit",
+            Self::PlanPreemption(_) => "plan_preemption",
+            Self::CommitPlan => "commit_plan",
             Self::Expect(_) => "expect",
         }
     }
