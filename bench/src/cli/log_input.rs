@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Display;
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufReader, Read};
 use std::path::Path;
 use std::str::FromStr;
 
+use apportion::file_log;
 use apportion::log::{LogError, LogReader};
 use apportion::nearest::nearest;
 use apportion::replay::Replay;
@@ -60,15 +61,20 @@ pub(super) struct LogInput<'p> {
     path: &'p Path,
     /// The option that ends reading before a damaged place.
     end_option: &'static str,
-    reader: LogReader<BufReader<File>>,
+    reader: LogReader<Box<dyn Read>>,
 }
 
 impl<'p> LogInput<'p> {
+    /// Opens a file, or the folder of a [`FileLog`](file_log::FileLog), also of one that is being written.
     pub(super) fn open(path: &'p Path, end_option: &'static str) -> Result<Self, Failure> {
         let wrong = |error: &dyn Display| Failure::input(format!("{}: {error}", path.display()));
-        let file = File::open(path).map_err(|error| wrong(&error))?;
-        let reader =
-            LogReader::new(BufReader::with_capacity(1 << 20, file)).map_err(|error| wrong(&error))?;
+        let source: Box<dyn Read> = if path.is_dir() {
+            Box::new(file_log::read(path).map_err(Failure::input)?)
+        } else {
+            let file = File::open(path).map_err(|error| wrong(&error))?;
+            Box::new(BufReader::with_capacity(1 << 20, file))
+        };
+        let reader = LogReader::new(source).map_err(|error| wrong(&error))?;
         Ok(Self { path, end_option, reader })
     }
 

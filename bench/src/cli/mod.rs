@@ -11,6 +11,7 @@ mod limit;
 mod log;
 mod log_input;
 mod mode;
+mod preempt;
 mod progress;
 mod queues;
 mod replay;
@@ -82,6 +83,9 @@ enum Command {
     Verify(verify::VerifyArgs),
     /// Explains why an ask of a log written with `--log` was pending at some change, or how it ended.
     Explain(explain::ExplainArgs),
+    /// Plans a round of preemption for the state in a log, and changes nothing: who would lose which containers, for whom,
+    /// and who is owed more but cannot be helped?
+    Preempt(Box<preempt::PreemptArgs>),
     /// Lists the changes of a log written with `--log`, with their events: all, or those about a job, a node, a queue.
     Log(log::LogArgs),
     /// Checks and converts configurations: native TOML, YARN's and YuniKorn's.
@@ -179,6 +183,7 @@ impl Cli {
             Command::Scenario(args) => scenario::run(&args),
             Command::Verify(args) => verify::run(&args),
             Command::Explain(args) => explain::run(&args),
+            Command::Preempt(args) => preempt::run(&args),
             Command::Log(args) => log::run(&args),
             Command::Config(args) => config::run(&args),
             Command::Completions { shell } => completions::run(shell, Self::command()),

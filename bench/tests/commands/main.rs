@@ -9,6 +9,7 @@ mod config;
 mod control;
 mod explain;
 mod policy;
+mod preempt;
 mod program;
 mod rates;
 mod report;

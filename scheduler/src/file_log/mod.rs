@@ -218,6 +218,20 @@ impl FileLog {
     }
 }
 
+/// The bytes of the log in this folder, for a [`LogReader`] or a [`Replay`](crate::replay::Replay). Takes no lock, so an
+/// engine may go on writing: the last group may then be incomplete, and a compaction may take files away.
+///
+/// # Errors
+/// If there is no log, a segment is missing, or the file system fails.
+pub fn read(folder: &Path) -> Result<impl Read + use<>, FileLogError> {
+    let folder = Folder::existing(folder)?;
+    folder.check_order()?;
+    match folder.files()?.is_empty() {
+        true => Err(folder.no_log()),
+        false => folder.read(u64::MAX),
+    }
+}
+
 impl LogSink for FileLog {
     fn start(&mut self, header: &[u8]) -> io::Result<()> {
         if self.contents().map_err(io::Error::other)?.is_some() {

@@ -30,6 +30,7 @@ fn commands(case: &Case) -> Vec<String> {
         "config schema",
         "verify run.log",
         "explain run.log",
+        "preempt run.log",
         "log run.log",
         "log run.log --json",
         "sweep --demo 20",
