@@ -183,6 +183,7 @@ fn config() -> BoxedStrategy<EngineConfig> {
                     semantics: if is_compatible { Semantics::YarnCompatible } else { Semantics::Strict },
                     queue_mapping,
                     limits,
+                    preemption: None,
                 }
             },
         )

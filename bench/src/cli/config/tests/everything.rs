@@ -121,5 +121,6 @@ pub(super) fn everything() -> EngineConfig {
             single_set_nodes: 6,
             set_nodes: 7,
         },
+        preemption: None,
     }
 }
