@@ -1,16 +1,20 @@
 //! Explanations and plans, computed when a caller asks for them.
 
 use super::Engine;
-use crate::explain::Explanation;
+use crate::explain::{Explanation, Standing};
 use crate::ids::AskId;
 use crate::preempt::{PreemptionPlan, PreemptionPolicy};
 
 impl Engine {
-    /// Explains why an ask is pending, or how it ended. The engine is blocked while this looks at the nodes of the
+    /// Explains why an ask is pending, whether preemption will help, or how it ended. The engine is blocked while this looks at the nodes of the
     /// ask's partition.
     #[must_use]
     pub fn explain(&self, ask: AskId) -> Explanation {
-        self.read(|view| view.explain(ask))
+        let mut explanation = self.read(|view| view.explain(ask));
+        if let Standing::Pending(why) = &mut explanation.standing {
+            why.preemption = why.preemption.or_else(|| self.shared.round.unhelped(ask));
+        }
+        explanation
     }
 
     /// Says what one round of preemption would do. The engine is blocked while this looks at all nodes, asks and

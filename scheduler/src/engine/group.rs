@@ -240,7 +240,7 @@ impl GroupCommitter {
     }
 
     fn deal_with(&mut self, state: &mut State, message: Message) {
-        if !matches!(message, Message::Batch(_) | Message::Round(_) | Message::LookAgain) {
+        if !matches!(message, Message::Batch(_) | Message::LookAgain) {
             self.processed += 1;
         }
         match message {
@@ -297,7 +297,6 @@ impl GroupCommitter {
                 self.publisher.attach(found, stream, answer);
             }
             Message::Batch(batch) => self.batch(state, batch),
-            Message::Round(steps) => self.take_round(steps),
             // The driver may have moved the clock after this group began.
             Message::Tick => self.advance_time(state),
             Message::LookAgain => {}
@@ -307,7 +306,10 @@ impl GroupCommitter {
     /// Decides a batch. It is pushed to `decided` first, so that it outlives the guard even after a panic.
     // Not inlined, so that a profile tells this step from the others of a group.
     #[inline(never)]
-    fn batch(&mut self, state: &mut State, batch: Box<ProposalBatch>) {
+    fn batch(&mut self, state: &mut State, mut batch: Box<ProposalBatch>) {
+        if let Some(steps) = batch.round.take() {
+            return self.take_round(steps);
+        }
         let requests = batch.proposals.requests.len();
         let (visits, lost_race) = (batch.proposals.visits, batch.proposals.lost_race);
         let Publisher { effects, log, decided, .. } = &mut self.publisher;

@@ -4,6 +4,7 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use super::rounds::compute_round;
 use super::shared::{Message, Shared};
 use super::trace;
 use crate::place::{Checkout, PlacementSet};
@@ -72,7 +73,9 @@ impl Proposer {
 
     pub(super) fn propose_from(&mut self, start: u32) -> Option<Box<ProposalBatch>> {
         let _look_again = LookAgainIfPanicking(&self.shared);
-        self.shared.compute_round();
+        if let Some(batch) = compute_round(&self.shared) {
+            return Some(batch);
+        }
         let set = match self.shared.leases.take_wanted(start) {
             Checkout::Taken(set) => set,
             Checkout::Nothing => return None,

@@ -5,11 +5,15 @@
 //! since the last round, or victims are announced. So an engine in which nothing waits makes no rounds.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use super::group::GroupCommitter;
-use super::shared::{Message, Shared};
+use super::shared::Shared;
 use crate::change::Change;
-use crate::preempt::{PreemptionPlan, RoundStep, round};
+use crate::explain::PreemptionOutlook;
+use crate::ids::AskId;
+use crate::preempt::{PreemptionPlan, keeps_guarantees, round};
+use crate::propose::{BatchOwner, ProposalBatch, RoundStep};
 use crate::state::State;
 use crate::sync::{AtomicU64, Mutex, Ordering};
 
@@ -18,7 +22,7 @@ const STEPS_PER_GROUP: usize = 100;
 
 /// No proposer has taken the wanted round.
 const WANTED: u64 = 1;
-/// A round is wanted, is being computed, or its steps are on their way to the committer.
+/// A round is wanted, is being computed, or its batch is on its way to the committer.
 const BUSY: u64 = 2;
 
 /// The round between committer and proposers. Only the committer wants and ends rounds, so it alone sees whether the engine
@@ -30,7 +34,7 @@ pub(crate) struct Round {
 }
 
 impl Round {
-    fn transition_wanted(&self) {
+    pub(super) fn transition_wanted(&self) {
         self.phase.fetch_or(WANTED | BUSY, Ordering::Release);
     }
 
@@ -51,39 +55,34 @@ impl Round {
         self.phase.load(Ordering::Acquire) == 0
     }
 
+    /// Why the last round did nothing for the ask; `None` if it did something, or the ask's queue was owed nothing.
+    pub(super) fn unhelped(&self, ask: AskId) -> Option<PreemptionOutlook> {
+        let plan = self.last_plan.lock();
+        let plan = plan.as_ref()?;
+        let unhelped = plan.unhelped.iter().find(|unhelped| unhelped.ask == ask)?;
+        Some(PreemptionOutlook::Unhelped { at_ms: plan.now_ms, reason: unhelped.reason })
+    }
+
     /// The plan of the last round.
     pub(super) fn last_plan(&self) -> Option<PreemptionPlan> {
         self.last_plan.lock().clone()
     }
 }
 
-impl Shared {
-    /// Computes a round of preemption, if one is wanted, and offers its steps to the committer. Never blocks on the inbox:
-    /// if it is full, another round is computed later.
-    pub(super) fn compute_round(&self) {
-        let Some(rounds) = self.config.preemption.as_ref().filter(|_| self.round.transition_taken()) else {
-            return;
-        };
-        let mut unsent = WantAgain(Some(self));
-        let (plan, steps) = round(&self.state.read(), rounds);
-        *self.round.last_plan.lock() = Some(plan);
-        if self.outbox.try_send(Message::Round(steps)).is_ok() {
-            unsent.0 = None;
-        }
-    }
-}
-
-/// Wants the round again if its steps were not sent, because the inbox is full or its computation panicked.
-struct WantAgain<'a>(Option<&'a Shared>);
-
-impl Drop for WantAgain<'_> {
-    fn drop(&mut self) {
-        if let Some(shared) = self.0 {
-            shared.round.transition_wanted();
-            // A full inbox brings a group, which wakes a proposer.
-            shared.outbox.offer(Message::LookAgain);
-        }
-    }
+/// Computes a round of preemption, if one is wanted and not taken. The batch holds the round from here on: dropping it wants
+/// the round again.
+pub(super) fn compute_round(shared: &Arc<Shared>) -> Option<Box<ProposalBatch>> {
+    let rounds = shared.config.preemption.as_ref().filter(|_| shared.round.transition_taken())?;
+    // Before the guard, so that unwinding drops the guard first.
+    let mut batch = Box::new(ProposalBatch::for_round(Arc::clone(shared) as Arc<dyn BatchOwner>));
+    let state = shared.state.read();
+    batch.begun_ns = shared.clock.measured_ns();
+    let (plan, steps) = round(&state, rounds);
+    drop(state);
+    batch.proposing_ns = shared.clock.measured_ns().saturating_sub(batch.begun_ns);
+    batch.round = Some(steps);
+    *shared.round.last_plan.lock() = Some(plan);
+    Some(batch)
 }
 
 /// The committer's side of the rounds.
@@ -153,7 +152,11 @@ impl GroupCommitter {
 
     fn carry_out_step(&mut self, state: &mut State, step: RoundStep) {
         match step {
-            RoundStep::Preempt(request) => {
+            RoundStep::Preempt(request, rule) => {
+                state.recompute_limits();
+                if !keeps_guarantees(&state.facts, &request, rule) {
+                    return;
+                }
                 let victims = request.release.len() as u64;
                 if self.committer(state).commit(request).is_accepted() {
                     self.stats.preempted += victims;

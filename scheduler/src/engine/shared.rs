@@ -17,7 +17,6 @@ use crate::config::{ConfigError, EngineConfig};
 use crate::event::Refusal;
 use crate::ids::{ApplicationId, ContainerId, NodeId, PartitionId};
 use crate::place::Leases;
-use crate::preempt::RoundStep;
 use crate::propose::{BatchOwner, PassLimits, PassScope, ProposalBatch};
 use crate::replay::Identifiers;
 use crate::request::{CommitOutcome, CommitSeq, ResourceAllocationCommitRequest};
@@ -98,8 +97,6 @@ pub(crate) enum Message {
     },
     /// The proposals of a pass. The gate does not count them: the lease shows that the batch is on its way.
     Batch(Box<ProposalBatch>),
-    /// The steps of a round of preemption. The gate does not count them: `round` shows that they are on their way.
-    Round(Vec<RoundStep>),
     /// The driver moved the clock.
     Tick,
     /// Asks the committer to look again. Amounts in flight came back, a proposer found no set or panicked, starved
@@ -344,7 +341,10 @@ impl BatchOwner for Shared {
         if let Some(set) = batch.set.take() {
             self.leases.give_back(set);
         }
-        self.work.raise(self.leases.takeable());
+        if batch.round.take().is_some() {
+            self.round.transition_wanted();
+        }
+        self.work.raise(self.leases.takeable().max(1));
         // The committer decides whether the engine is quiet now; if its inbox is full, it looks anyway.
         self.outbox.offer(Message::LookAgain);
     }

@@ -15,6 +15,7 @@
 mod headroom;
 mod limits;
 mod nodes;
+mod preemption;
 mod reason;
 mod setting;
 mod shortage;
@@ -26,6 +27,7 @@ use serde::{Deserialize, Serialize};
 
 pub use limits::{ActivationLimit, Blocker, LimitHolder, LimitReached};
 pub use nodes::{Funnel, Stage};
+pub use preemption::{PreemptionOutlook, UnhelpedReason};
 pub use reason::PendingReason;
 pub(crate) use reason::pending_reason;
 pub use shortage::{DeviceShortage, Shortage};
@@ -123,6 +125,9 @@ pub struct WhyPending {
     pub reservations: Vec<ReservedNode>,
     /// The locality delay of the ask, while it lasts.
     pub locality: Option<LocalityWait>,
+    /// What rounds of preemption do for it, if the engine makes rounds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preemption: Option<PreemptionOutlook>,
     /// Rejected requests of the ask by reason, latest first. `None` if they were not counted: a log holds only
     /// accepted requests, and the engine counts for a thousand asks at a time.
     pub rejections: Option<Vec<Rejection>>,
@@ -226,6 +231,7 @@ fn explain_pending(state: &State, id: AskId, ask: &Ask) -> WhyPending {
         node_of_other_ask: survey.node_of_other_ask,
         reservations: reservations(state, ask),
         locality: locality_wait(state, id, ask),
+        preemption: preemption::outlook(facts, id),
         rejections: rejections(state, id),
     }
 }

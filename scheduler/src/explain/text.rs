@@ -111,6 +111,9 @@ impl WhyPending {
             f.write_str("\n")?;
             self.write_reservations(f)?;
         }
+        if let Some(outlook) = &self.preemption {
+            write!(f, "\n{outlook}")?;
+        }
         if let Some(rejections) = self.rejections.as_ref().filter(|rejections| !rejections.is_empty()) {
             let each: Vec<String> = rejections.iter().map(Rejection::to_string).collect();
             write!(f, "\nRejected requests: {}.", each.join("; "))?;

@@ -37,12 +37,13 @@ use serde::{Deserialize, Serialize};
 use thin_vec::ThinVec;
 
 pub use crate::config::{PreemptionPolicy, WithinQueueOrder, WithinQueuePolicy};
+pub use crate::explain::UnhelpedReason;
 pub use crate::facts::{PreemptionNotice, PreemptionRule};
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, ReservationId};
 use crate::request::{AllocationProposal, CommitSeq, ResourceAllocationCommitRequest};
 use crate::resource::Amounts;
 pub(crate) use plan::plan;
-pub(crate) use round::{RoundStep, round};
+pub(crate) use round::{keeps_guarantees, round};
 
 /// What one round of preemption would do. [`Display`](std::fmt::Display) writes it as sentences.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -156,27 +157,4 @@ pub struct Unhelped {
     pub units: u32,
     /// Why this round does nothing.
     pub reason: UnhelpedReason,
-}
-
-/// Why a round does nothing for an ask.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum UnhelpedReason {
-    /// A limit of a queue, a user or a group leaves no room for one more container.
-    Limit,
-    /// No node that could hold the container meets its conditions.
-    NoNode,
-    /// Its queue is owed less than one container.
-    LessThanOneContainer,
-    /// No queue uses more than its fair amount of what the ask lacks.
-    NothingToTake,
-    /// Only queues in the dead zone use more than their fair amount of what the ask lacks.
-    DeadZone,
-    /// Only exempt queues use more than their fair amount of what the ask lacks.
-    Exempt,
-    /// The round takes no more of what the ask lacks.
-    RoundSpent,
-    /// On no node the containers that may be taken leave enough room.
-    NoVictims,
 }

@@ -2,9 +2,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use super::{
-    Preemption, PreemptionPlan, PreemptionRule, QueueShares, Unhelped, UnhelpedReason, UnknownQueue, Victim,
-};
+use super::{Preemption, PreemptionPlan, PreemptionRule, QueueShares, Unhelped, UnknownQueue, Victim};
 use crate::label::counted;
 use crate::nearest::hint;
 
@@ -69,23 +67,6 @@ impl Display for Unhelped {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let Self { ask, queue, units, reason } = self;
         write!(f, "{ask} of {queue}: nothing for {}. {reason}", containers(*units as usize))
-    }
-}
-
-impl Display for UnhelpedReason {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Limit => "A limit of a queue, a user or a group leaves no room for one more.",
-            Self::NoNode => "No node that could hold it meets its conditions.",
-            Self::LessThanOneContainer => "Its queue is owed less than one container.",
-            Self::NothingToTake => "No queue uses more than its fair amount of what it lacks.",
-            Self::DeadZone => {
-                "Only queues in the dead zone use more than their fair amount of what it lacks."
-            }
-            Self::Exempt => "Only exempt queues use more than their fair amount of what it lacks.",
-            Self::RoundSpent => "This round takes no more of what it lacks.",
-            Self::NoVictims => "On no node the containers that may be taken leave enough room.",
-        })
     }
 }
 

@@ -4,8 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::backlog::WaitKey;
-use crate::facts::Locality;
-use crate::ids::{AskId, LaneId, LeafUserId, LimitUsageId, NodeId, PartitionId, QueueId, ShapeId};
+use crate::facts::{Locality, PreemptionNotice, PreemptionRule};
+use crate::ids::{
+    AskId, ContainerId, LaneId, LeafUserId, LimitUsageId, NodeId, PartitionId, QueueId, ShapeId,
+};
 use crate::place::PlacementSet;
 use crate::request::ResourceAllocationCommitRequest;
 use crate::resource::Resources;
@@ -58,6 +60,17 @@ pub(crate) trait BatchOwner: Send + Sync {
     fn undo(&self, batch: &mut ProposalBatch);
 }
 
+/// What the committer does for a round of preemption. Each step is checked again when its turn comes.
+#[derive(Debug)]
+pub(crate) enum RoundStep {
+    /// Ends the victims and starts the beneficiary's container.
+    Preempt(ResourceAllocationCommitRequest, PreemptionRule),
+    /// Announces a victim.
+    Announce(ContainerId, PreemptionNotice),
+    /// Takes an announcement back.
+    Withdraw(ContainerId),
+}
+
 /// The result of one pass.
 #[derive(Debug, Default)]
 pub(crate) struct Proposals {
@@ -82,6 +95,8 @@ pub struct ProposalBatch {
     /// When the proposer began to look at the state, and for how long it did.
     pub(crate) begun_ns: u64,
     pub(crate) proposing_ns: u64,
+    /// Set if it is the result of a round of preemption, which puts nothing in flight.
+    pub(crate) round: Option<Vec<RoundStep>>,
     owner: Arc<dyn BatchOwner>,
 }
 
@@ -94,7 +109,14 @@ impl ProposalBatch {
 
     /// A batch for a pass that has its own view.
     pub(crate) fn without_lease(owner: Arc<dyn BatchOwner>) -> Self {
-        Self { proposals: Proposals::default(), set: None, begun_ns: 0, proposing_ns: 0, owner }
+        Self { proposals: Proposals::default(), set: None, begun_ns: 0, proposing_ns: 0, round: None, owner }
+    }
+
+    /// A batch for a round of preemption.
+    pub(crate) fn for_round(owner: Arc<dyn BatchOwner>) -> Self {
+        let mut batch = Self::without_lease(owner);
+        batch.round = Some(Vec::new());
+        batch
     }
 
     /// The requests to the committer.
@@ -115,7 +137,7 @@ impl ProposalBatch {
 
     /// Whether the batch has nothing to give back.
     fn is_settled(&self) -> bool {
-        !self.is_in_flight() && self.set.is_none()
+        !self.is_in_flight() && self.set.is_none() && self.round.is_none()
     }
 }
 

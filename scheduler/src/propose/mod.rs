@@ -43,7 +43,7 @@ mod starved;
 mod tests;
 
 pub use batch::ProposalBatch;
-pub(crate) use batch::{Amount, Amounts, BatchOwner, Observation};
+pub(crate) use batch::{Amount, Amounts, BatchOwner, Observation, RoundStep};
 pub use pass::PassScope;
 pub(crate) use pass::{PassLimits, run_pass};
 pub(crate) use scratch::Scratch;

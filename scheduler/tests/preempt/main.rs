@@ -8,6 +8,7 @@ mod nodes;
 mod priority;
 mod property;
 mod rounds;
+mod running;
 mod scenarios;
 mod within;
 

@@ -16,35 +16,35 @@ use crate::{Cluster, queue};
 
 /// An application with the size and number of its containers.
 #[derive(Clone, Debug)]
-struct Job {
-    leaf: usize,
-    priority: u32,
-    has_master: bool,
-    size: [i64; 2],
-    count: u32,
-    is_late: bool,
+pub(crate) struct Job {
+    pub(crate) leaf: usize,
+    pub(crate) priority: u32,
+    pub(crate) has_master: bool,
+    pub(crate) size: [i64; 2],
+    pub(crate) count: u32,
+    pub(crate) is_late: bool,
     /// At most one of its containers is on a node.
-    is_spread: bool,
+    pub(crate) is_spread: bool,
     /// The only node on which it may run.
-    host: Option<usize>,
+    pub(crate) host: Option<usize>,
 }
 
 #[derive(Clone, Debug)]
-struct Case {
+pub(crate) struct Case {
     /// Weights of the leaves' guarantees. The first two leaves have a common parent.
-    guarantees: Vec<i64>,
-    has_user_limits: bool,
+    pub(crate) guarantees: Vec<i64>,
+    pub(crate) has_user_limits: bool,
     /// The leaves that lose nothing.
-    exempt: Option<usize>,
-    nodes: Vec<[i64; 2]>,
-    jobs: Vec<Job>,
-    policy: PreemptionPolicy,
+    pub(crate) exempt: Option<usize>,
+    pub(crate) nodes: Vec<[i64; 2]>,
+    pub(crate) jobs: Vec<Job>,
+    pub(crate) policy: PreemptionPolicy,
     /// Whether asks that fit nowhere reserve nodes.
-    reserves: bool,
+    pub(crate) reserves: bool,
     /// The maximum of the common parent, as a part of the cluster.
-    parent_maximum: Percent,
+    pub(crate) parent_maximum: Percent,
     /// The number of containers that are being stopped all the time.
-    stopping: usize,
+    pub(crate) stopping: usize,
 }
 
 fn job() -> impl Strategy<Value = Job> {
@@ -86,7 +86,7 @@ fn policy() -> impl Strategy<Value = PreemptionPolicy> {
     )
 }
 
-fn case() -> impl Strategy<Value = Case> {
+pub(crate) fn case() -> impl Strategy<Value = Case> {
     (
         proptest::collection::vec(0..=4i64, 4),
         any::<bool>(),
@@ -116,7 +116,7 @@ impl Case {
         self.nodes.iter().fold([0, 0], |sum, node| [sum[0] + node[0], sum[1] + node[1]])
     }
 
-    fn queues(&self) -> Vec<QueueConfig> {
+    pub(crate) fn queues(&self) -> Vec<QueueConfig> {
         let all: i64 = self.guarantees.iter().sum::<i64>().max(1);
         let amounts = |weights: &[i64]| self.total().map(|amount| amount * weights.iter().sum::<i64>() / all);
         let leaf = |place: usize| {
@@ -133,14 +133,26 @@ impl Case {
         vec![parent, leaf(2), leaf(3)]
     }
 
-    fn policy(&self) -> PreemptionPolicy {
+    pub(crate) fn policy(&self) -> PreemptionPolicy {
         let exempt = self.exempt.map(|leaf| LEAVES[leaf].to_owned());
         PreemptionPolicy { exempt: exempt.into_iter().collect(), ..self.policy.clone() }
     }
 }
 
+/// An ask whose number tells its size.
+fn sized(size: [i64; 2], count: u32) -> AskSpec {
+    let number = size[0] * 100 + size[1];
+    AskSpec { allocation_request_id: number as u64, ..AskSpec::new(Resources::new(&size), count) }
+}
+
 impl Cluster {
     fn start_job(&self, job: &Job, nodes: &[NodeId]) {
+        self.submit_job(job, nodes);
+        self.engine.run_until_quiet();
+    }
+
+    /// Submits an application and its asks. Without `nodes`, no host is named.
+    pub(crate) fn submit_job(&self, job: &Job, nodes: &[NodeId]) {
         let size = Resources::new(&job.size);
         let user = if job.priority == 1 { "ann" } else { "bob" };
         let mut spec = ApplicationSpec::new("job", LEAVES[job.leaf], user).with_priority(job.priority);
@@ -149,17 +161,21 @@ impl Cluster {
         }
         let application = self.submit(spec);
         if job.has_master {
-            self.engine.handle().submit_ask(application, AskSpec::new(size, 1).as_master()).unwrap();
+            self.ask_for(application, sized(job.size, 1).as_master());
         }
-        let mut spec = AskSpec::new(size, job.count);
+        let mut spec = sized(job.size, job.count);
         if job.is_spread {
             spec = spec.with_tag("spread").with_tag_limit(TagLimit::per_node("spread", 1));
         }
-        if let Some(host) = job.host {
+        if let Some(host) = job.host.filter(|_| !nodes.is_empty()) {
             spec = spec.on_hosts([nodes[host % nodes.len()]]).strictly_local();
         }
         self.ask_for(application, spec);
-        self.engine.run_until_quiet();
+    }
+
+    /// Asks for one container of this size.
+    pub(crate) fn ask_with_size(&self, application: ApplicationId, size: [i64; 2]) {
+        self.ask_for(application, sized(size, 1));
     }
 
     /// Begins to stop containers. Their ends are not confirmed.

@@ -6,8 +6,9 @@ use std::sync::{Arc, Mutex};
 
 use apportion::config::{EngineConfig, PreemptionRounds, QueueConfig};
 use apportion::event::EventKind;
+use apportion::explain::{PreemptionOutlook, Standing, UnhelpedReason};
 use apportion::log::{LogSink, LoggedGroup};
-use apportion::preempt::PreemptionPolicy;
+use apportion::preempt::{PreemptionNotice, PreemptionPolicy, PreemptionRule};
 use apportion::replay::Replay;
 use apportion::{
     ApplicationEnd, ApplicationId, ApplicationSpec, AskSpec, Clock, EndCause, Engine, EventStream,
@@ -21,7 +22,13 @@ const WAIT_MS: u64 = 10_000;
 
 /// A log in memory that outlives its engine.
 #[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
+pub(crate) struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Log {
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        self.0.lock().unwrap().clone()
+    }
+}
 
 impl LogSink for Log {
     fn start(&mut self, header: &[u8]) -> std::io::Result<()> {
@@ -84,7 +91,9 @@ impl Running {
         let handle = self.engine.handle();
         let spec = ApplicationSpec::new("application", queue, "user");
         let application = handle.submit_application(spec, &self.events).unwrap();
-        handle.submit_ask(application, AskSpec::new(Resources::new(&[1]), count)).unwrap();
+        if count > 0 {
+            handle.submit_ask(application, AskSpec::new(Resources::new(&[1]), count)).unwrap();
+        }
         application
     }
 
@@ -253,6 +262,37 @@ fn an_announcement_survives_a_crash() {
             cluster.expect_replay_equal();
         }
     }
+}
+
+/// The beneficiary's explanation says that help comes, and when; the victim's view says why it ends.
+#[test]
+fn an_explanation_says_whether_preemption_helps() {
+    let (cluster, [b, _]) = Running::full(Mode::Serial, rounds());
+    let ask = |application, size| {
+        let ask = AskSpec::new(Resources::new(&[size]), 1);
+        cluster.engine.handle().submit_ask(application, ask).unwrap()
+    };
+    let a = cluster.demand("root.a", 0);
+    let (helped, hopeless, not_owed) = (ask(a, 1), ask(a, 20), ask(b, 1));
+    let outlook = |ask| match cluster.engine.explain(ask).standing {
+        Standing::Pending(why) => why.preemption,
+        standing => panic!("{standing:?}"),
+    };
+    cluster.settle();
+    assert_eq!(outlook(helped), None, "no round was made");
+    cluster.run_to(INTERVAL_MS);
+    let kill_ms = INTERVAL_MS + WAIT_MS;
+    assert_eq!(outlook(helped), Some(PreemptionOutlook::Announced { victims: 1, kill_ms }));
+    let reason = UnhelpedReason::NoNode;
+    assert_eq!(outlook(hopeless), Some(PreemptionOutlook::Unhelped { at_ms: INTERVAL_MS, reason }));
+    assert_eq!(outlook(not_owed), None);
+    let text = cluster.engine.explain(helped).to_string();
+    assert!(text.contains("Preemption: 1 container may end for it from 11.000 s on."), "{text}");
+    let text = cluster.engine.explain(hopeless).to_string();
+    assert!(text.contains("Preemption does nothing for it (round at 1.000 s): No node"), "{text}");
+    let notices: Vec<_> =
+        cluster.engine.read(|view| view.containers().filter_map(|(_, one)| one.preemption).collect());
+    assert_eq!(notices, [PreemptionNotice { ask: helped, rule: PreemptionRule::Guarantee, kill_ms }]);
 }
 
 #[test]

@@ -79,7 +79,7 @@ fn values() -> Vec<String> {
         Amounts, Explanation, Standing, WhyPending, Blocker, ActivationLimit, LimitHolder, LimitReached, Funnel, Stage,
         PendingReason, Shortage, DeviceShortage, LocalityWait, NodeOfOtherAsk, ReservedNode, Rejection,
         PreemptionPolicy, PreemptionRounds, PreemptionNotice, PreemptionPlan, PartitionShares, QueueShares, Preemption, Victim, PreemptionRule, Unhelped,
-        UnhelpedReason, UnknownQueue, WithinQueuePolicy, WithinQueueOrder,
+        UnhelpedReason, PreemptionOutlook, UnknownQueue, WithinQueuePolicy, WithinQueueOrder,
         ContainerView, ReservationView, QueueStatus, PendingWithinLimits,
         AccessList, ApplicationOrdering, Bound, Capacity, Creation, LocalityDelay, MappingAction, Maximum,
         NodeOrderKind, Otherwise, PartitionAccess, PathPart, QueueOrdering, QueueState, Semantics, Share,

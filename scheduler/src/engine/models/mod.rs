@@ -19,6 +19,7 @@ mod passes;
 mod proposals;
 mod quiet;
 mod reservations;
+mod rounds;
 mod sets;
 mod signals;
 mod streams;

@@ -28,7 +28,11 @@ impl Hand {
     }
 
     pub(super) fn application(&self) -> ApplicationId {
-        let spec = ApplicationSpec::new("application", "root.a", "user");
+        self.application_in("root.a")
+    }
+
+    pub(super) fn application_in(&self, queue: &str) -> ApplicationId {
+        let spec = ApplicationSpec::new("application", queue, "user");
         self.engine.handle().submit_application(spec, &self.events).unwrap()
     }
 

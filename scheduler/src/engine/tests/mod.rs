@@ -19,6 +19,7 @@ mod late;
 mod moves;
 mod queue_order;
 mod refusals;
+mod rounds;
 mod shares;
 mod single_step;
 mod stops;

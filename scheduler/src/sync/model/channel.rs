@@ -17,12 +17,6 @@ pub(in crate::sync) enum RecvTimeoutError {
 #[derive(Debug)]
 pub(in crate::sync) struct SendError<T>(pub(in crate::sync) T);
 
-impl<T> SendError<T> {
-    pub(in crate::sync) fn into_inner(self) -> T {
-        self.0
-    }
-}
-
 #[derive(Debug)]
 struct Core<T> {
     queue: Mutex<Queue<T>>,

@@ -1,0 +1,83 @@
+//! Rounds of preemption that are lost, panic, or meet another state than they saw.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use super::hand::Hand;
+use super::{config, leaf, memory};
+use crate::change::AskSpec;
+use crate::clock::ManualClock;
+use crate::config::{Percent, PreemptionPolicy, PreemptionRounds};
+use crate::engine::Engine;
+use crate::sync::fault;
+
+/// Leaf `a` has the only node, and `b` waits for its half. A round is wanted that ends two containers of `a`.
+fn owed() -> Hand {
+    let mut config = config([leaf("a"), leaf("b")]);
+    let policy = PreemptionPolicy { natural_termination: Percent::ALL, ..PreemptionPolicy::default() };
+    let policy = PreemptionPolicy { per_round: Percent::ALL, ..policy };
+    let rounds = PreemptionRounds { policy, interval_ms: 1, ..PreemptionRounds::default() };
+    config.preemption = Some(PreemptionRounds { max_wait_before_kill_ms: 0, ..rounds });
+    let clock = Arc::new(ManualClock::new());
+    let (engine, parts) = Engine::assemble(config, 2, Arc::clone(&clock) as _, None).unwrap();
+    let mut hand = Hand { events: engine.handle().event_stream(1 << 10), engine, parts };
+    hand.node("n0", 4);
+    for (queue, count) in [("root.a", 4), ("root.b", 2)] {
+        let application = hand.application_in(queue);
+        hand.ask(application, AskSpec::new(memory(1), count));
+        hand.run_until_idle();
+    }
+    clock.set(1);
+    hand.commit();
+    assert!(hand.engine.shared.round.is_wanted());
+    hand
+}
+
+impl Hand {
+    fn expect_preempted(&mut self, containers: u64) {
+        self.expect_idle(4);
+        assert!(self.engine.shared.round.is_idle());
+        let stats = self.engine.stats();
+        assert_eq!((stats.preemption_rounds, stats.preempted), (1, containers));
+    }
+}
+
+#[test]
+fn a_round_may_panic_at_any_step() {
+    for steps in 0.. {
+        let mut hand = owed();
+        fault::ask_for_panic(steps);
+        let proposer = &mut hand.parts.proposers[0];
+        let round = catch_unwind(AssertUnwindSafe(|| {
+            let batch = proposer.propose().expect("a round is wanted");
+            proposer.send(batch).expect("the committer lives");
+        }));
+        let has_come_through = fault::withdraw();
+        assert_eq!(round.is_ok(), has_come_through, "step {steps}");
+        hand.expect_preempted(2);
+        if has_come_through {
+            assert!(steps > 3, "a round takes more than {steps} steps");
+            return;
+        }
+    }
+}
+
+#[test]
+fn a_round_that_is_dropped_is_computed_again() {
+    let mut hand = owed();
+    drop(hand.parts.proposers[0].propose().unwrap());
+    assert!(hand.engine.shared.round.is_wanted());
+    hand.expect_preempted(2);
+}
+
+/// Containers end between the plan and its commit. The leaf keeps its guarantee.
+#[test]
+fn a_stale_round_takes_no_leaf_below_its_guarantee() {
+    let mut hand = owed();
+    let running = hand.engine.read(|view| view.containers().map(|(id, _)| id).collect::<Vec<_>>());
+    // On its way, but not seen by the round.
+    hand.engine.handle().complete_container(running[0]).unwrap();
+    let batch = hand.parts.proposers[0].propose().unwrap();
+    hand.parts.proposers[0].send(batch).unwrap();
+    hand.expect_preempted(1);
+}

@@ -1,0 +1,239 @@
+//! Random load on an engine that makes rounds: steps of committer, proposers and callers in random order, on one thread.
+
+#![allow(clippy::disallowed_types, reason = "the log outlives its engine, as a file does")]
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use apportion::config::{EngineConfig, PreemptionRounds, QueueConfig};
+use apportion::engine::{Parts, Step};
+use apportion::event::EventKind;
+use apportion::log::LogReader;
+use apportion::replay::Replay;
+use apportion::{
+    ApplicationId, Change, Clock, ContainerId, EndCause, Engine, ManualClock, NodeSpec, ResourceTypes,
+    Resources,
+};
+use proptest::prelude::*;
+
+use crate::Cluster;
+use crate::property::{Case, case};
+use crate::rounds::Log;
+
+const INTERVAL_MS: u64 = 100;
+
+/// One step of the random load.
+#[derive(Clone, Copy, Debug)]
+enum Op {
+    /// The committer commits a group.
+    Step,
+    /// A proposer proposes, and computes a round if one is wanted.
+    Propose(usize),
+    /// A container finishes.
+    Complete(usize),
+    /// A job of the case comes once more.
+    Submit(usize),
+    /// The clock moves on.
+    Wait(u64),
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    prop_oneof![
+        4 => Just(Op::Step),
+        4 => (0..2usize).prop_map(Op::Propose),
+        2 => any::<usize>().prop_map(Op::Complete),
+        1 => any::<usize>().prop_map(Op::Submit),
+        2 => (1..3 * INTERVAL_MS).prop_map(Op::Wait),
+    ]
+}
+
+struct Load {
+    cluster: Cluster,
+    parts: Parts,
+    clock: Arc<ManualClock>,
+    log: Log,
+    preempted: usize,
+}
+
+impl Load {
+    fn start(case: &Case, wait_ms: u64) -> Self {
+        let mut config =
+            EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::root(case.queues()));
+        config.reservations.delay_ms = case.reserves.then_some(0);
+        config.preemption = Some(PreemptionRounds {
+            policy: case.policy(),
+            interval_ms: INTERVAL_MS,
+            max_wait_before_kill_ms: wait_ms,
+            observe_only: false,
+        });
+        let (clock, log) = (Arc::new(ManualClock::new()), Log::default());
+        let (engine, parts) =
+            Engine::assemble(config, 2, Arc::clone(&clock) as _, Some(Box::new(log.clone()))).unwrap();
+        let events = engine.handle().event_stream(1 << 16);
+        Self { cluster: Cluster { engine, events }, parts, clock, log, preempted: 0 }
+    }
+
+    fn act(&mut self, case: &Case, op: Op) {
+        match op {
+            Op::Step => drop(self.parts.committer.step()),
+            Op::Propose(which) => {
+                let proposer = &mut self.parts.proposers[which];
+                if let Some(batch) = proposer.propose() {
+                    proposer.send(batch).unwrap();
+                }
+            }
+            Op::Complete(which) => {
+                let running: Vec<ContainerId> =
+                    self.cluster.engine.read(|view| view.containers().map(|(id, _)| id).collect());
+                if let Some(container) = running.get(which % running.len().max(1)) {
+                    self.cluster.engine.handle().complete_container(*container).unwrap();
+                }
+            }
+            Op::Submit(which) => self.cluster.submit_job(&case.jobs[which % case.jobs.len()], &[]),
+            Op::Wait(ms) => {
+                self.clock.set(self.clock.now_ms() + ms);
+                self.cluster.engine.handle().tick().unwrap();
+            }
+        }
+        self.ask_again();
+    }
+
+    /// The application of a victim asks for its container again, as an application master does.
+    fn ask_again(&mut self) {
+        while let Some(event) = self.cluster.events.try_next().unwrap() {
+            if let EventKind::ContainerEnded { cause: EndCause::Preempted, allocation_request_id, .. } =
+                event.kind
+            {
+                let size = [allocation_request_id as i64 / 100, allocation_request_id as i64 % 100];
+                self.cluster.ask_with_size(event.application, size);
+                self.preempted += 1;
+            }
+        }
+    }
+
+    /// Steps until nothing is left to do at this time.
+    fn settle(&mut self) {
+        for _ in 0..10_000 {
+            let has_stepped = self.parts.committer.step() == Step::Worked;
+            let mut has_proposed = false;
+            for proposer in &mut self.parts.proposers {
+                if let Some(batch) = proposer.propose() {
+                    proposer.send(batch).unwrap();
+                    has_proposed = true;
+                }
+            }
+            self.ask_again();
+            if !has_stepped && !has_proposed && self.parts.committer.step() == Step::Idle {
+                return;
+            }
+        }
+        panic!("the engine finds no rest");
+    }
+
+    /// With constant demand, rounds come to an end: nobody takes from each other in circles.
+    fn expect_end(&mut self) {
+        let mut still = 0;
+        for _ in 0..400 {
+            let before = self.preempted;
+            self.clock.set(self.clock.now_ms() + INTERVAL_MS);
+            self.cluster.engine.handle().tick().unwrap();
+            self.settle();
+            still = if self.preempted == before { still + 1 } else { 0 };
+            if still == 10 {
+                return;
+            }
+        }
+        panic!("four hundred rounds have no end");
+    }
+}
+
+/// Follows the log: each commit that preempts starts a container, and takes no leaf below its guarantee.
+fn check_log(log: &[u8]) -> Replay {
+    let mut reader = LogReader::new(log).unwrap();
+    let mut replay = Replay::begin(&mut reader).unwrap();
+    while let Some(change) = reader.next_change().unwrap() {
+        let before = match &change {
+            Change::Committed { request } if !request.release.is_empty() => {
+                assert_eq!(request.allocate.len(), 1, "victims end for one container");
+                let leaves = leaves(&mut replay, &request.release);
+                Some((leaves, request.allocate[0].ask))
+            }
+            _ => None,
+        };
+        let is_within = |replay: &mut Replay, ask, leaf: &String| {
+            let view = replay.view();
+            let application = view.ask(ask).map(|ask| ask.application());
+            application.and_then(|id| view.application(id)).is_some_and(|one| one.queue() == leaf)
+        };
+        let within: Vec<String> = before
+            .iter()
+            .flat_map(|(leaves, ask)| {
+                leaves.keys().filter(|leaf| is_within(&mut replay, *ask, leaf)).cloned().collect::<Vec<_>>()
+            })
+            .collect();
+        replay.step(change).unwrap();
+        for (leaf, (used, guaranteed, lost)) in before.iter().flat_map(|(leaves, _)| leaves) {
+            let stays = |index: usize| used[index] - lost[index] >= guaranteed[index];
+            let may_lose = (0..2).any(|index| lost[index] > 0 && stays(index))
+                && (0..2).all(|index| lost[index] <= 0 || stays(index) || used[index] < guaranteed[index]);
+            assert!(may_lose || within.contains(leaf), "{leaf}: {used:?} - {lost:?} < {guaranteed:?}");
+        }
+    }
+    replay
+}
+
+/// The use by running containers, the guarantee, and what these victims take, of each leaf that has victims.
+fn leaves(
+    replay: &mut Replay,
+    victims: &[ContainerId],
+) -> BTreeMap<String, (Resources, Resources, Resources)> {
+    let view = replay.view();
+    let leaf_of = |id: ApplicationId| view.application(id).unwrap().queue().to_owned();
+    let mut leaves = BTreeMap::new();
+    for victim in victims {
+        let leaf = leaf_of(view.container(*victim).unwrap().application);
+        let partition = view.partition_ids().next().unwrap();
+        let guaranteed = view.queue(&leaf).unwrap().quota(partition).guaranteed;
+        leaves.entry(leaf).or_insert((Resources::ZERO, guaranteed, Resources::ZERO));
+    }
+    for (id, container) in view.containers() {
+        if let Some((used, _, lost)) = leaves.get_mut(&leaf_of(container.application)) {
+            if container.stopping.is_none() {
+                *used += container.size;
+            }
+            if victims.contains(&id) {
+                *lost += container.size;
+            }
+        }
+    }
+    leaves
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+
+    #[test]
+    fn rounds_under_random_load_keep_guarantees_and_end(
+        case in case(),
+        wait_ms in prop_oneof![Just(0), Just(5 * INTERVAL_MS)],
+        ops in prop::collection::vec(op(), 0..200),
+    ) {
+        let mut load = Load::start(&case, wait_ms);
+        for (number, capacity) in case.nodes.iter().enumerate() {
+            let node = NodeSpec::new(format!("n{number}"), Resources::new(capacity));
+            load.cluster.engine.handle().add_node(node).unwrap();
+        }
+        case.jobs.iter().for_each(|job| load.cluster.submit_job(job, &[]));
+        for op in ops {
+            load.act(&case, op);
+        }
+        load.settle();
+        load.expect_end();
+        let report = load.cluster.engine.audit();
+        prop_assert!(report.is_clean(), "{report}");
+        let log = load.log.bytes();
+        let mut replay = check_log(&log);
+        prop_assert_eq!(replay.digest(), load.cluster.engine.digest());
+        prop_assert!(replay.audit().is_clean());
+    }
+}
