@@ -166,10 +166,9 @@ fn number(name: &str) -> u32 {
 
 fn is_invariant(name: &str) -> bool {
     let last = match name.as_bytes().first() {
-        Some(b'I') => 17,
         Some(b'F') => 21,
         Some(b'D') => 35,
-        Some(b'Z') => 17,
+        Some(b'I' | b'Z') => 17,
         Some(b'X') => 8,
         _ => return false,
     };

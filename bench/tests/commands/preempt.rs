@@ -11,11 +11,12 @@ use serde_json::Value;
 use crate::case::{Case, contains_all, json};
 
 /// An engine that writes its log into the folder `log` of the case, and is still running. `dev` has all of the cluster,
-/// in an application without priority and one of priority 2 that wants more. `prod` is guaranteed half of it.
+/// in an application without priority and one of priority 2 that wants more. `prod` is guaranteed a quarter of it.
 fn running(case: &Case) -> Engine {
-    let leaf =
-        |name| QueueConfig::leaf(name, Capacity::Percent(Percent::whole(50))).with_user_limit_factor(None);
-    let queues = QueueConfig::root(["dev", "prod"].map(leaf));
+    let leaf = |(name, part)| {
+        QueueConfig::leaf(name, Capacity::Percent(Percent::whole(part))).with_user_limit_factor(None)
+    };
+    let queues = QueueConfig::root([("dev", 50), ("prod", 25), ("lab", 25)].map(leaf));
     let mut config = EngineConfig::new(ResourceTypes::memory_and_vcores(), queues);
     config.reservations.delay_ms = None;
     let log = FileLog::open(folder(case), FileLogOptions::default()).unwrap();
@@ -85,7 +86,7 @@ fn the_log_of_a_running_engine_shows_who_would_lose_what() {
             "root.dev: 10 GiB, 10 vcores used, nothing pending, 5 GiB, 5 vcores guaranteed",
             "\n\n1 container would start in place of 1 container; 1 asks are owed more",
             "of root.prod on node-0, because root.prod is below its guarantee: container-",
-            "nothing for 4 containers. This round takes no more of what it lacks.",
+            "nothing for 1 container. This round takes no more of what it lacks.",
         ],
     );
     let all = engine.preemption_plan(&apportion::preempt::PreemptionPolicy::default());
@@ -99,14 +100,14 @@ fn the_log_of_a_running_engine_shows_who_would_lose_what() {
 #[test]
 fn every_value_of_the_policy_has_an_option() {
     let case = Case::new();
-    let _engine = running(&case);
+    let engine = running(&case);
     let owed = |count| (vec![("guarantee".to_owned(), count)], Vec::<String>::new());
     let nothing = |reason: &str| (Vec::new(), vec![reason.to_owned()]);
     let part = |count| (vec![("guarantee".to_owned(), count)], vec!["round_spent".to_owned()]);
     for (options, expected) in [
-        (ONCE, owed(5)),
-        ("--per-round=30% --natural-termination=100", part(3)),
-        ("--per-round=100% --natural-termination 40%", part(2)),
+        (ONCE, owed(2)),
+        ("--per-round=10% --natural-termination=100", part(1)),
+        ("--per-round=100% --natural-termination 40%", part(1)),
         ("--dead-zone 100%", nothing("dead_zone")),
         ("--exempt root.dev", nothing("exempt")),
         ("--exempt-application trial,urgent", nothing("exempt")),
@@ -122,15 +123,15 @@ fn every_value_of_the_policy_has_an_option() {
     assert_eq!(within("--within-queue user-limit-first --max-part 40%"), by_priority(2));
     assert_eq!(within("--within-queue priority-first --minimum-use 100%"), by_priority(1));
     assert_eq!(within("--within-queue priority-first --exempt-within root"), []);
-    let victims = |options: &str| {
-        let plan = plan(&case, options);
-        plan["preemptions"].as_array().unwrap().iter().map(|one| one["victims"].clone()).collect::<Vec<_>>()
-    };
-    assert_eq!(
-        victims(&format!("{ONCE} --balances")),
-        victims(ONCE),
-        "prod wants no more than its guarantee"
-    );
+    let (rules, _) = summary(&plan(&case, &format!("{ONCE} --balances")));
+    assert_eq!(rules, [("guarantee".to_owned(), 2), ("balance".to_owned(), 1)]);
+    // With another node, dev uses two thirds of its guarantee.
+    let node = NodeSpec::new("n1", Resources::new(&[20_480, 20_000]));
+    let node = engine.handle().add_node(node).unwrap();
+    engine.handle().drain_node(node).unwrap();
+    engine.run_until_quiet();
+    assert_eq!(within("--within-queue priority-first --minimum-use 60%"), by_priority(2));
+    assert_eq!(within("--within-queue priority-first --minimum-use 70%"), []);
 }
 
 /// A queue without a guarantee takes only with `--balances`.

@@ -13,10 +13,13 @@ use super::planned_use::PlannedUse;
 use super::planner::{Planner, Verdict};
 use super::tree::Branch;
 use super::victims::{Choice, Wanted};
-use super::{PreemptionPlan, PreemptionPolicy, PreemptionRule, UnhelpedReason, WithinQueueOrder};
+use super::{PreemptionPlan, PreemptionPolicy, PreemptionRule, WithinQueueOrder};
+use crate::config::Percent;
 use crate::facts::{ActiveUsers, Application, Facts, LeafUse, PartitionShare, Shape};
 use crate::ids::{AskId, LeafUserId, QueueId};
 use crate::resource::{Resources, UNLIMITED};
+
+const WHOLE: u64 = Percent::ALL.millionths() as u64;
 
 /// The user limits of a leaf's users, where the order asks for them.
 type UserLimits = FxHashMap<LeafUserId, Resources>;
@@ -57,7 +60,15 @@ pub(super) fn leaves(facts: &Facts, branches: &[Branch], policy: &PreemptionPoli
     branches.iter().zip(&facts.queues).map(may_lose).collect()
 }
 
-const WHOLE: u64 = crate::config::Percent::ALL.millionths() as u64;
+/// The lowest priority of an application in each leaf.
+fn lowest_priorities(facts: &Facts) -> Vec<u32> {
+    let mut lowest = vec![u32::MAX; facts.queues.len()];
+    for (_, application) in facts.applications.iter() {
+        let of_leaf = &mut lowest[application.leaf.index()];
+        *of_leaf = application.priority.min(*of_leaf);
+    }
+    lowest
+}
 
 impl WithinLeaf<'_> {
     pub(super) fn key(&self) -> WithinKey {
@@ -110,22 +121,29 @@ impl WithinLeaf<'_> {
 impl Planner<'_> {
     /// Adds the preemptions within leaves.
     pub(super) fn run_within(&mut self, plan: &mut PreemptionPlan) {
-        for leaf in (0..self.branches.len() as u32).map(QueueId) {
+        if !self.within.contains(&true) {
+            return;
+        }
+        let lowest = lowest_priorities(&self.state.facts);
+        for (leaf, lowest) in (0..).map(QueueId).zip(lowest) {
             let asks = self.beneficiaries.take_rest(leaf);
             if self.within[leaf.index()] && !asks.is_empty() {
-                self.serve_within(leaf, asks, plan);
+                self.serve_within(leaf, asks, lowest, plan);
             }
         }
     }
 
-    fn serve_within(&mut self, leaf: QueueId, asks: Vec<Due>, plan: &mut PreemptionPlan) {
+    fn serve_within(&mut self, leaf: QueueId, asks: Vec<Due>, lowest: u32, plan: &mut PreemptionPlan) {
         let Some(order) = self.policy.within_queue.as_ref().map(|within| within.order) else { return };
         let limits = match order {
             WithinQueueOrder::UserLimitFirst => Some(self.planned_use.user_limits(leaf)),
             WithinQueueOrder::PriorityFirst => None,
         };
+        let has_loser = |planner: &Self, due: &Due| {
+            limits.is_some() || planner.state.facts.applications.at(due.application).priority > lowest
+        };
         for mut due in asks {
-            while due.units > 0 {
+            while due.units > 0 && has_loser(self, &due) {
                 let budget = self.budget_within(leaf);
                 let placed = (!budget.is_zero()).then(|| self.unit_within(leaf, &mut due, limits.as_ref()));
                 let Some(Verdict::Placed { site, choice, reservation }) = placed else { break };
@@ -174,9 +192,6 @@ impl Planner<'_> {
             limits,
             budget: self.budget_within(leaf),
         };
-        if !self.has_loser(leaf, application, &within) {
-            return Verdict::Unhelped(UnhelpedReason::NothingToTake);
-        }
         let wanted = Wanted { leaf, need: &shape.need, shortage, within: Some(within) };
         match self.on_reserved_node(&wanted, due) {
             Some(placed) => placed,
@@ -189,15 +204,6 @@ impl Planner<'_> {
         let Some(limits) = limits else { return true };
         let used = self.planned_use.used_by(application.user);
         limits.get(&application.user).is_some_and(|limit| used.can_grow(&shape.need.resources, limit))
-    }
-
-    /// Whether any application of the leaf may lose containers to this one. Saves a look at all nodes.
-    fn has_loser(&self, leaf: QueueId, application: &Application, within: &WithinLeaf<'_>) -> bool {
-        let facts = &self.state.facts;
-        facts.applications.iter().any(|(_, other)| {
-            let is_other_user = other.user != application.user && within.limits.is_some() && !within.own_user;
-            other.leaf == leaf && (other.priority < application.priority || is_other_user)
-        })
     }
 
     fn rule_within(&self, due: &Due, choice: &Choice) -> PreemptionRule {

@@ -81,6 +81,36 @@ fn devices_become_free_one_by_one() {
     assert_eq!(cluster.running(beneficiary), 1);
 }
 
+/// The devices of an opportunistic container are taken first, although a newer guaranteed one has as many.
+#[test]
+fn opportunistic_containers_are_taken_first() {
+    let types = ResourceTypes::new(["memory_mib", "vcore_milli", "gpu_milli"]).unwrap();
+    let queues = [queue("a", &[10, 10, 1_000], None), queue("b", &[10, 10, 1_000], None)];
+    let config = EngineConfig::new(types.with_devices("gpu_milli").unwrap(), QueueConfig::root(queues));
+    let cluster = Cluster::with_config(config);
+    let node = NodeSpec::new("n1", Resources::new(&[20, 20])).with_devices(2);
+    cluster.engine.handle().add_node(node).unwrap();
+    let spec = AskSpec::new(memory(1), 1).with_devices(DeviceNeed { count: 1, milli: 1_000 });
+    let [first, second] = ["first", "second"].map(|_| {
+        let application = cluster.application("root.a");
+        cluster.ask_for(application, spec.clone());
+        cluster.run();
+        application
+    });
+    let beneficiary = cluster.application("root.b");
+    cluster.ask_for(beneficiary, spec);
+    let taken = || cluster.plan(&at_once()).preemptions[0].victims[0].application;
+    assert_eq!(taken(), second);
+    let containers = |view: &apportion::view::View<'_>| {
+        view.application(first).unwrap().containers().next().map(|one| one.container)
+    };
+    let demoted = cluster.engine.read(containers).unwrap();
+    cluster.engine.handle().demote_container(demoted).unwrap();
+    assert_eq!(taken(), first);
+    cluster.execute(&cluster.plan(&at_once()));
+    assert_eq!(cluster.running(beneficiary), 1);
+}
+
 /// Scenario 67: what blocks the reserved node is taken.
 #[test]
 fn scenario_67_the_reserved_node_becomes_free() {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use apportion::config::{EngineConfig, Factor, Maximum, Percent, QueueConfig};
+use apportion::config::{EngineConfig, Factor, Maximum, Percent, QueueConfig, QueueOrdering};
 use apportion::preempt::{
     Preemption, PreemptionPlan, PreemptionPolicy, PreemptionRule, WithinQueueOrder, WithinQueuePolicy,
 };
@@ -36,6 +36,8 @@ pub(crate) struct Case {
     pub(crate) has_user_limits: bool,
     /// The leaves that lose nothing.
     pub(crate) exempt: Option<usize>,
+    /// The priorities of the leaves below the root.
+    pub(crate) priorities: [i32; 2],
     pub(crate) nodes: Vec<[i64; 2]>,
     pub(crate) jobs: Vec<Job>,
     pub(crate) policy: PreemptionPolicy,
@@ -74,8 +76,10 @@ fn policy() -> impl Strategy<Value = PreemptionPolicy> {
         ..WithinQueuePolicy::default()
     });
     let within_queue = proptest::option::of(within_queue);
-    (part(), part(), part(), any::<bool>(), within_queue).prop_map(
-        |(dead_zone, natural_termination, per_round, balances, within_queue)| PreemptionPolicy {
+    let exempt_tags = prop_oneof![Just(Vec::new()), Just(vec!["spread".to_owned()])];
+    (part(), part(), part(), any::<bool>(), within_queue, exempt_tags).prop_map(
+        |(dead_zone, natural_termination, per_round, balances, within_queue, exempt_tags)| PreemptionPolicy {
+            exempt_tags: exempt_tags.into_iter().collect(),
             within_queue,
             dead_zone,
             natural_termination,
@@ -94,12 +98,18 @@ pub(crate) fn case() -> impl Strategy<Value = Case> {
         proptest::collection::vec((4..=10i64, 4..=10i64).prop_map(|(memory, vcores)| [memory, vcores]), 1..8),
         proptest::collection::vec(job(), 1..12),
         policy(),
-        (any::<bool>(), prop_oneof![Just(Percent::ALL), (20..100u32).prop_map(Percent::whole)], 0..4usize),
+        (
+            any::<bool>(),
+            prop_oneof![Just(Percent::ALL), (20..100u32).prop_map(Percent::whole)],
+            0..4usize,
+            [0..3i32, 0..3i32],
+        ),
     )
         .prop_map(|(guarantees, has_user_limits, exempt, nodes, jobs, policy, others)| Case {
             guarantees,
             has_user_limits,
             exempt,
+            priorities: others.3,
             nodes,
             jobs,
             policy,
@@ -130,7 +140,8 @@ impl Case {
         let parent = queue("p", &amounts(&self.guarantees[..2]), None)
             .with_maximum(Maximum::Percent(self.parent_maximum))
             .with_children([leaf(0), leaf(1)]);
-        vec![parent, leaf(2), leaf(3)]
+        let [c, d] = self.priorities;
+        vec![parent.with_priority(1), leaf(2).with_priority(c), leaf(3).with_priority(d)]
     }
 
     pub(crate) fn policy(&self) -> PreemptionPolicy {
@@ -281,7 +292,8 @@ fn check_amounts(cluster: &Cluster, plan: &PreemptionPlan, types: &ResourceTypes
 /// Runs rounds with constant demand: a victim's application asks for its container again.
 fn play(case: &Case) {
     let types = ResourceTypes::memory_and_vcores();
-    let mut config = EngineConfig::new(types.clone(), QueueConfig::root(case.queues()));
+    let root = QueueConfig::root(case.queues()).with_child_ordering(QueueOrdering::PriorityUtilization);
+    let mut config = EngineConfig::new(types.clone(), root);
     config.reservations.delay_ms = case.reserves.then_some(0);
     config.reservations.nodes = Percent::ALL;
     let cluster = Cluster::start(config);
