@@ -60,14 +60,32 @@ pub(super) fn leaves(facts: &Facts, branches: &[Branch], policy: &PreemptionPoli
     branches.iter().zip(&facts.queues).map(may_lose).collect()
 }
 
-/// The lowest priority of an application in each leaf.
-fn lowest_priorities(facts: &Facts) -> Vec<u32> {
-    let mut lowest = vec![u32::MAX; facts.queues.len()];
-    for (_, application) in facts.applications.iter() {
-        let of_leaf = &mut lowest[application.leaf.index()];
-        *of_leaf = application.priority.min(*of_leaf);
+/// The lowest priorities of applications with containers. An ask without an application of lower priority needs no look
+/// at the nodes.
+struct LowestPriorities {
+    leaves: FxHashMap<QueueId, u32>,
+    users: FxHashMap<LeafUserId, u32>,
+}
+
+impl LowestPriorities {
+    fn new(facts: &Facts) -> Self {
+        let (mut leaves, mut users) = (FxHashMap::default(), FxHashMap::default());
+        for (_, application) in facts.applications.iter().filter(|(_, one)| one.containers.running() > 0) {
+            let of_leaf = leaves.entry(application.leaf).or_insert(u32::MAX);
+            *of_leaf = application.priority.min(*of_leaf);
+            let of_user = users.entry(application.user).or_insert(u32::MAX);
+            *of_user = application.priority.min(*of_user);
+        }
+        Self { leaves, users }
     }
-    lowest
+
+    fn of_leaf(&self, leaf: QueueId) -> u32 {
+        self.leaves.get(&leaf).copied().unwrap_or(u32::MAX)
+    }
+
+    fn of_user(&self, user: LeafUserId) -> u32 {
+        self.users.get(&user).copied().unwrap_or(u32::MAX)
+    }
 }
 
 impl WithinLeaf<'_> {
@@ -124,23 +142,36 @@ impl Planner<'_> {
         if !self.within.contains(&true) {
             return;
         }
-        let lowest = lowest_priorities(&self.state.facts);
-        for (leaf, lowest) in (0..).map(QueueId).zip(lowest) {
+        let lowest = LowestPriorities::new(&self.state.facts);
+        for leaf in (0..self.branches.len() as u32).map(QueueId) {
             let asks = self.beneficiaries.take_rest(leaf);
             if self.within[leaf.index()] && !asks.is_empty() {
-                self.serve_within(leaf, asks, lowest, plan);
+                self.serve_within(leaf, asks, &lowest, plan);
             }
         }
     }
 
-    fn serve_within(&mut self, leaf: QueueId, asks: Vec<Due>, lowest: u32, plan: &mut PreemptionPlan) {
+    fn serve_within(
+        &mut self,
+        leaf: QueueId,
+        asks: Vec<Due>,
+        lowest: &LowestPriorities,
+        plan: &mut PreemptionPlan,
+    ) {
         let Some(order) = self.policy.within_queue.as_ref().map(|within| within.order) else { return };
         let limits = match order {
             WithinQueueOrder::UserLimitFirst => Some(self.planned_use.user_limits(leaf)),
             WithinQueueOrder::PriorityFirst => None,
         };
         let has_loser = |planner: &Self, due: &Due| {
-            limits.is_some() || planner.state.facts.applications.at(due.application).priority > lowest
+            let application = planner.state.facts.applications.at(due.application);
+            match &limits {
+                Some(limits) => {
+                    lowest.of_user(application.user) < application.priority
+                        || planner.planned_use.exceeds_limit(limits, application.user)
+                }
+                None => lowest.of_leaf(leaf) < application.priority,
+            }
         };
         for mut due in asks {
             while due.units > 0 && has_loser(self, &due) {
@@ -219,6 +250,11 @@ impl Planner<'_> {
 }
 
 impl PlannedUse<'_> {
+    /// Whether any other user exceeds its limit.
+    fn exceeds_limit(&self, limits: &UserLimits, user: LeafUserId) -> bool {
+        limits.iter().any(|(other, limit)| *other != user && !self.certain_use(*other).within(limit))
+    }
+
     /// What the user has to lose before it may have one more container of this shape. A limit that moves with the use of
     /// the leaf counts as if the leaf used nothing: the victims lower it.
     fn user_shortage(&self, application: &Application, shape: &Shape) -> Resources {
