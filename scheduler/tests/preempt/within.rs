@@ -263,6 +263,29 @@ fn priority_first_takes_from_users_within_their_limits() {
     assert_eq!(cluster.running(cid), 4);
 }
 
+/// No other queue could clear the reserved node, but an application of the same queue can.
+#[test]
+fn the_reserved_node_is_cleared_within_the_queue() {
+    let mut config =
+        EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::root([leaf("b", 15)]));
+    config.reservations.delay_ms = Some(0);
+    let cluster = Cluster::start(config);
+    let [rest, node] = [("rest", 5), ("n1", 10)].map(|(name, size)| {
+        cluster.engine.handle().add_node(NodeSpec::new(name, Resources::new(&[size]))).unwrap()
+    });
+    cluster.engine.handle().drain_node(rest).unwrap();
+    cluster.demand("root.b", &[1], 10);
+    cluster.run();
+    let urgent = cluster.submit(ApplicationSpec::new("job", "root.b", "bob").with_priority(1));
+    cluster.ask(urgent, &[3], 1);
+    let plan = cluster.plan(&within(WithinQueueOrder::PriorityFirst));
+    let [preemption] = &plan.preemptions[..] else { panic!("{plan}") };
+    assert_eq!((preemption.node, preemption.victims.len()), (node, 3), "{plan}");
+    assert!(preemption.reservation.is_some(), "{plan}");
+    cluster.execute(&plan);
+    assert_eq!(cluster.running(urgent), 1);
+}
+
 /// Victims need not have the size of the container, but must be on one node and be needed.
 #[test]
 fn victims_within_a_queue_are_on_one_node_and_needed() {
