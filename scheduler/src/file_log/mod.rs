@@ -218,8 +218,8 @@ impl FileLog {
     }
 }
 
-/// The bytes of the log in this folder, for a [`LogReader`] or a [`Replay`](crate::replay::Replay). Takes no lock, so an
-/// engine may go on writing: the last group may then be incomplete, and a compaction may take files away.
+/// The bytes of the log in this folder, for a [`LogReader`] or a [`Replay`](crate::replay::Replay). Takes no lock, so
+/// an engine may go on writing: the last group may then be incomplete, and a compaction may take files away.
 ///
 /// # Errors
 /// If there is no log, a segment is missing, or the file system fails.

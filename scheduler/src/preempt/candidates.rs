@@ -31,8 +31,9 @@ enum Class {
     Own,
 }
 
-/// The containers of leaves that `may_lose` some, with their nodes: announced victims first, then opportunistic containers, then borrowed ones, then
-/// of the application with the lowest priority, then of the latest application, then the newest. Masters come last.
+/// The containers of leaves that `may_lose` some, with their nodes: announced victims first, then opportunistic
+/// containers, then borrowed ones, then of the application with the lowest priority, then of the latest application,
+/// then the newest. Masters come last.
 pub(super) fn candidates(
     state: &State,
     partition: PartitionId,

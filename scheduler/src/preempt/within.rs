@@ -255,8 +255,8 @@ impl PlannedUse<'_> {
         limits.iter().any(|(other, limit)| *other != user && !self.certain_use(*other).within(limit))
     }
 
-    /// What the user has to lose before it may have one more container of this shape. A limit that moves with the use of
-    /// the leaf counts as if the leaf used nothing: the victims lower it.
+    /// What the user has to lose before it may have one more container of this shape. A limit that moves with the use
+    /// of the leaf counts as if the leaf used nothing: the victims lower it.
     fn user_shortage(&self, application: &Application, shape: &Shape) -> Resources {
         let (facts, size, user) = (self.facts, &shape.need.resources, application.user);
         if self.exhausts_limit_usage(user, size) {

@@ -239,8 +239,8 @@ fn is_between(preemption: &Preemption) -> bool {
     matches!(preemption.rule, PreemptionRule::Guarantee | PreemptionRule::Balance)
 }
 
-/// Within a leaf, no application loses anything to one of the same user with the same or a lower priority, and no master
-/// is lost. With priority first, only applications of lower priority lose anything.
+/// Within a leaf, no application loses anything to one of the same user with the same or a lower priority. With
+/// priority first, only applications of lower priority lose anything.
 fn check_within(cluster: &Cluster, plan: &PreemptionPlan, policy: &PreemptionPolicy) {
     let of = |id| {
         cluster.engine.read(|view| {
