@@ -8,6 +8,7 @@
 //! audit of a busy engine skips them. `audit/tests.rs` damages a state once for each of these invariants.
 
 mod applications;
+mod gangs;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -86,6 +87,7 @@ impl State {
         check_use(&self.facts, &mut report);
         applications::check(&self.facts, &mut report);
         check_asks(&self.facts, &mut report);
+        gangs::check(&self.facts, &mut report);
         check_containers(&self.facts, &mut report);
         check_reservations(&self.facts, &mut report);
         check_tags(&self.facts, &mut report);
@@ -141,6 +143,7 @@ impl State {
 
     /// I9: nothing is in flight. Holds whenever the engine is quiet.
     pub(crate) fn audit_nothing_in_flight(&self, report: &mut AuditReport) {
+        gangs::check_waiting(self, report);
         report.check(self.in_flight.is_zero(), "I9", || {
             "units or amounts are still in flight in a quiet engine".into()
         });

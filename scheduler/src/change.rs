@@ -6,6 +6,7 @@
 mod application_spec;
 mod ask;
 mod ask_kind;
+mod gang;
 mod label;
 mod node_spec;
 mod running;
@@ -18,14 +19,18 @@ pub use application_spec::ApplicationSpec;
 pub use ask::AskSpec;
 pub use ask_kind::AskOfKind;
 pub(crate) use ask_kind::SubmittedAsk;
+pub use gang::{GangRole, GangSpec, InvalidGang};
 pub use node_spec::NodeSpec;
 pub use running::RunningContainer;
 
 use crate::config::{EngineConfig, QueueUpdate, Reconfiguration};
 use crate::facts::{
-    ApplicationEnd, BlacklistUpdate, EndCause, ExecutionType, NodeAttributes, NodeState, PreemptionNotice,
+    ApplicationEnd, BlacklistUpdate, EndCause, ExecutionType, GangEnd, NodeAttributes, NodeState,
+    PreemptionNotice,
 };
-use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, PartitionId, QueueId, RackId, ReservationId};
+use crate::ids::{
+    ApplicationId, AskId, ContainerId, GangId, NodeId, PartitionId, QueueId, RackId, ReservationId,
+};
 use crate::request::ResourceAllocationCommitRequest;
 use crate::resource::Resources;
 
@@ -241,5 +246,19 @@ pub enum Change {
     PreemptionWithdrawn {
         /// The container.
         container: ContainerId,
+    },
+    /// An application submitted a gang. The gang has the numbers of its first ask.
+    GangSubmitted {
+        /// The identifiers of its asks, in the order of the roles.
+        asks: Vec<AskId>,
+        /// The description of the gang.
+        spec: Box<GangSpec>,
+    },
+    /// A gang ended that has not started.
+    GangEnded {
+        /// The gang.
+        gang: GangId,
+        /// How it ended.
+        end: GangEnd,
     },
 }

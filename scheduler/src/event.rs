@@ -1,16 +1,18 @@
 //! Events: the engine's messages to applications.
 
+mod gang;
+mod refusal;
 mod text;
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
-use crate::facts::{ApplicationEnd, EndCause, ExecutionType, Locality, PreemptionNotice};
-use crate::ids::{ApplicationId, AskId, ContainerId, NodeId};
+pub use gang::GangRefusal;
+pub use refusal::{Refusal, Refused, Subject};
+
+use crate::facts::{ApplicationEnd, EndCause, ExecutionType, GangEnd, GangStyle, Locality, PreemptionNotice};
+use crate::ids::{ApplicationId, AskId, ContainerId, GangId, NodeId};
 use crate::label::labels;
-use crate::request::{CommitSeq, RejectReason};
+use crate::request::CommitSeq;
 
 /// Something that happened to an application, with the change that caused it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,8 +30,12 @@ impl Event {
     /// Whether the event is new to a reader that knows the state as of `known`. A refusal changes no state, so it is
     /// always new.
     pub(crate) fn is_news(&self, known: CommitSeq) -> bool {
-        let is_refusal =
-            matches!(self.kind, EventKind::AskRefused { .. } | EventKind::ApplicationRefused { .. });
+        let is_refusal = matches!(
+            self.kind,
+            EventKind::AskRefused { .. }
+                | EventKind::ApplicationRefused { .. }
+                | EventKind::GangRefused { .. }
+        );
         self.seq > known || is_refusal
     }
 }
@@ -163,6 +169,28 @@ pub enum EventKind {
         /// The container.
         container: ContainerId,
     },
+    /// At least the minimum of a gang was placed, by the [`Allocated`](Self::Allocated) events of the same position.
+    GangStarted {
+        /// The gang.
+        gang: GangId,
+    },
+    /// A gang ended that has not started.
+    GangEnded {
+        /// The gang.
+        gang: GangId,
+        /// How it ended.
+        end: GangEnd,
+        /// What became of its asks. With [`GangStyle::Soft`] after a timeout they stay as ordinary asks, otherwise
+        /// [`AskCancelled`](Self::AskCancelled) follows for each.
+        style: GangStyle,
+    },
+    /// The engine refused a gang, and with it all of its asks.
+    GangRefused {
+        /// The gang.
+        gang: GangId,
+        /// The reason. The ticket of the call has the numbers.
+        refusal: Refusal,
+    },
 }
 
 labels! { EventKind {
@@ -182,163 +210,7 @@ labels! { EventKind {
     AskRefused => "ask_refused",
     PreemptionAnnounced => "preemption_announced",
     PreemptionWithdrawn => "preemption_withdrawn",
-} }
-
-/// A call that the engine refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Refused {
-    /// The newest change of the state when the engine refused the call.
-    pub seq: CommitSeq,
-    /// The identifier that the call named.
-    pub subject: Subject,
-    /// The reason.
-    pub refusal: Refusal,
-}
-
-impl fmt::Display for Refused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.subject, self.refusal)
-    }
-}
-
-/// The subject of a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum Subject {
-    /// A node.
-    Node(NodeId),
-    /// An application.
-    Application(ApplicationId),
-    /// An ask.
-    Ask(AskId),
-    /// A container.
-    Container(ContainerId),
-}
-
-impl fmt::Display for Subject {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Node(id) => id.fmt(f),
-            Self::Application(id) => id.fmt(f),
-            Self::Ask(id) => id.fmt(f),
-            Self::Container(id) => id.fmt(f),
-        }
-    }
-}
-
-/// Why the engine refused a change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Error)]
-#[serde(rename_all = "snake_case")]
-pub enum Refusal {
-    /// The application has ended, or never existed.
-    #[error("the application has ended, or this engine never had it")]
-    ApplicationEnded,
-    /// The application was ended, and its last containers are being stopped: nothing about it can be changed.
-    #[error("the application is ending: its last containers are being stopped")]
-    ApplicationEnding,
-    /// The node was removed meanwhile.
-    #[error("the node is gone, or this engine never had it")]
-    UnknownNode,
-    /// The ask was satisfied or cancelled meanwhile.
-    #[error("the ask is satisfied or cancelled, or this engine never had it")]
-    UnknownAsk,
-    /// The container has ended meanwhile.
-    #[error("the container has ended, or this engine never had it")]
-    UnknownContainer,
-    /// A container cannot grow or be promoted, because the addition does not fit. The reason is the one for a commit
-    /// request.
-    #[error("the container cannot grow: {0}")]
-    CannotGrow(RejectReason),
-    /// The container already has that execution type.
-    #[error("the container has that execution type already")]
-    SameExecutionType,
-    /// The container is opportunistic, so its size is not charged and cannot be changed.
-    #[error("the container is opportunistic; promote it before you resize it")]
-    Opportunistic,
-    /// The container is being stopped: it cannot be changed, and needs no second stop.
-    #[error("the container is being stopped")]
-    ContainerStopping,
-    /// Too few of the node's devices have enough free.
-    #[error("the node has too few free devices")]
-    NoDevices,
-    /// The reservation was fulfilled or dropped meanwhile.
-    #[error("the reservation has ended")]
-    UnknownReservation,
-    /// The queue, or one above it, is stopped.
-    #[error("the queue is stopped")]
-    QueueStopped,
-    /// The queue, a queue above it, or the user in it has its maximum of applications.
-    #[error("too many applications: the queue, a queue above it or the user has its maximum")]
-    TooManyApplications,
-    /// With the application's use, a queue would exceed its maximum.
-    #[error("the application's use does not fit below the maximum of the queue or of a queue above it")]
-    AboveMaximum,
-    /// The queue is not a leaf, or does not exist.
-    #[error("the queue takes no applications")]
-    NotALeaf,
-    /// The queue would have to be created, but would be too deep or one queue too many.
-    #[error("the queue cannot be created: it would be too deep or one queue too many")]
-    TooManyQueues,
-    /// The queue is used, or was until a moment ago.
-    #[error("the queue is in use")]
-    QueueInUse,
-    /// No queue has the requested name, and no placement rule applies.
-    #[error("there is no such queue")]
-    UnknownQueue,
-    /// A placement rule rejects the application, or its default queue takes no applications.
-    #[error("a placement rule rejects the application")]
-    RejectedByRule,
-    /// The user may not submit applications to the queue.
-    #[error("the user may not submit applications to the queue")]
-    NotPermitted,
-    /// The queue, or a queue above it, may not use the requested partition.
-    #[error("the queue may not use the partition")]
-    PartitionNotAccessible,
-    /// The identifier's slot is taken: the identifier did not come from this engine.
-    #[error("the identifier is taken; use one from this engine")]
-    IdentifierTaken,
-    /// An amount is negative or larger than the engine can add up, a count is zero, or a rack was never given out.
-    #[error("an amount is out of range")]
-    OutOfRange,
-    /// The container would have zero of every resource type, and the configuration does not allow that.
-    #[error(
-        "a container needs at least one resource; set `allow_empty` in [engine.allocation] to permit empty ones"
-    )]
-    EmptyContainer,
-    /// The limits given for a queue do not fit its siblings.
-    #[error("the queue's limits do not fit its siblings'")]
-    InvalidLimits,
-    /// The new time is before the engine's time.
-    #[error("the new time is before the engine's time")]
-    TimeBackwards,
-}
-
-labels! { Refusal {
-    ApplicationEnded => "application_ended",
-    ApplicationEnding => "application_ending",
-    UnknownNode => "unknown_node",
-    UnknownAsk => "unknown_ask",
-    UnknownContainer => "unknown_container",
-    CannotGrow => "cannot_grow",
-    SameExecutionType => "same_execution_type",
-    Opportunistic => "opportunistic",
-    ContainerStopping => "container_stopping",
-    NoDevices => "no_devices",
-    UnknownReservation => "unknown_reservation",
-    QueueStopped => "queue_stopped",
-    TooManyApplications => "too_many_applications",
-    AboveMaximum => "above_maximum",
-    NotALeaf => "not_a_leaf",
-    TooManyQueues => "too_many_queues",
-    QueueInUse => "queue_in_use",
-    UnknownQueue => "unknown_queue",
-    RejectedByRule => "rejected_by_rule",
-    NotPermitted => "not_permitted",
-    PartitionNotAccessible => "partition_not_accessible",
-    IdentifierTaken => "identifier_taken",
-    OutOfRange => "out_of_range",
-    InvalidLimits => "invalid_limits",
-    TimeBackwards => "time_backwards",
-    EmptyContainer => "empty_container",
+    GangStarted => "gang_started",
+    GangEnded => "gang_ended",
+    GangRefused => "gang_refused",
 } }

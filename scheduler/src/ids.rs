@@ -103,6 +103,13 @@ impl ContainerId {
     }
 }
 
+impl GangId {
+    /// The gang whose first role has this ask. No other gang has this identifier, because no other ask has that one.
+    pub(crate) fn with_first(ask: AskId) -> Self {
+        Self { index: ask.index, generation: ask.generation }
+    }
+}
+
 /// An identifier made of a slot and the slot's generation.
 pub(crate) trait SlotId: Copy + Eq + fmt::Debug {
     fn new(index: u32, generation: u32) -> Self;
@@ -124,6 +131,9 @@ generational_id!(
 generational_id!(
     /// An ask, until its last container is placed or it is cancelled.
     AskId, "ask-");
+generational_id!(
+    /// A gang, until it starts or ends without a start. It has the numbers of the ask of its first role.
+    GangId, "gang-");
 generational_id!(
     /// A container, from its allocation until it completes or is released.
     ContainerId, "container-");

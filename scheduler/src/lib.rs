@@ -89,6 +89,7 @@ pub mod explain;
 mod facts;
 #[cfg(feature = "file-log")]
 pub mod file_log;
+pub mod gang;
 mod ids;
 mod in_flight;
 mod label;
@@ -132,7 +133,7 @@ pub use facts::{
     NodeState, Quota, StateDigest, Stopping, TagLimit, TagNamespace, TagScope,
 };
 pub use ids::{
-    ApplicationId, AskId, AskKindId, ContainerId, InvalidId, NodeId, PartitionId, QueueId, RackId,
+    ApplicationId, AskId, AskKindId, ContainerId, GangId, InvalidId, NodeId, PartitionId, QueueId, RackId,
     ReservationId, SetId,
 };
 pub use propose::{PassScope, ProposalBatch};

@@ -35,6 +35,8 @@ pub(crate) struct State {
     tags_ended_at: u64,
     /// The version in which [`reconsider_reservations`](Self::reconsider_reservations) last ran, by partition.
     reconsidered_at: Vec<u64>,
+    /// The version in which some node last gained room, or an ask could last use other nodes.
+    room_gained_at: u64,
     /// Whether guarantees and maxima have to be recomputed before their next use.
     limits_stale: bool,
 }
@@ -63,6 +65,7 @@ impl State {
             nodes_version: 0,
             moved_at: 0,
             tags_ended_at: 0,
+            room_gained_at: 0,
             reconsidered_at: vec![0; partitions],
             limits_stale: true,
         }
@@ -120,6 +123,16 @@ impl State {
         self.moved_at = self.version;
     }
 
+    /// Records that a gang which found no room may find some now.
+    pub(crate) fn record_room_gain(&mut self) {
+        self.room_gained_at = self.version;
+    }
+
+    /// The version in which a gang that found no room before may find some.
+    pub(crate) fn room_gained_at(&self) -> u64 {
+        self.room_gained_at
+    }
+
     /// Whether charges moved since the version that a pass saw. Then the pass's amounts in flight may be in other
     /// queues and limit usages than its containers will be charged to.
     pub(crate) fn has_moved_since(&self, seen: u64) -> bool {
@@ -159,6 +172,7 @@ impl State {
     }
 
     fn tell_of_gain(&mut self, id: NodeId, set: SetId) {
+        self.record_room_gain();
         self.review_reservation(id);
         let Self { facts, node_shards, backlog, .. } = self;
         if !facts.nodes.at(id).is_open() {
@@ -336,7 +350,8 @@ impl State {
             | Timer::QueueIdle(_)
             | Timer::ReservationAge(_)
             | Timer::Lifetime(_)
-            | Timer::Stop(_) => {}
+            | Timer::Stop(_)
+            | Timer::Gang(_) => {}
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, QueueId, ReservationId, ShapeId};
+use crate::ids::{ApplicationId, AskId, ContainerId, GangId, NodeId, QueueId, ReservationId, ShapeId};
 
 /// The check to make when the timer is due. A stale entry has no effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,6 +21,8 @@ pub(crate) enum Timer {
     Lifetime(ApplicationId),
     /// Whether the end of a container that is being stopped was not confirmed in time.
     Stop(ContainerId),
+    /// Whether the gang has waited for too long.
+    Gang(GangId),
 }
 
 #[derive(Clone, Debug, Default)]

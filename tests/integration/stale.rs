@@ -20,7 +20,7 @@ const API: &str = include_str!("../../scheduler/public-api.txt");
 const REFERENCE: &str = include_str!("../../scheduler/doc/handle.md");
 
 /// The types in signatures that are identifiers or hold identifiers.
-const WITH_IDENTIFIERS: [&str; 16] = [
+const WITH_IDENTIFIERS: [&str; 18] = [
     "NodeId",
     "ApplicationId",
     "AskId",
@@ -29,6 +29,8 @@ const WITH_IDENTIFIERS: [&str; 16] = [
     "QueueId",
     "RackId",
     "AskKindId",
+    "GangId",
+    "GangSpec",
     "PartitionId",
     "ApplicationSpec",
     "AskSpec",
@@ -107,6 +109,10 @@ fn check(world: &World, row: &Row, context: &str) {
         Answer::AskRefused(Refusal::OutOfRange) => assert_eq!(told, ["live: ask_refused"], "{context}"),
         Answer::AskRefused(_) if world.unknown == Unknown::Gone => {
             assert_eq!(told, ["former: ask_refused"], "{context}");
+        }
+        Answer::GangRefused(Refusal::OutOfRange) => assert_eq!(told, ["live: gang_refused"], "{context}"),
+        Answer::GangRefused(_) if world.unknown == Unknown::Gone => {
+            assert_eq!(told, ["former: gang_refused"], "{context}");
         }
         _ => assert_eq!(told, [""; 0], "{context}"),
     }

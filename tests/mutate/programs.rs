@@ -144,6 +144,7 @@ impl Build {
             Suite::Unit => quick(&["-p", "apportion", "--lib"]),
             Suite::Integration => quick(&["-p", "apportion-tests", "--test", "integration"]),
             Suite::Walkthrough => quick(&["-p", "apportion-tests", "--test", "walkthrough"]),
+            Suite::Gangs => quick(&["-p", "apportion-tests", "--test", "gangs"]),
             Suite::Idle => quick(&["-p", "apportion-tests", "--test", "idle"]),
             Suite::Placement => quick(&["-p", "apportion-placement", "--test", "services"]),
             Suite::Instance => quick(&["-p", "apportion-placement", "--test", "instance"]),
@@ -158,7 +159,7 @@ fn home(suite: Suite) -> &'static str {
     match suite {
         Suite::Loom | Suite::Unit => "scheduler",
         Suite::Placement | Suite::Instance | Suite::History | Suite::PlacementUnit => "placement",
-        Suite::Integration | Suite::Property | Suite::Walkthrough | Suite::Idle => "tests",
+        Suite::Integration | Suite::Property | Suite::Walkthrough | Suite::Gangs | Suite::Idle => "tests",
     }
 }
 

@@ -20,6 +20,8 @@ pub enum Suite {
     Property,
     /// One allocation, step by step.
     Walkthrough,
+    /// Gangs.
+    Gangs,
     /// An engine at rest.
     Idle,
     /// Tests of services on clusters, in the placement crate.
@@ -34,12 +36,13 @@ pub enum Suite {
 
 impl Suite {
     /// All suites.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Loom,
         Self::Unit,
         Self::Integration,
         Self::Property,
         Self::Walkthrough,
+        Self::Gangs,
         Self::Idle,
         Self::Placement,
         Self::Instance,
@@ -56,6 +59,7 @@ impl Suite {
             Self::Integration => "integration",
             Self::Property => "property",
             Self::Walkthrough => "walkthrough",
+            Self::Gangs => "gangs",
             Self::Idle => "idle",
             Self::Placement => "placement",
             Self::Instance => "instance",

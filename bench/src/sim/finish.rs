@@ -141,5 +141,6 @@ fn label(reason: PendingReason) -> &'static str {
         PendingReason::TagLimit => "tag_limit",
         PendingReason::NoRoom => "no_room",
         PendingReason::Runnable => "runnable",
+        PendingReason::WaitsForGang => "waits_for_gang",
     }
 }

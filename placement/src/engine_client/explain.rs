@@ -21,9 +21,10 @@ fn obstacle(reason: PendingReason, funnel: &Funnel) -> Obstacle {
         PendingReason::Runnable => Obstacle::None,
         PendingReason::NoNodeLargeEnough if funnel.at(Stage::TooSmall) > 0 => Obstacle::TooLarge,
         PendingReason::NoNodeLargeEnough => Obstacle::NoNode,
-        PendingReason::NoRoom | PendingReason::HoldsReservation | PendingReason::WaitsForHosts => {
-            Obstacle::NoRoom
-        }
+        PendingReason::NoRoom
+        | PendingReason::HoldsReservation
+        | PendingReason::WaitsForHosts
+        | PendingReason::WaitsForGang => Obstacle::NoRoom,
     }
 }
 

@@ -116,7 +116,8 @@ struct QueueBacklog {
 #[derive(Clone, Debug, Default)]
 struct ApplicationBacklog {
     lanes: SmallVec<[ApplicationLane; 1]>,
-    /// Asks that are in no lane: they wait for hosts or racks, or the application waits for activation.
+    /// Asks that are in no lane: they wait for hosts or racks, their gang has not started, or the application waits for
+    /// activation.
     waiting: BTreeSet<AskId>,
     /// The key under which its lanes list the application.
     key: Option<OrderKey>,
@@ -241,14 +242,14 @@ impl Backlog {
         self.waits.resume(version);
     }
 
-    /// Lists a pending ask in its lane and its borrowed lanes, or holds it back with its application.
+    /// Lists a pending ask in its lane and its borrowed lanes, or holds it back with its application or gang.
     pub(crate) fn add_ask(&mut self, facts: &Facts, id: AskId, ask: &Ask, version: u64) {
         let application = facts.applications.at(ask.application);
         let slot = ask.application.index();
         if self.applications.len() <= slot {
             self.applications.resize_with(slot + 1, ApplicationBacklog::default);
         }
-        if !application.is_active {
+        if !application.is_active || facts.gang_of(id).is_some() {
             self.applications[slot].waiting.insert(id);
             return;
         }
@@ -281,6 +282,13 @@ impl Backlog {
             }
         }
         self.units_arrived(lane_id, version);
+    }
+
+    /// Lists an ask whose gang waits no longer.
+    pub(crate) fn list_freed(&mut self, facts: &Facts, id: AskId, version: u64) {
+        let ask = facts.asks.at(id);
+        self.remove_ask(id, ask);
+        self.add_ask(facts, id, ask, version);
     }
 
     /// Lists the asks of an application that was held back.

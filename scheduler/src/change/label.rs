@@ -35,4 +35,6 @@ labels! { Change {
     RackNamed => "rack_named",
     PreemptionAnnounced => "preemption_announced",
     PreemptionWithdrawn => "preemption_withdrawn",
+    GangSubmitted => "gang_submitted",
+    GangEnded => "gang_ended",
 } }

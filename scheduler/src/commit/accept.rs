@@ -3,6 +3,7 @@
 //! Every fact is looked up again: the proposer's view does not count. A request for one container of an ask
 //! without reservations is checked without sums; `sums` checks all others.
 
+use super::gangs::check_starts;
 use super::sums::accept_sums;
 use crate::facts::{Application, Ask, Breach, Facts, Node, PartitionShare, Shape, TagCounts};
 use crate::ids::{AskId, LeafUserId, LimitUsageId, NodeId, PartitionId, QueueId, ReservationId};
@@ -38,6 +39,9 @@ pub(super) fn accept(
 ) -> Result<(), RejectReason> {
     if request.is_empty() {
         return Err(RejectReason::Empty);
+    }
+    if !facts.later.gangs.is_empty() {
+        check_starts(facts, request)?;
     }
     let Some(proposal) = request.as_single() else { return accept_sums(facts, request) };
     let candidate = candidate(facts, proposal.ask, proposal.node, None)?;

@@ -2,6 +2,7 @@
 
 use super::configure::check_configuration;
 use super::destination::destination;
+use super::gangs::admit_gang;
 use super::moving::may_move;
 use super::resizing::{may_resize, resized};
 use crate::change::{AskSpec, Change, RunningContainer};
@@ -64,10 +65,7 @@ pub(crate) fn admit(state: &State, change: &Change) -> Result<(), Refusal> {
         | Change::ApplicationPrioritySet { application, .. }
         | Change::BlacklistUpdated { application, .. } => unended(facts, *application).map(|_| ()),
         Change::AskSubmitted { application, ask, spec } => {
-            let is_taken = !facts.asks.is_vacant(*ask);
-            ok(is_taken || is_valid_ask(facts, spec), Refusal::OutOfRange)?;
-            ok(is_taken || facts.config.allocation.admits(&spec.size), Refusal::EmptyContainer)?;
-            admit_ask(facts, *ask, *application, spec, spec.count)
+            admit_described_ask(facts, *ask, *application, spec)
         }
         Change::AskCancelled { ask, .. } | Change::OpportunitiesMissed { ask, .. } => {
             ok(facts.asks.get(*ask).is_some(), Refusal::UnknownAsk)
@@ -90,6 +88,8 @@ pub(crate) fn admit(state: &State, change: &Change) -> Result<(), Refusal> {
             ok(facts.reservations.get(*reservation).is_some(), Refusal::UnknownReservation)
         }
         Change::RackNamed { rack, .. } => ok(is_near(facts, *rack), Refusal::OutOfRange),
+        Change::GangSubmitted { asks, spec } => admit_gang(state, asks, spec).map_err(Refusal::from),
+        Change::GangEnded { gang, .. } => ok(facts.later.gangs.contains_key(gang), Refusal::UnknownGang),
     }
 }
 
@@ -105,7 +105,7 @@ fn is_near(facts: &Facts, rack: RackId) -> bool {
 }
 
 /// The application, unless it has ended or is ending.
-fn unended(facts: &Facts, id: ApplicationId) -> Result<&Application, Refusal> {
+pub(super) fn unended(facts: &Facts, id: ApplicationId) -> Result<&Application, Refusal> {
     let application = facts.applications.get(id).ok_or(Refusal::ApplicationEnded)?;
     if application.ending.is_none() { Ok(application) } else { Err(Refusal::ApplicationEnding) }
 }
@@ -116,6 +116,24 @@ fn is_valid_ask(facts: &Facts, spec: &AskSpec) -> bool {
         && spec.partition.is_none_or(|partition| partition.index() < facts.partitions.len())
         && spec.devices.is_none_or(|need| need.is_valid())
         && facts.config.resources.is_counted(&spec.size, spec.devices_milli())
+}
+
+/// Whether the application may submit the ask.
+#[inline]
+pub(super) fn admit_described_ask(
+    facts: &Facts,
+    ask: AskId,
+    application: ApplicationId,
+    spec: &AskSpec,
+) -> Result<(), Refusal> {
+    let is_taken = !facts.asks.is_vacant(ask);
+    if !is_taken && !is_valid_ask(facts, spec) {
+        return Err(Refusal::OutOfRange);
+    }
+    if !is_taken && !facts.config.allocation.admits(&spec.size) {
+        return Err(Refusal::EmptyContainer);
+    }
+    admit_ask(facts, ask, application, spec, spec.count)
 }
 
 /// Whether the application may submit a valid ask for this many containers.

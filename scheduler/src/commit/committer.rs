@@ -47,6 +47,7 @@ impl Committer<'_> {
             Change::ApplicationMoved { .. }
                 | Change::ContainerResized { .. }
                 | Change::ExecutionTypeSet { .. }
+                | Change::GangSubmitted { .. }
         );
         if is_validated_by_limits {
             self.state.recompute_limits();
@@ -75,6 +76,9 @@ impl Committer<'_> {
     /// Decides a batch's requests and records its observations. Afterwards nothing of the batch is in flight. The
     /// caller gives back the lease outside the guard. Returns the number of rejected requests.
     pub(crate) fn commit_batch(&mut self, batch: &mut ProposalBatch) -> usize {
+        if batch.gang_looks.is_some() {
+            return self.commit_gangs(batch);
+        }
         let ProposalBatch { proposals, set, .. } = batch;
         self.state.resume(&proposals.requests);
         self.state.recompute_limits();

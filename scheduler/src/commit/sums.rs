@@ -1,5 +1,6 @@
 //! The sums of a request, which `accept` compares with the facts.
 
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::accept::{
@@ -32,11 +33,16 @@ pub(super) fn accept_sums(
     sums.check_limits(facts)
 }
 
+/// With so many nodes, a search of the list is quicker than a map.
+const NODES_SEARCHED: usize = 16;
+
 /// The changes of use that a request makes, by queue, user and limit usage.
 #[derive(Default)]
 struct Sums {
     /// The room of nodes after the request.
     nodes: SmallVec<[(NodeId, Room); 1]>,
+    /// The places of the nodes in that list, once there are many.
+    places: FxHashMap<NodeId, usize>,
     /// Changes in the number of tagged containers.
     tags: TagCounts,
     /// Every queue of every chain concerned.
@@ -232,11 +238,29 @@ impl Sums {
     }
 
     fn room(&mut self, facts: &Facts, node: NodeId) -> &mut Room {
-        let place = self.nodes.iter().position(|(known, _)| *known == node).unwrap_or_else(|| {
+        let place = self.place_of(node).unwrap_or_else(|| {
             self.nodes.push((node, facts.nodes.at(node).room));
+            if self.nodes.len() > NODES_SEARCHED {
+                self.list_places();
+            }
             self.nodes.len() - 1
         });
         &mut self.nodes[place].1
+    }
+
+    fn place_of(&self, node: NodeId) -> Option<usize> {
+        if self.nodes.len() > NODES_SEARCHED {
+            return self.places.get(&node).copied();
+        }
+        self.nodes.iter().position(|(known, _)| *known == node)
+    }
+
+    /// Lists the nodes that are not listed yet.
+    #[cold]
+    fn list_places(&mut self) {
+        let listed = self.places.len();
+        let new = self.nodes.iter().enumerate().skip(listed);
+        self.places.extend(new.map(|(place, (node, _))| (*node, place)));
     }
 
     fn ask(&mut self, ask: AskId) -> &mut AskSum {

@@ -22,12 +22,10 @@ use super::trace;
 use crate::change::Change;
 use crate::commit::{Committer, check_configuration};
 use crate::event::Refusal;
-use crate::facts::{ApplicationEnd, EndCause};
 use crate::propose::ProposalBatch;
 use crate::state::State;
 use crate::stats::EngineStats;
 use crate::sync::{Inbox, Nothing};
-use crate::timers::Timer;
 
 /// The outcome of one step of the committer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -181,6 +179,7 @@ impl GroupCommitter {
         let (locked_ns, allocated_before) = (shared.clock.measured_ns(), self.stats.allocated);
         state.version += 1;
         self.stats.groups += 1;
+        let changes_before = state.facts.changes;
         if state.facts.changes == 0 {
             // The log begins with the configuration.
             let config = Arc::clone(&state.facts.config);
@@ -202,6 +201,9 @@ impl GroupCommitter {
         state.wake_without_headroom();
         state.seek_reservations();
         shared.publish_wanted(&state);
+        if state.facts.changes > changes_before && !state.facts.later.gangs.is_empty() {
+            shared.leases.want_gangs();
+        }
         if state.backlog.starved.is_any_due() {
             // The committer placed as many starved asks as a group allows; the next group goes on. A full inbox
             // brings another group anyway.
@@ -291,6 +293,10 @@ impl GroupCommitter {
                 let result = admit_or_refuse(&mut committer, &change).map(|()| committer.apply(change));
                 self.publisher.answer(answer, result);
             }
+            Message::Gang { asks, spec, answer } => {
+                let result = self.gang(state, asks, spec);
+                self.publisher.answer(answer, result);
+            }
             Message::Attach { application, stream, answer } => {
                 let found = attachment(state, application);
                 let found = found.inspect_err(|refusal| self.stats.count_refused(*refusal));
@@ -310,12 +316,15 @@ impl GroupCommitter {
         if let Some(steps) = batch.round.take() {
             return self.take_round(steps);
         }
-        let requests = batch.proposals.requests.len();
+        let (requests, is_for_gangs) = (batch.proposals.requests.len(), batch.gang_looks.is_some());
         let (visits, lost_race) = (batch.proposals.visits, batch.proposals.lost_race);
         let Publisher { effects, log, decided, .. } = &mut self.publisher;
         let mut committer = Committer { state, effects, log, stats: &mut self.stats };
         decided.push(batch);
         let rejected = decided.last_mut().map_or(0, |batch| committer.commit_batch(batch));
+        if is_for_gangs {
+            return;
+        }
         self.adapt(state, Decided { requests, rejected, visits, lost_race });
     }
 
@@ -353,34 +362,7 @@ impl GroupCommitter {
 
     fn ring_timers(&mut self, state: &mut State) {
         while let Some((at_ms, timer)) = state.timers.take_due(state.facts.now_ms) {
-            match timer {
-                Timer::Silence(node) => self.check_silence(state, node, at_ms),
-                Timer::QueueIdle(queue) => {
-                    // The queue may have been used and become idle again since; a later timer is then set.
-                    if state.facts.expires_ms(queue).is_some_and(|expires_ms| expires_ms <= at_ms) {
-                        self.committer(state).apply(Change::QueueExpired { queue });
-                    }
-                }
-                Timer::ReservationAge(reservation) => {
-                    if state.facts.reservations.get(reservation).is_some() {
-                        self.committer(state).apply(Change::ReservationExpired { reservation });
-                    }
-                }
-                Timer::Lifetime(application) => {
-                    let known = state.facts.applications.get(application);
-                    if known.is_some_and(|known| known.ending.is_none()) {
-                        let end = ApplicationEnd::Expired;
-                        self.committer(state).apply(Change::ApplicationEnded { application, end });
-                    }
-                }
-                Timer::Stop(container) => {
-                    if state.facts.stopping.contains_key(&container) {
-                        let cause = EndCause::StopTimedOut;
-                        self.committer(state).apply(Change::ContainerEnded { container, cause });
-                    }
-                }
-                Timer::Reserve(_) | Timer::Locality(_) => state.ring(&timer),
-            }
+            self.ring(state, at_ms, &timer);
         }
     }
 

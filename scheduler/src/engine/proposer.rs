@@ -4,6 +4,7 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use super::gangs::look_for_gang;
 use super::rounds::compute_round;
 use super::shared::{Message, Shared};
 use super::trace;
@@ -24,12 +25,14 @@ pub struct Proposer {
     start: u32,
     /// Panics since the last batch.
     panics: u32,
+    /// Whether its last batch was a look for gangs.
+    looked_last: bool,
 }
 
 impl Proposer {
     pub(super) fn new(shared: &Arc<Shared>, start: u32) -> Self {
         shared.report_progress(|progress| progress.proposers += 1);
-        Self { shared: Arc::clone(shared), scratch: Scratch::default(), start, panics: 0 }
+        Self { shared: Arc::clone(shared), scratch: Scratch::default(), start, panics: 0, looked_last: false }
     }
 
     /// Proposes until the engine is shut down. A panic is counted and the proposer goes on: unwinding gave the
@@ -76,9 +79,16 @@ impl Proposer {
         if let Some(batch) = compute_round(&self.shared) {
             return Some(batch);
         }
+        // A look and a pass take turns, so that neither keeps ordinary asks or gangs waiting.
+        let may_look = !std::mem::take(&mut self.looked_last);
+        if may_look && let Some(batch) = look_for_gang(&self.shared) {
+            self.looked_last = true;
+            return Some(batch);
+        }
         let set = match self.shared.leases.take_wanted(start) {
             Checkout::Taken(set) => set,
-            Checkout::Nothing => return None,
+            Checkout::Nothing if may_look => return None,
+            Checkout::Nothing => return look_for_gang(&self.shared),
             Checkout::InVain => {
                 self.shared.outbox.offer(Message::LookAgain);
                 return None;

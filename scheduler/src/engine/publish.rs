@@ -133,6 +133,9 @@ impl Publisher {
             if let Some(set) = batch.set.take() {
                 self.shared.leases.give_back(set);
             }
+            if let Some(looks) = batch.gang_looks.take() {
+                self.shared.leases.give_back_gang_looks(looks);
+            }
         }
     }
 

@@ -8,6 +8,7 @@ use super::handle::Handle;
 use crate::change::Change;
 use crate::commit::Committer;
 use crate::event::{Event, EventKind, Refusal, Refused, Subject};
+use crate::ids::GangId;
 use crate::request::CommitSeq;
 use crate::sync::Mutex;
 
@@ -106,6 +107,11 @@ pub(super) fn refuse(committer: &mut Committer<'_>, change: &Change, refusal: Re
             effects.vacated_nodes.push((*node, spec.name.as_str().into()));
             return;
         }
+        Change::GangSubmitted { asks, spec } => {
+            effects.vacated_asks.extend(asks);
+            let Some(first) = asks.first() else { return };
+            (spec.application, EventKind::GangRefused { gang: GangId::with_first(*first), refusal })
+        }
         _ => return,
     };
     effects.events.push(Event { seq: CommitSeq(committer.state.facts.changes), application, kind });
@@ -131,6 +137,7 @@ fn subject_of(change: &Change) -> Option<Subject> {
         | Change::BlacklistUpdated { application, .. } => Some(Subject::Application(*application)),
         Change::AskSubmitted { ask, .. } | Change::AskCancelled { ask, .. } => Some(Subject::Ask(*ask)),
         Change::ContainerEnded { container, .. } => Some(Subject::Container(*container)),
+        Change::GangEnded { gang, .. } => Some(Subject::Gang(*gang)),
         _ => None,
     }
 }

@@ -11,11 +11,11 @@ use super::rounds::Round;
 use super::stream::StreamCore;
 use super::timing::EngineTiming;
 use super::trace;
-use crate::change::{AskSpec, Change, SubmittedAsk};
+use crate::change::{AskSpec, Change, GangSpec, SubmittedAsk};
 use crate::clock::Clock;
 use crate::config::{ConfigError, EngineConfig};
-use crate::event::Refusal;
-use crate::ids::{ApplicationId, ContainerId, NodeId, PartitionId};
+use crate::event::{GangRefusal, Refusal};
+use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, PartitionId};
 use crate::place::Leases;
 use crate::propose::{BatchOwner, PassLimits, PassScope, ProposalBatch};
 use crate::replay::Identifiers;
@@ -29,6 +29,9 @@ pub(crate) type UpdateResult = Result<CommitSeq, ConfigError>;
 
 /// The change that carried a call out, or why it was refused.
 pub(crate) type ChangeResult = Result<CommitSeq, Refusal>;
+
+/// The change with which a gang began to wait, or why it was refused.
+pub(crate) type GangResult = Result<CommitSeq, GangRefusal>;
 
 /// The containers and asks of an application, or why no stream was connected to it.
 pub(crate) type AttachResult = Result<Attachment, Refusal>;
@@ -88,6 +91,12 @@ pub(crate) enum Message {
     Answered {
         change: Change,
         answer: Promise<ChangeResult>,
+    },
+    /// A gang whose caller waits for the answer.
+    Gang {
+        asks: Vec<AskId>,
+        spec: Box<GangSpec>,
+        answer: Promise<GangResult>,
     },
     /// A new stream for a running application.
     Attach {
@@ -181,6 +190,10 @@ impl Shared {
         identifiers: Identifiers,
         outbox: Outbox<Message>,
     ) -> Self {
+        let leases = Leases::new(state.facts.partitions.len(), config.node_order);
+        if !state.facts.later.gangs.is_empty() {
+            leases.want_gangs();
+        }
         Self {
             pass_limits: PassLimits {
                 requests: config.limits.batch_requests,
@@ -188,7 +201,7 @@ impl Shared {
                 scope: PassScope::default(),
                 is_single_step: false,
             },
-            leases: Leases::new(state.facts.partitions.len(), config.node_order),
+            leases,
             work: Signal::default(),
             outbox,
             gate: AtomicU64::new(0),
@@ -340,6 +353,10 @@ impl BatchOwner for Shared {
         drop(state);
         if let Some(set) = batch.set.take() {
             self.leases.give_back(set);
+        }
+        if let Some(looks) = batch.gang_looks.take() {
+            self.leases.want_gangs();
+            self.leases.give_back_gang_looks(looks);
         }
         if batch.round.take().is_some() {
             self.round.transition_wanted();

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::shared::Closed;
+use crate::change::InvalidGang;
 use crate::ids::AskKindId;
 use crate::nearest::hint;
 use crate::resource::ResourceError;
@@ -97,6 +98,9 @@ pub enum SubmitError {
     /// An ask that is strictly local but names no host or rack.
     #[error("an ask that is strictly local names at least one host or rack")]
     NothingNamed,
+    /// A gang that makes no sense.
+    #[error(transparent)]
+    Gang(#[from] InvalidGang),
 }
 
 impl From<Closed> for SubmitError {

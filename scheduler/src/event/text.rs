@@ -3,7 +3,7 @@
 use std::fmt::{self, Display, Formatter};
 
 use super::{Event, EventKind};
-use crate::facts::{ApplicationEnd, EndCause, ExecutionType, Locality};
+use crate::facts::{ApplicationEnd, EndCause, ExecutionType, GangEnd, GangStyle, Locality};
 use crate::label::{counted, seconds};
 
 /// `app-0: container-5 of ask-0 is allocated on node-1 (node local)`.
@@ -48,6 +48,12 @@ impl Display for EventKind {
             Self::AskRefused { ask, refusal } => write!(f, "{ask} is refused: {refusal}"),
             Self::PreemptionAnnounced { container, notice } => write!(f, "{container} is to end {notice}"),
             Self::PreemptionWithdrawn { container } => write!(f, "{container} is not needed and runs on"),
+            Self::GangStarted { gang } => write!(f, "{gang} has started"),
+            Self::GangEnded { gang, end, style } => {
+                let falls_back = (*end, *style) == (GangEnd::TimedOut, GangStyle::Soft);
+                write!(f, "{gang} {end}{}", if falls_back { ", its asks go on one by one" } else { "" })
+            }
+            Self::GangRefused { gang, refusal } => write!(f, "{gang} is refused: {refusal}"),
         }
     }
 }
@@ -69,6 +75,16 @@ impl Display for EndCause {
             Self::ApplicationEnded => "its application has ended",
             Self::Preempted => "preempted",
             Self::StopTimedOut => "its stop was not confirmed in time",
+        })
+    }
+}
+
+impl Display for GangEnd {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::TimedOut => "did not start in time",
+            Self::Cancelled => "is cancelled",
+            Self::ApplicationEnded => "ends with its application",
         })
     }
 }

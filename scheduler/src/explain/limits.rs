@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::gang::{GangWait, awaited_gang};
 use super::headroom::headroom_blocker;
 use super::shortage::missing;
 use crate::facts::{Ask, HeldBack, Holder, Locality, Master, Shape};
@@ -49,6 +50,8 @@ pub enum Blocker {
         /// The number of those containers.
         units: u32,
     },
+    /// Its gang has not started.
+    Gang(GangWait),
     /// All outstanding containers have reserved nodes, and the ask may not go anywhere else.
     Reservations {
         /// The number of reserved nodes.
@@ -127,6 +130,9 @@ pub struct LimitReached {
 pub(super) fn first_blocker(state: &State, id: AskId, ask: &Ask) -> Option<Blocker> {
     if let Some(held_back) = held_back(state, ask) {
         return Some(held_back);
+    }
+    if let Some(gang) = awaited_gang(state, id) {
+        return Some(gang);
     }
     let in_flight = state.in_flight.of_ask(id).load();
     let unreserved = ask.outstanding().saturating_sub(ask.reservations.len() as u32);

@@ -12,6 +12,7 @@
 //! Of several limits in the way an explanation names the highest queue first, as people read a path. A pass looks from
 //! the leaf up, and parks the lane at the lowest.
 
+mod gang;
 mod headroom;
 mod limits;
 mod nodes;
@@ -25,6 +26,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+pub use gang::GangWait;
 pub use limits::{ActivationLimit, Blocker, LimitHolder, LimitReached};
 pub use nodes::{Funnel, Stage};
 pub use preemption::{PreemptionOutlook, UnhelpedReason};

@@ -33,6 +33,8 @@ pub enum PendingReason {
     NoRoom,
     /// A pass will look at it, or its proposal is being decided.
     Runnable,
+    /// Its gang has not started.
+    WaitsForGang,
 }
 
 /// Finds the reason. Looks at as many of the partition's nodes as it needs.
@@ -43,6 +45,9 @@ pub(crate) fn pending_reason(state: &State, id: AskId, ask: &Ask) -> PendingReas
     }
     if !state.facts.applications.at(ask.application).is_active {
         return PendingReason::Inactive;
+    }
+    if state.facts.gang_of(id).is_some() {
+        return PendingReason::WaitsForGang;
     }
     if !ask.reservations.is_empty() {
         return PendingReason::HoldsReservation;

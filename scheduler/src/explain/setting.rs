@@ -40,7 +40,10 @@ pub(super) fn deciding_setting(state: &State, ask: &Ask, blocker: &Blocker) -> O
             let weight = queue.config.user_limit_factor.is_none().then(|| user_weight(facts, queue, user));
             weight.flatten().or_else(|| Some(Setting::user_limit_factor(&table, &queue.config)))
         }
-        Blocker::BlockedHeadroom { .. } | Blocker::InFlight { .. } | Blocker::Reservations { .. } => None,
+        Blocker::Gang(_)
+        | Blocker::BlockedHeadroom { .. }
+        | Blocker::InFlight { .. }
+        | Blocker::Reservations { .. } => None,
     }
 }
 

@@ -16,7 +16,9 @@ use super::{
     Reservation, Stopping, Table,
 };
 use crate::config::{EngineConfig, QueueMapping};
-use crate::ids::{ContainerId, NodeId, PartitionId, QueueId, ReservationId, ShapeId, SlotId};
+use crate::ids::{
+    ApplicationId, AskId, ContainerId, NodeId, PartitionId, QueueId, ReservationId, ShapeId, SlotId,
+};
 use crate::resource::Resources;
 
 /// The shape of an ask or container until the image's list of shapes is read.
@@ -104,7 +106,7 @@ struct Lists {
 
 impl FactsImage {
     /// Whether everything that the image refers to is in it, and its numbers are possible. Sums are not compared.
-    pub(crate) fn is_coherent(&self) -> bool {
+    pub(crate) fn is_coherent(&self, later: &LaterFacts) -> bool {
         self.config.validate().is_ok()
             && self.partitions.len() == self.config.partitions.len() + 1
             && self.queues.first().is_some_and(|root| root.parent.is_none())
@@ -121,8 +123,20 @@ impl FactsImage {
                 .all(|one| is_live(&self.applications, one.application) && is_live(&self.nodes, one.node))
             && live(&self.reservations)
                 .all(|one| is_live(&self.asks, one.ask) && is_live(&self.nodes, one.node))
+            && later.is_coherent(self)
             && self.has_lists()
             && self.lists.shapes.is_coherent(|id| self.has_partition(id), &self.config.resources)
+    }
+
+    /// Whether the container is alive.
+    pub(super) fn has_container(&self, id: ContainerId) -> bool {
+        is_live(&self.containers, id)
+    }
+
+    /// The application of a live ask, if that is alive too.
+    pub(super) fn application_of(&self, ask: AskId) -> Option<ApplicationId> {
+        let slot = self.asks.get(ask.index()).filter(|slot| slot.generation == ask.generation())?;
+        Some(slot.value.as_ref()?.application).filter(|id| is_live(&self.applications, *id))
     }
 
     fn has_partition(&self, id: PartitionId) -> bool {
@@ -216,6 +230,7 @@ impl Facts {
         for (id, application) in facts.applications.iter().filter(|(_, one)| !one.is_active) {
             facts.inactive.add(id, application);
         }
+        facts.held_asks = super::gang::held_asks(&facts.later.gangs);
         facts.recount_limit_usages();
         facts.recount_active_by_user();
         facts.update_priorities();

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::PreemptionNotice;
+use super::gang::{WaitingGangs, held_asks};
+use super::{FactsImage, PreemptionNotice};
 use crate::ids::ContainerId;
 
 /// They stand at the end of a snapshot, so that an older one is read as one in which they are empty.
@@ -12,4 +13,17 @@ use crate::ids::ContainerId;
 pub(crate) struct LaterFacts {
     /// Containers that were announced as victims of preemption.
     pub(crate) notices: BTreeMap<ContainerId, PreemptionNotice>,
+    /// Gangs that have not started.
+    pub(crate) gangs: WaitingGangs,
+}
+
+impl LaterFacts {
+    /// Whether everything that they refer to is in the image, and no ask is held twice.
+    pub(super) fn is_coherent(&self, image: &FactsImage) -> bool {
+        let roles = || self.gangs.values().flat_map(|gang| gang.roles.iter().map(move |role| (gang, role)));
+        self.notices.keys().all(|id| image.has_container(*id))
+            && self.gangs.values().all(|gang| !gang.roles.is_empty())
+            && roles().all(|(gang, role)| image.application_of(role.ask) == Some(gang.application))
+            && held_asks(&self.gangs).len() == roles().count()
+    }
 }

@@ -15,6 +15,7 @@ mod charged;
 mod container_list;
 mod demand_priority;
 mod digest;
+mod gang;
 mod headroom;
 mod image;
 mod later;
@@ -53,6 +54,8 @@ pub(crate) use charged::{Charged, Load};
 pub(crate) use container_list::ContainerList;
 pub(crate) use demand_priority::PendingPriorities;
 pub use digest::StateDigest;
+pub use gang::{GangEnd, GangStyle, GangTopology};
+pub(crate) use gang::{HeldAsks, HeldRole, WaitingGang};
 pub(crate) use image::{FactsImage, FactsImageOf};
 pub(crate) use later::LaterFacts;
 pub(crate) use limit_usage::{Holder, LimitUsages};
@@ -131,6 +134,8 @@ pub(crate) struct Facts {
     pub(crate) shapes: Shapes,
     /// Containers by tag and place.
     pub(crate) tags: TagCounts,
+    /// The asks of waiting gangs. They follow from the gangs.
+    pub(crate) held_asks: HeldAsks,
 }
 
 impl Facts {
@@ -171,6 +176,7 @@ impl Facts {
             later: LaterFacts::default(),
             shapes: Shapes::default(),
             tags: TagCounts::default(),
+            held_asks: HeldAsks::default(),
             queue_mapping: config.queue_mapping.clone(),
             config: Arc::clone(config),
         }

@@ -1,5 +1,6 @@
 //! The lease pool: placement sets rest there between passes. Taking a set out of the pool takes its lease.
 
+use super::gang_looks::GangSlot;
 use crate::config::NodeOrderKind;
 use crate::ids::{PartitionId, SETS_MAX, SetId};
 use crate::place::PlacementSet;
@@ -16,11 +17,14 @@ pub(crate) struct Leases {
     /// the write guard, before the signal is raised; taking a set clears its bit.
     wanted: Vec<AtomicU64>,
     /// Low half: the sets that are out of the pool or about to leave it. High half: the number of returns.
-    out: AtomicU64,
+    pub(super) out: AtomicU64,
     /// The most sets that may be out at a time; written by the committer. Exceeding it by one set for a moment does no
     /// harm.
     out_max: AtomicU64,
     order: NodeOrderKind,
+    /// 1 if waiting gangs are worth a look. Written and taken as `wanted` is.
+    pub(super) gangs_wanted: AtomicU64,
+    pub(super) gang_slot: Mutex<GangSlot>,
 }
 
 #[derive(Debug, Default)]
@@ -49,18 +53,18 @@ impl Checkout {
 
 const OUT: u64 = (1 << 32) - 1;
 /// Added to `out` when a set comes back: one set less out, one more return.
-const RETURNED: u64 = (1 << 32) - 1;
+pub(super) const RETURNED: u64 = (1 << 32) - 1;
 
 /// Counts a set as out. Dropping the guard undoes that.
-struct CheckOut<'a>(&'a AtomicU64);
+pub(super) struct CheckOut<'a>(&'a AtomicU64);
 
 impl<'a> CheckOut<'a> {
-    fn out(out: &'a AtomicU64) -> Self {
+    pub(super) fn out(out: &'a AtomicU64) -> Self {
         out.fetch_add(1, Ordering::AcqRel);
         Self(out)
     }
 
-    fn stay_out(self) {
+    pub(super) fn stay_out(self) {
         std::mem::forget(self);
     }
 }
@@ -79,7 +83,15 @@ impl Leases {
             out: AtomicU64::new(0),
             out_max: AtomicU64::new(u64::MAX),
             order,
+            gangs_wanted: AtomicU64::new(0),
+            gang_slot: Mutex::new(GangSlot::default()),
         }
+    }
+
+    /// Whether waiting gangs are worth a look.
+    #[inline]
+    pub(crate) fn wants_gangs(&self) -> bool {
+        self.gangs_wanted.load(Ordering::Acquire) != 0
     }
 
     /// Takes the set if it is in the pool, whether or not a pass over it is wanted.
@@ -169,9 +181,10 @@ impl Leases {
         }
     }
 
-    /// The number of sets that are worth a pass.
+    /// The number of sets that are worth a pass, and one more if gangs are worth a look.
     pub(crate) fn count_wanted(&self) -> u32 {
-        self.wanted.iter().map(|sets| sets.load(Ordering::Acquire).count_ones()).sum()
+        let sets: u32 = self.wanted.iter().map(|sets| sets.load(Ordering::Acquire).count_ones()).sum();
+        sets + self.gangs_wanted.load(Ordering::Acquire) as u32
     }
 
     /// The number of sets that are not in the pool.
@@ -187,7 +200,8 @@ impl Leases {
         let before = returns();
         let wanted = self.count_wanted();
         // A slot stays locked until its set's return is counted. So if the returns are unchanged, no set has come back.
-        let leased = self.slots.iter().filter(|slot| slot.lock().leased).count() as u64;
+        let leased = self.slots.iter().filter(|slot| slot.lock().leased).count() as u64
+            + u64::from(self.is_looking_for_gangs());
         let has_returned = returns() != before;
         (wanted, leased.max(u64::from(has_returned)))
     }

@@ -21,6 +21,7 @@
 //! A batch debits its own set's view. If the whole batch was accepted, the view already contains its changes. Otherwise
 //! the next pass looks these positions up again, so a dropped or rejected batch leaves no trace.
 
+mod gang_looks;
 mod index;
 mod lease;
 mod node_shards;
@@ -28,6 +29,7 @@ mod order;
 mod ring;
 mod set;
 
+pub(crate) use gang_looks::{GangCheckout, GangLooks};
 pub(crate) use lease::{Checkout, Leases};
 pub(crate) use node_shards::{NodeShards, NodeShardsImage};
 pub(crate) use order::{ScoredNode, score};

@@ -60,7 +60,9 @@ impl Beneficiaries {
             let units = ask.outstanding().saturating_sub(in_flight);
             let is_here = facts.shapes.at(ask.shape).partition == partition;
             let leaf = application.leaf.index();
-            if is_here && (is_owed[leaf] || within[leaf]) && application.is_active && units > 0 {
+            let may_gain = is_owed[leaf] || within[leaf];
+            let is_held = facts.gang_of(id).is_some();
+            if is_here && !is_held && may_gain && application.is_active && units > 0 {
                 let order =
                     (u32::MAX - application.priority, application.submitted, ask.priority, ask.number);
                 let mut reservations = ask.reservations.clone();

@@ -8,7 +8,7 @@ use crate::facts::{Locality, PreemptionNotice, PreemptionRule};
 use crate::ids::{
     AskId, ContainerId, LaneId, LeafUserId, LimitUsageId, NodeId, PartitionId, QueueId, ShapeId,
 };
-use crate::place::PlacementSet;
+use crate::place::{GangLooks, PlacementSet};
 use crate::request::ResourceAllocationCommitRequest;
 use crate::resource::Resources;
 
@@ -97,6 +97,8 @@ pub struct ProposalBatch {
     pub(crate) proposing_ns: u64,
     /// Set if it is the result of a round of preemption, which puts nothing in flight.
     pub(crate) round: Option<Vec<RoundStep>>,
+    /// Set if it is the result of a look for gangs, which puts nothing in flight.
+    pub(crate) gang_looks: Option<Box<GangLooks>>,
     owner: Arc<dyn BatchOwner>,
 }
 
@@ -109,13 +111,28 @@ impl ProposalBatch {
 
     /// A batch for a pass that has its own view.
     pub(crate) fn without_lease(owner: Arc<dyn BatchOwner>) -> Self {
-        Self { proposals: Proposals::default(), set: None, begun_ns: 0, proposing_ns: 0, round: None, owner }
+        Self {
+            proposals: Proposals::default(),
+            set: None,
+            begun_ns: 0,
+            proposing_ns: 0,
+            round: None,
+            gang_looks: None,
+            owner,
+        }
     }
 
     /// A batch for a round of preemption.
     pub(crate) fn for_round(owner: Arc<dyn BatchOwner>) -> Self {
         let mut batch = Self::without_lease(owner);
         batch.round = Some(Vec::new());
+        batch
+    }
+
+    /// A batch for a look for gangs.
+    pub(crate) fn for_gangs(looks: Box<GangLooks>, owner: Arc<dyn BatchOwner>) -> Self {
+        let mut batch = Self::without_lease(owner);
+        batch.gang_looks = Some(looks);
         batch
     }
 
@@ -132,12 +149,14 @@ impl ProposalBatch {
 
     /// Whether units or amounts of it are in flight.
     pub(crate) fn is_in_flight(&self) -> bool {
-        !(self.proposals.requests.is_empty() && self.proposals.amounts.is_empty())
+        self.gang_looks.is_none()
+            && !(self.proposals.requests.is_empty() && self.proposals.amounts.is_empty())
     }
 
     /// Whether the batch has nothing to give back.
     fn is_settled(&self) -> bool {
-        !self.is_in_flight() && self.set.is_none() && self.round.is_none()
+        let has_work = self.round.is_some() || self.gang_looks.is_some();
+        !self.is_in_flight() && self.set.is_none() && !has_work
     }
 }
 

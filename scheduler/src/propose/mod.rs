@@ -29,6 +29,7 @@ mod batch;
 mod borrowed;
 mod demand_priority;
 mod fulfil;
+mod gang;
 mod headroom;
 mod leaf_walk;
 mod level;
@@ -44,6 +45,7 @@ mod tests;
 
 pub use batch::ProposalBatch;
 pub(crate) use batch::{Amount, Amounts, BatchOwner, Observation, RoundStep};
+pub(crate) use gang::{NotNow, find_nodes, look_for_gangs, propose_gang};
 pub use pass::PassScope;
 pub(crate) use pass::{PassLimits, run_pass};
 pub(crate) use scratch::Scratch;

@@ -24,6 +24,7 @@ impl Identifiers {
             Taken::Node(id) => self.nodes.take(id),
             Taken::Application(id) => self.applications.take(id),
             Taken::Ask(id) => self.asks.take(id),
+            Taken::Asks(ids) => ids.into_iter().for_each(|id| self.asks.take(id)),
         }
         effects.vacated_nodes.iter().for_each(|(id, _)| self.nodes.give_back(*id));
         effects.vacated_applications.iter().for_each(|id| self.applications.give_back(*id));
@@ -39,12 +40,13 @@ impl Identifiers {
 }
 
 /// The identifier that a handle took for a change.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Taken {
     Nothing,
     Node(NodeId),
     Application(ApplicationId),
     Ask(AskId),
+    Asks(Vec<AskId>),
 }
 
 impl Taken {
@@ -53,6 +55,7 @@ impl Taken {
             Change::NodeAdded { node, .. } => Self::Node(*node),
             Change::ApplicationSubmitted { application, .. } => Self::Application(*application),
             Change::AskSubmitted { ask, .. } | Change::ContainerRecovered { ask, .. } => Self::Ask(*ask),
+            Change::GangSubmitted { asks, .. } => Self::Asks(asks.clone()),
             _ => Self::Nothing,
         }
     }

@@ -93,6 +93,10 @@ reject_reasons! {
     ReservationMismatch => "reservation_mismatch",
     /// The container to release has already ended.
     UnknownContainer => "unknown_container",
+    /// The request has some members of a gang that has not started, but fewer than must start together.
+    GangIncomplete => "gang_incomplete",
+    /// The gang must start on one rack, and the request has members on several.
+    GangAcrossRacks => "gang_across_racks",
 }
 
 impl fmt::Display for RejectReason {

@@ -28,13 +28,10 @@ impl State {
     /// The state of an image, with its timers; `None` if the image contradicts itself.
     pub(crate) fn of_image(image: StateImage, later: LaterFacts) -> Option<Self> {
         let StateImage { facts, node_shards } = image;
-        if !facts.is_coherent() {
+        if !facts.is_coherent(&later) {
             return None;
         }
         let facts = Facts::of_image(facts, later);
-        if !facts.later.notices.keys().all(|id| facts.containers.get(*id).is_some()) {
-            return None;
-        }
         let (node_shards, ready) = NodeShards::of_image(node_shards, facts.config.resources.len());
         if !facts.nodes.iter().all(|(id, node)| node_shards.holds(id, node.partition)) {
             return None;

@@ -1,7 +1,7 @@
 //! How a caller hears of an unknown identifier.
 
 use apportion::config::ConfigError;
-use apportion::engine::SubmitError;
+use apportion::engine::{SubmitError, SubmittedGang};
 use apportion::event::{Refusal, Subject};
 use apportion::request::RejectReason;
 use apportion::{AskId, CommitOutcome, CommitSeq, ResourceAllocationCommitRequest, Ticket};
@@ -23,6 +23,8 @@ pub(super) enum Answer {
     Listed(Subject, Refusal),
     /// The same, under the identifier of the new ask, which may also be an event.
     AskRefused(Refusal),
+    /// The ticket has the refusal, which may also be an event.
+    GangRefused(Refusal),
     /// The ticket's answer names the container as one to be stopped.
     ToBeStopped(Refusal),
     /// The answer leaves it out.
@@ -68,6 +70,15 @@ pub(super) fn ticket<T>(w: &World, sent: Result<Ticket<Result<T, Refusal>>, Subm
     match answer(w, sent) {
         Err(error) => Answer::AtOnce(error),
         Ok(Err(refusal)) => Answer::Ticket(refusal),
+        Ok(Ok(_)) => Answer::Accepted,
+    }
+}
+
+/// The refusal of a gang, which needs no numbers.
+pub(super) fn ganged(w: &World, sent: Result<SubmittedGang, SubmitError>) -> Answer {
+    match answer(w, sent.map(|submitted| submitted.ticket)) {
+        Err(error) => Answer::AtOnce(error),
+        Ok(Err(refusal)) => Answer::GangRefused(refusal.refusal()),
         Ok(Ok(_)) => Answer::Accepted,
     }
 }

@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 
 use apportion::config::{ConfigError, QueueUpdate};
 use apportion::engine::{BulkCall, NodeReport, SubmitError};
-use apportion::event::Refusal;
+use apportion::event::{Refusal, Subject};
+use apportion::gang::GangSpec;
 use apportion::request::{AllocationProposal, RejectReason};
 use apportion::{
-    ApplicationEnd, ApplicationSpec, AskSpec, Blacklist, NodeAttributes, NodeSpec,
+    ApplicationEnd, ApplicationSpec, AskSpec, Blacklist, GangId, NodeAttributes, NodeSpec,
     ResourceAllocationCommitRequest, Resources, RunningContainer,
 };
 
@@ -34,7 +35,7 @@ impl Row {
 pub(super) const ELSEWHERE: [&str; 1] = ["recover_node"];
 
 pub(super) fn rows() -> Vec<Row> {
-    [nodes(), applications(), asks(), asks_of_kinds(), bulk(), containers(), others()]
+    [nodes(), applications(), asks(), asks_of_kinds(), gangs(), bulk(), containers(), others()]
         .into_iter()
         .flatten()
         .collect()
@@ -212,6 +213,49 @@ fn asks() -> Vec<Row> {
         ),
         row("cancel_ask", "ask", |w| listed(w, w.handle.cancel_ask(w.unknown_ids.ask, 1)), ask_refused),
     ]
+}
+
+fn gangs() -> Vec<Row> {
+    vec![
+        row(
+            "submit_gang",
+            "application",
+            |w| {
+                let spec = GangSpec::new(w.unknown_ids.application);
+                ganged(w, w.handle.submit_gang(spec.with_role("worker", AskSpec::new(size(), 1))))
+            },
+            |_| Answer::GangRefused(Refusal::ApplicationEnded),
+        ),
+        row(
+            "submit_gang",
+            "partition",
+            |w| {
+                let ask = AskSpec::new(size(), 1).in_partition(w.partition);
+                ganged(w, w.handle.submit_gang(GangSpec::new(w.live.application).with_role("worker", ask)))
+            },
+            no_partition,
+        ),
+        row(
+            "submit_gang",
+            "rack",
+            |w| {
+                let ask = AskSpec::new(size(), 1).on_racks([w.rack]);
+                ganged(w, w.handle.submit_gang(GangSpec::new(w.live.application).with_role("worker", ask)))
+            },
+            |_| Answer::GangRefused(Refusal::OutOfRange),
+        ),
+        row(
+            "cancel_gang",
+            "gang",
+            |w| listed(w, w.handle.cancel_gang(unknown_gang(w))),
+            |w| Answer::Listed(Subject::Gang(unknown_gang(w)), Refusal::UnknownGang),
+        ),
+    ]
+}
+
+/// The gang whose first ask would be the unknown one.
+fn unknown_gang(w: &World) -> GangId {
+    w.unknown_ids.ask.to_string().replace("ask", "gang").parse().unwrap()
 }
 
 fn asks_of_kinds() -> Vec<Row> {

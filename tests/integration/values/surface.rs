@@ -9,6 +9,7 @@ use apportion::engine::*;
 use apportion::event::*;
 use apportion::explain::*;
 use apportion::file_log::*;
+use apportion::gang::*;
 use apportion::log::*;
 use apportion::model::{Checker, Model, Report};
 use apportion::nodes::*;
@@ -76,6 +77,7 @@ fn values() -> Vec<String> {
         NodeDirectives, ContainerStart, NodeSession, Incarnation, NodeRegistration, NodeHeartbeat, UnknownContainers,
         TrackerOptions, SessionError, HeartbeatError,
         Resources, ResourceTypes, Devices, DeviceNeed, Need, Room,
+        GangId, GangSpec, GangRole, GangStyle, GangTopology, GangEnd, InvalidGang, GangRefusal, GangWait,
         Amounts, Explanation, Standing, WhyPending, Blocker, ActivationLimit, LimitHolder, LimitReached, Funnel, Stage,
         PendingReason, Shortage, DeviceShortage, LocalityWait, NodeOfOtherAsk, ReservedNode, Rejection,
         PreemptionPolicy, PreemptionRounds, PreemptionNotice, PreemptionPlan, PartitionShares, QueueShares, Preemption, Victim, PreemptionRule, Unhelped,
@@ -111,7 +113,7 @@ fn neither() -> Vec<String> {
     exceptions! {
         "they are the engine and its working parts": Engine, Parts, GroupCommitter, Proposer, ProposalBatch, PlacementSet,
             Replay;
-        "they are ways to an engine, not values": Handle, EventStream, Ticket<()>, Recovery;
+        "they are ways to an engine, not values": Handle, EventStream, Ticket<()>, Recovery, SubmittedGang;
         "they follow an engine; a new one is made from it": ResourceTracker, DirectiveTracker, NodeSessions;
         "a model is code": Model;
         "clocks are read, not stored": ManualClock, SystemClock;

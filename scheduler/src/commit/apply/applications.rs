@@ -9,8 +9,8 @@ use crate::commit::admit::partition_for;
 use crate::config::LocalityDelay;
 use crate::event::EventKind;
 use crate::facts::{
-    Application, ApplicationEnd, Ask, AskTags, ContainerList, EndCause, Facts, LocalityPreference, Rule,
-    Shape, TagCap,
+    Application, ApplicationEnd, Ask, AskTags, ContainerList, EndCause, Facts, GangEnd, LocalityPreference,
+    Rule, Shape, TagCap,
 };
 use crate::ids::{ApplicationId, AskId, ShapeId};
 use crate::resource::{Need, Resources};
@@ -94,6 +94,7 @@ impl Applier<'_> {
             self.state.facts.transition_ending(id, end);
             self.tell(id, EventKind::ApplicationEnding { end });
         }
+        self.free_gangs_of(id);
         self.cancel_all(id);
         for container in running {
             if !awaits_stops {
@@ -139,17 +140,8 @@ impl Applier<'_> {
         count: u32,
         allocation_request_id: u64,
     ) {
-        let facts = &self.state.facts;
-        let leaf = facts.applications.at(application).leaf;
-        let partition = partition_for(facts.queue(leaf), spec);
-        let has_locality = !spec.preference.is_empty();
-        let shape = Shape {
-            need: Need { resources: spec.size, devices: spec.devices },
-            partition,
-            rule: self.rule_of(application, spec),
-            has_locality,
-            borrowing: facts.borrowing_of(partition, has_locality, spec.is_master),
-        };
+        let leaf = self.state.facts.applications.at(application).leaf;
+        let shape = shape_for(&self.state.facts, application, spec);
         let preference = self.with_racks_of_hosts(&spec.preference);
         let shape_id = self.intern(&shape);
         let state = &mut *self.state;
@@ -175,22 +167,6 @@ impl Applier<'_> {
         state.backlog.rekey_by_size(&state.facts, leaf, application);
         state.backlog.add_ask(&state.facts, id, state.facts.asks.at(id), state.version);
         self.set_timers(id, shape_id, shape.has_locality);
-    }
-
-    /// The conditions on nodes of the ask and its application.
-    fn rule_of(&self, application: ApplicationId, spec: &AskSpec) -> Option<Box<Rule>> {
-        let shunned = &self.state.facts.applications.at(application).blacklist;
-        let attributes = spec.rule.as_ref().filter(|rule| !rule.conditions.is_empty());
-        if attributes.is_none() && shunned.is_none() && spec.tags.is_none() {
-            return None;
-        }
-        let names = spec.tags.as_ref().map_or(&[][..], |tags| &tags.names);
-        let mut rule =
-            Rule { attributes: attributes.cloned(), shunned: shunned.clone(), ..Rule::of_tags(names) };
-        if let Some(AskTags { limits, .. }) = spec.tags.as_deref() {
-            rule.caps = limits.iter().map(|limit| TagCap::new(limit, &rule.tags, application)).collect();
-        }
-        rule.boxed()
     }
 
     /// Sets the times at which the ask may look further, and at which a shape that fits nowhere may reserve a node.
@@ -223,7 +199,13 @@ impl Applier<'_> {
         preference
     }
 
+    /// Cancels units of an ask. A gang that needs them is cancelled as a whole.
     pub(super) fn cancel(&mut self, id: AskId, units: u32) {
+        if !self.state.facts.held_asks.is_empty()
+            && let Some(gang) = self.gang_that_needs(id, units)
+        {
+            return self.end_gang(gang, GangEnd::Cancelled);
+        }
         let ask = self.state.facts.asks.at(id);
         let (application, units) = (ask.application, units.min(ask.outstanding()));
         let State { facts, backlog, version, .. } = &mut *self.state;
@@ -243,6 +225,9 @@ impl Applier<'_> {
             self.drop_surplus_reservations(id);
         }
         if outstanding == 0 {
+            if !self.state.facts.held_asks.is_empty() {
+                self.state.facts.transition_drop_role(id);
+            }
             let state = &mut *self.state;
             let ask = state.facts.transition_forget_ask(id);
             state.backlog.remove_ask(id, &ask);
@@ -262,4 +247,36 @@ impl Applier<'_> {
             self.drop_reservation(reservation);
         }
     }
+}
+
+/// The shape of an ask that the application submits now.
+// Inlined, because a shape is more to move than to make.
+#[inline(always)]
+pub(in crate::commit) fn shape_for(facts: &Facts, application: ApplicationId, spec: &AskSpec) -> Shape {
+    let leaf = facts.applications.at(application).leaf;
+    let partition = partition_for(facts.queue(leaf), spec);
+    let has_locality = !spec.preference.is_empty();
+    Shape {
+        need: Need { resources: spec.size, devices: spec.devices },
+        partition,
+        rule: rule_of(facts, application, spec),
+        has_locality,
+        borrowing: facts.borrowing_of(partition, has_locality, spec.is_master),
+    }
+}
+
+/// The conditions on nodes of the ask and its application.
+#[inline(always)]
+fn rule_of(facts: &Facts, application: ApplicationId, spec: &AskSpec) -> Option<Box<Rule>> {
+    let shunned = &facts.applications.at(application).blacklist;
+    let attributes = spec.rule.as_ref().filter(|rule| !rule.conditions.is_empty());
+    if attributes.is_none() && shunned.is_none() && spec.tags.is_none() {
+        return None;
+    }
+    let names = spec.tags.as_ref().map_or(&[][..], |tags| &tags.names);
+    let mut rule = Rule { attributes: attributes.cloned(), shunned: shunned.clone(), ..Rule::of_tags(names) };
+    if let Some(AskTags { limits, .. }) = spec.tags.as_deref() {
+        rule.caps = limits.iter().map(|limit| TagCap::new(limit, &rule.tags, application)).collect();
+    }
+    rule.boxed()
 }

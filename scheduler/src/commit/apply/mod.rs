@@ -6,6 +6,7 @@
 mod applications;
 mod blacklist;
 mod containers;
+mod gangs;
 mod many;
 mod moving;
 mod nodes;
@@ -15,6 +16,8 @@ mod queues;
 mod shapes;
 
 use std::sync::Arc;
+
+pub(super) use applications::shape_for;
 
 use crate::change::Change;
 use crate::event::{Event, EventKind, Refused};
@@ -128,6 +131,8 @@ impl Applier<'_> {
                 self.announce_preemption(*container, *notice);
             }
             Change::PreemptionWithdrawn { container } => self.withdraw_preemption(*container),
+            Change::GangSubmitted { asks, spec } => self.submit_gang(asks, spec),
+            Change::GangEnded { gang, end } => self.end_gang(*gang, *end),
         }
         self.activate_if_due();
         seq

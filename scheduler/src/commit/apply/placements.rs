@@ -19,12 +19,17 @@ impl Applier<'_> {
         for &reservation in &request.unreserve {
             self.drop_reservation(reservation);
         }
+        let has_gangs = !self.state.facts.later.gangs.is_empty();
+        let started = if has_gangs { self.gangs_in(request) } else { Vec::new() };
         for proposal in &request.allocate {
             self.allocate(proposal, debited_in);
         }
         for proposal in &request.allocate {
             self.drop_surplus(proposal.ask);
             self.wake_if_more_reservations(proposal.ask);
+        }
+        if has_gangs {
+            started.into_iter().for_each(|gang| self.start_gang(gang));
         }
         for proposal in &request.reserve {
             self.reserve(proposal.ask, proposal.node);

@@ -1,0 +1,161 @@
+//! Descriptions of gangs that applications submit.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::AskSpec;
+use crate::facts::{GangStyle, GangTopology};
+use crate::ids::ApplicationId;
+
+/// The most members that may have to start together.
+const MEMBERS_MAX: u64 = 100_000;
+
+/// The most roles of a gang.
+const ROLES_MAX: usize = 1_000;
+
+/// A gang: asks of one application of which a minimum starts at once or not at all.
+///
+/// The units above the minimum are ordinary asks from the start on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GangSpec {
+    /// The application that asks.
+    pub application: ApplicationId,
+    /// Its roles, such as master and worker: at least one. Each has a name of its own.
+    pub roles: Vec<GangRole>,
+    /// How long it may wait, in milliseconds; at least 1. `None`: for ever.
+    pub timeout_ms: Option<u64>,
+    /// What becomes of it after the timeout.
+    pub style: GangStyle,
+    /// Where its minimum may start.
+    pub topology: GangTopology,
+}
+
+/// One role of a gang.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GangRole {
+    /// Its name, which only errors and explanations show.
+    pub name: String,
+    /// Its containers. Members that start together go to the nearest hosts and racks that they prefer without a delay,
+    /// and use only nodes of their own partition.
+    pub ask: AskSpec,
+    /// The number of its members that must start together, at most the ask's `count`. It may be zero for some of the roles.
+    pub minimum: u32,
+}
+
+/// Why a description of a gang makes no sense.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Error)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum InvalidGang {
+    /// A gang without roles.
+    #[error("a gang has at least one role")]
+    NoRole,
+    /// A gang with too many roles.
+    #[error("a gang has {roles} roles; at most {ROLES_MAX} are possible")]
+    TooManyRoles {
+        /// The number of roles.
+        roles: usize,
+    },
+    /// Two roles with the same name.
+    #[error("two roles of the gang are named `{name}`; each role needs a name of its own")]
+    DuplicateRole {
+        /// The name.
+        name: String,
+    },
+    /// A minimum that cannot be reached.
+    #[error("role `{role}` asks for {count} members, but at least {minimum} must start together")]
+    MinimumAboveCount {
+        /// The role.
+        role: String,
+        /// Its minimum.
+        minimum: u32,
+        /// Its number of members.
+        count: u32,
+    },
+    /// A gang of which no member has to start.
+    #[error("no role of the gang has a minimum; submit plain asks instead")]
+    NoMinimum,
+    /// A gang with too many members that have to start together.
+    #[error("{members} members would have to start together; at most {MEMBERS_MAX} can")]
+    TooManyMembers {
+        /// The sum of the minima.
+        members: u64,
+    },
+    /// A timeout of zero.
+    #[error("a gang with a timeout of 0 ms could never start; leave the timeout out to wait for ever")]
+    ZeroTimeout,
+}
+
+impl GangSpec {
+    /// A gang without roles that starts anywhere, waits for ever and fails as a whole.
+    #[must_use]
+    pub fn new(application: ApplicationId) -> Self {
+        Self {
+            application,
+            roles: Vec::new(),
+            timeout_ms: None,
+            style: GangStyle::default(),
+            topology: GangTopology::default(),
+        }
+    }
+
+    /// The same gang with one more role, all of whose members start together.
+    #[must_use]
+    pub fn with_role(self, name: impl Into<String>, ask: AskSpec) -> Self {
+        let minimum = ask.count;
+        self.with_role_of_at_least(name, ask, minimum)
+    }
+
+    /// The same gang with one more role, of which at least `minimum` members start together.
+    #[must_use]
+    pub fn with_role_of_at_least(mut self, name: impl Into<String>, ask: AskSpec, minimum: u32) -> Self {
+        self.roles.push(GangRole { name: name.into(), ask, minimum });
+        self
+    }
+
+    /// The same gang, which waits this long.
+    #[must_use]
+    pub fn with_timeout_ms(mut self, timeout_ms: u64, style: GangStyle) -> Self {
+        (self.timeout_ms, self.style) = (Some(timeout_ms), style);
+        self
+    }
+
+    /// The same gang, whose minimum starts on one rack.
+    #[must_use]
+    pub fn on_one_rack(mut self) -> Self {
+        self.topology = GangTopology::SameRack;
+        self
+    }
+
+    /// Checks everything that does not depend on an engine. [`AskSpec`]s are checked by the engine.
+    ///
+    /// # Errors
+    /// If the roles, minima or timeout make no sense.
+    pub fn check(&self) -> Result<(), InvalidGang> {
+        if self.roles.is_empty() {
+            return Err(InvalidGang::NoRole);
+        }
+        if self.roles.len() > ROLES_MAX {
+            return Err(InvalidGang::TooManyRoles { roles: self.roles.len() });
+        }
+        let mut names = BTreeSet::new();
+        if let Some(role) = self.roles.iter().find(|role| !names.insert(role.name.as_str())) {
+            return Err(InvalidGang::DuplicateRole { name: role.name.clone() });
+        }
+        if let Some(GangRole { name, ask, minimum }) =
+            self.roles.iter().find(|role| role.minimum > role.ask.count)
+        {
+            let (role, minimum, count) = (name.clone(), *minimum, ask.count);
+            return Err(InvalidGang::MinimumAboveCount { role, minimum, count });
+        }
+        let members: u64 = self.roles.iter().map(|role| u64::from(role.minimum)).sum();
+        match members {
+            0 => Err(InvalidGang::NoMinimum),
+            1..=MEMBERS_MAX if self.timeout_ms == Some(0) => Err(InvalidGang::ZeroTimeout),
+            1..=MEMBERS_MAX => Ok(()),
+            _ => Err(InvalidGang::TooManyMembers { members }),
+        }
+    }
+}

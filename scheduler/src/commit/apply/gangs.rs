@@ -1,0 +1,104 @@
+//! Applies changes of gangs: they wait, start or end.
+
+use super::Applier;
+use crate::change::GangSpec;
+use crate::event::EventKind;
+use crate::facts::{GangEnd, GangStyle, HeldRole, WaitingGang};
+use crate::ids::{ApplicationId, AskId, GangId};
+use crate::request::ResourceAllocationCommitRequest;
+use crate::timers::Timer;
+
+impl Applier<'_> {
+    pub(super) fn submit_gang(&mut self, asks: &[AskId], spec: &GangSpec) {
+        let Some(first) = asks.first() else { return };
+        let (id, facts) = (GangId::with_first(*first), &mut self.state.facts);
+        let roles = asks.iter().zip(&spec.roles);
+        let until_ms = spec.timeout_ms.map(|timeout_ms| facts.now_ms.saturating_add(timeout_ms));
+        let gang = WaitingGang {
+            application: spec.application,
+            number: facts.asks_submitted + 1,
+            roles: roles
+                .clone()
+                .map(|(ask, role)| HeldRole {
+                    name: role.name.as_str().into(),
+                    ask: *ask,
+                    minimum: role.minimum,
+                })
+                .collect(),
+            style: spec.style,
+            topology: spec.topology,
+            until_ms,
+        };
+        // First, so that the backlog lists the asks as held.
+        facts.transition_hold(id, gang);
+        for (ask, role) in roles {
+            let (count, number) = (role.ask.count, role.ask.allocation_request_id);
+            self.submit_ask(*ask, spec.application, &role.ask, count, number);
+        }
+        if let Some(until_ms) = until_ms {
+            self.state.timers.add(until_ms, Timer::Gang(id));
+        }
+    }
+
+    /// The gangs that the request starts.
+    #[cold]
+    pub(super) fn gangs_in(&self, request: &ResourceAllocationCommitRequest) -> Vec<GangId> {
+        let facts = &self.state.facts;
+        let mut gangs: Vec<_> = request.units().filter_map(|ask| facts.gang_of(ask)).collect();
+        gangs.sort_unstable();
+        gangs.dedup();
+        gangs
+    }
+
+    /// A gang starts: its minimum is placed. The rest become ordinary asks.
+    #[cold]
+    pub(super) fn start_gang(&mut self, id: GangId) {
+        let Some(gang) = self.state.facts.transition_free(id) else { return };
+        self.list_freed(&gang);
+        self.tell(gang.application, EventKind::GangStarted { gang: id });
+    }
+
+    /// A gang ends without a start.
+    #[cold]
+    pub(super) fn end_gang(&mut self, id: GangId, end: GangEnd) {
+        let Some(gang) = self.free_gang(id, end) else { return };
+        if end == GangEnd::TimedOut && gang.style == GangStyle::Soft {
+            self.list_freed(&gang);
+        } else {
+            gang.roles.iter().for_each(|role| self.cancel(role.ask, u32::MAX));
+        }
+    }
+
+    /// Frees the asks of an application's gangs before the application's asks are cancelled.
+    pub(super) fn free_gangs_of(&mut self, application: ApplicationId) {
+        if self.state.facts.later.gangs.is_empty() {
+            return;
+        }
+        for gang in self.state.facts.gangs_of(application) {
+            self.free_gang(gang, GangEnd::ApplicationEnded);
+        }
+    }
+
+    fn free_gang(&mut self, id: GangId, end: GangEnd) -> Option<WaitingGang> {
+        let gang = self.state.facts.transition_free(id)?;
+        self.tell(gang.application, EventKind::GangEnded { gang: id, end, style: gang.style });
+        Some(gang)
+    }
+
+    /// Lists what is left of the gang's asks in their lanes.
+    fn list_freed(&mut self, gang: &WaitingGang) {
+        let version = self.state.version;
+        for role in &gang.roles {
+            if self.state.facts.asks.get(role.ask).is_some() {
+                self.state.backlog.list_freed(&self.state.facts, role.ask, version);
+            }
+        }
+    }
+
+    /// The gang that could not reach a minimum any more without these units of the ask.
+    pub(super) fn gang_that_needs(&self, ask: AskId, units: u32) -> Option<GangId> {
+        let (gang, role) = self.state.facts.held_role(ask)?;
+        let left = self.state.facts.asks.at(ask).outstanding().saturating_sub(units);
+        (left < role.minimum).then_some(gang)
+    }
+}

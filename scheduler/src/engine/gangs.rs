@@ -1,0 +1,140 @@
+//! Gangs: asks that start together or not at all.
+
+use std::sync::Arc;
+
+use super::group::GroupCommitter;
+use super::handle::Handle;
+use super::refusals::refuse;
+use super::shared::{GangResult, Message, Shared};
+use super::submit_error::SubmitError;
+use crate::change::{Change, GangSpec};
+use crate::commit::{admit_gang, would_accept};
+use crate::event::GangRefusal;
+use crate::facts::GangEnd;
+use crate::ids::{AskId, GangId};
+use crate::place::GangCheckout;
+use crate::propose::{BatchOwner, ProposalBatch, look_for_gangs};
+use crate::request::CommitSeq;
+use crate::state::State;
+use crate::sync::Ticket;
+
+/// A submitted gang.
+#[derive(Debug)]
+pub struct SubmittedGang {
+    /// The gang.
+    pub gang: GangId,
+    /// Its asks, in the order of the roles. They are held until the gang starts.
+    pub asks: Vec<AskId>,
+    /// The change with which it began to wait, or why it was refused.
+    pub ticket: Ticket<Result<CommitSeq, GangRefusal>>,
+}
+
+/// # Gangs
+///
+/// A [`GangId`] is unknown once the gang has started or ended.
+impl Handle {
+    /// Asks for containers that start together: at least the minimum of each role, in one commit, or none. Until then the
+    /// asks are *held*. They are pending, but nothing is placed or reserved for them. The units above the minimum are
+    /// ordinary asks from the start on. [`GangStarted`](crate::event::EventKind::GangStarted) follows the
+    /// [`Allocated`](crate::event::EventKind::Allocated) events of the members.
+    ///
+    /// Waiting gangs are tried by the priority of their applications, then in the order of submission. A gang that does
+    /// not fit stops no other gang and no ordinary ask. No room is gathered for it.
+    ///
+    /// The ticket refuses a gang that could not start if nothing else ran: its minimum is above the maximum of a queue, or
+    /// the registered nodes could not hold it if they were empty. It refuses a gang of an unknown application, too.
+    /// [Cancelling](Self::cancel_ask) so many units of a held ask that a minimum cannot be reached cancels the gang.
+    ///
+    /// ```
+    /// use apportion::gang::{GangSpec, GangStyle};
+    /// # use std::sync::Arc;
+    /// # use apportion::config::{EngineConfig, QueueConfig};
+    /// # use apportion::event::EventKind;
+    /// # use apportion::{ApplicationSpec, AskSpec, Engine, ManualClock, Mode, NodeSpec, ResourceTypes};
+    /// # let config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::single_leaf());
+    /// # let engine = Engine::start(config, Mode::Serial, Arc::new(ManualClock::new()), None).unwrap();
+    /// # let (handle, events) = (engine.handle(), engine.handle().event_stream(100));
+    /// # let size = handle.resources(&[("memory_mib", 1_024), ("vcore_milli", 1_000)])?;
+    /// # let node = handle.resources(&[("memory_mib", 4_096), ("vcore_milli", 4_000)])?;
+    /// # handle.add_node(NodeSpec::new("alpha", node))?;
+    /// # let application = handle.submit_application(ApplicationSpec::new("job", "root.default", "ann"), &events)?;
+    /// let gang = GangSpec::new(application)
+    ///     .with_role("master", AskSpec::new(size, 1))
+    ///     .with_role_of_at_least("worker", AskSpec::new(size, 8), 2)
+    ///     .with_timeout_ms(60_000, GangStyle::Hard);
+    /// let submitted = handle.submit_gang(gang)?;
+    /// engine.run_until_quiet();
+    /// let events: Vec<_> = std::iter::from_fn(|| events.try_next().ok().flatten()).collect();
+    /// let allocated = events.iter().filter(|event| matches!(event.kind, EventKind::Allocated { .. }));
+    /// assert_eq!(allocated.count(), 4, "the master and two workers, then one more worker");
+    /// assert!(events.iter().any(|event| event.kind == EventKind::GangStarted { gang: submitted.gang }));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the description makes no sense, one of its asks is not valid, or a partition is unknown. Nothing is submitted
+    /// then.
+    pub fn submit_gang(&self, mut spec: GangSpec) -> Result<SubmittedGang, SubmitError> {
+        spec.check()?;
+        spec.roles.iter_mut().try_for_each(|role| self.check_ask(&mut role.ask))?;
+        let asks = self.take_ask_ids(spec.roles.len())?;
+        let gang = GangId::with_first(asks[0]);
+        let (answer, ticket) = Ticket::new();
+        self.shared.send(Message::Gang { asks: asks.clone(), spec: Box::new(spec), answer })?;
+        Ok(SubmittedGang { gang, asks, ticket })
+    }
+
+    /// Cancels a gang that has not started, with all of its asks. An unknown gang is [refused](Self::take_refusals).
+    ///
+    /// # Errors
+    /// If the engine is shut down.
+    pub fn cancel_gang(&self, gang: GangId) -> Result<(), SubmitError> {
+        self.send(Change::GangEnded { gang, end: GangEnd::Cancelled })
+    }
+}
+
+impl GroupCommitter {
+    /// Lets a gang wait if it is valid. Its asks get no events if it is refused.
+    pub(super) fn gang(&mut self, state: &mut State, asks: Vec<AskId>, spec: Box<GangSpec>) -> GangResult {
+        let mut committer = self.committer(state);
+        committer.state.recompute_limits();
+        let result = admit_gang(committer.state, &asks, &spec);
+        let change = Change::GangSubmitted { asks, spec };
+        match result {
+            Ok(()) => Ok(committer.apply(change)),
+            Err(reason) => {
+                refuse(&mut committer, &change, reason.refusal());
+                Err(reason)
+            }
+        }
+    }
+}
+
+/// Looks for a waiting gang that can start, if that is worth a look. At most one proposer looks at a time, and at most
+/// one gang starts at a time.
+pub(super) fn look_for_gang(shared: &Arc<Shared>) -> Option<Box<ProposalBatch>> {
+    if !shared.leases.wants_gangs() {
+        return None;
+    }
+    let looks = match shared.leases.take_gang_looks() {
+        GangCheckout::Taken(looks) => looks,
+        GangCheckout::Nothing => return None,
+        GangCheckout::InVain => {
+            shared.outbox.offer(Message::LookAgain);
+            return None;
+        }
+    };
+    // Declared before the guard, so that unwinding drops the guard first.
+    let owner: Arc<dyn BatchOwner> = Arc::clone(shared) as Arc<dyn BatchOwner>;
+    let mut batch = Box::new(ProposalBatch::for_gangs(looks, owner));
+    let state = shared.state.read();
+    batch.begun_ns = shared.clock.measured_ns();
+    let ProposalBatch { proposals, gang_looks, .. } = &mut *batch;
+    if let Some(looks) = gang_looks {
+        let request = look_for_gangs(&state, looks, |request| would_accept(&state, request));
+        proposals.requests.extend(request);
+    }
+    drop(state);
+    batch.proposing_ns = shared.clock.measured_ns().saturating_sub(batch.begun_ns);
+    Some(batch)
+}

@@ -1,0 +1,88 @@
+//! Why a gang was refused, with numbers.
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::Refusal;
+use crate::facts::GangTopology;
+use crate::resource::Amounts;
+
+/// Why the engine refused a gang.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Error)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum GangRefusal {
+    /// The reason needs no numbers.
+    #[error(transparent)]
+    Refused(Refusal),
+    /// Its minimum is above the maximum of a queue on its path.
+    #[error("the gang's minimum needs {needed} at once, and queue `{queue}` has a maximum of {maximum}")]
+    AboveMaximum {
+        /// The path of the queue.
+        queue: String,
+        /// What the minimum needs, over all roles, of the types that are short.
+        needed: Amounts,
+        /// The queue's maximum of these types.
+        maximum: Amounts,
+    },
+    /// The nodes that meet a role's conditions could not hold its minimum if they were empty.
+    #[error("role `{role}` starts with {minimum} members, and {} {possible} of them", holders(*.topology))]
+    AboveCluster {
+        /// The role.
+        role: String,
+        /// The members that must start together.
+        minimum: u32,
+        /// The most members that the nodes, or the nodes of one rack, hold.
+        possible: u32,
+        /// Where the members may start.
+        topology: GangTopology,
+    },
+    /// The nodes could hold each role, but have less than the roles need together.
+    #[error("the gang's minimum needs {needed} at once, and {} {capacity}", owners(*.topology))]
+    AboveCapacity {
+        /// What the minimum needs, over all roles.
+        needed: Amounts,
+        /// The capacity of the nodes, or of the largest rack.
+        capacity: Amounts,
+        /// Where the members may start.
+        topology: GangTopology,
+    },
+}
+
+impl GangRefusal {
+    /// The reason without numbers, as events have it.
+    #[must_use]
+    pub fn refusal(&self) -> Refusal {
+        match self {
+            Self::Refused(refusal) => *refusal,
+            Self::AboveMaximum { .. } => Refusal::GangAboveMaximum,
+            Self::AboveCluster { .. } | Self::AboveCapacity { .. } => Refusal::GangAboveCluster,
+        }
+    }
+}
+
+impl From<Refusal> for GangRefusal {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+impl From<GangRefusal> for Refusal {
+    fn from(refusal: GangRefusal) -> Self {
+        refusal.refusal()
+    }
+}
+
+const fn holders(topology: GangTopology) -> &'static str {
+    match topology {
+        GangTopology::Anywhere => "all nodes together, empty, hold",
+        GangTopology::SameRack => "no rack, empty, holds more than",
+    }
+}
+
+const fn owners(topology: GangTopology) -> &'static str {
+    match topology {
+        GangTopology::Anywhere => "all nodes together have",
+        GangTopology::SameRack => "no rack has that much; the largest has",
+    }
+}

@@ -1,0 +1,35 @@
+//! Why a held ask waits for its gang.
+
+use serde::{Deserialize, Serialize};
+
+use super::limits::Blocker;
+use crate::ids::{AskId, GangId};
+use crate::propose::{NotNow, find_nodes, propose_gang};
+use crate::state::State;
+
+/// A gang that has not started.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GangWait {
+    /// The gang.
+    pub gang: GangId,
+    /// The role of the ask.
+    pub role: String,
+    /// The members of all roles that must start together.
+    pub members: u64,
+    /// How many of them would find a node now; on one rack, on the best one.
+    pub found: u64,
+    /// Whether a limit of a queue or of the user does not admit them now.
+    pub is_limited: bool,
+    /// When its timeout passes.
+    pub until_ms: Option<u64>,
+}
+
+/// The gang that the ask waits for, with the result of a look at this moment.
+pub(super) fn awaited_gang(state: &State, id: AskId) -> Option<Blocker> {
+    let (gang, role) = state.facts.held_role(id)?;
+    let waiting = state.facts.later.gangs.get(&gang)?;
+    let found = find_nodes(state, waiting).map_or_else(|found| found, |_| waiting.minimum());
+    let is_limited = propose_gang(state, gang) == Err(NotNow::Limit);
+    let (role, members, until_ms) = (role.name.to_string(), waiting.minimum(), waiting.until_ms);
+    Some(Blocker::Gang(GangWait { gang, role, members, found, is_limited, until_ms }))
+}

@@ -1,0 +1,142 @@
+//! Gangs that wait, and the asks that they hold.
+//!
+//! While a gang waits, its asks are *held*: they are pending, but no pass sees them, and nothing is kept for them. So two
+//! gangs that wait hold nothing that the other one needs.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+
+use super::Facts;
+use crate::ids::{ApplicationId, AskId, GangId};
+
+/// What becomes of a gang whose timeout passes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GangStyle {
+    /// The gang fails: all of its asks are cancelled.
+    #[default]
+    Hard,
+    /// Its asks become ordinary asks, which get their containers one by one.
+    Soft,
+}
+
+/// Where the members of a gang may start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GangTopology {
+    /// On any nodes.
+    #[default]
+    Anywhere,
+    /// The members that start together are on the nodes of one rack. Later members may be anywhere.
+    SameRack,
+}
+
+/// How a gang ended that did not start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GangEnd {
+    /// Its timeout passed. [`GangStyle`] says what became of its asks.
+    TimedOut,
+    /// Its application cancelled it, or so many of its units that a minimum cannot be reached any more. All of its asks
+    /// are cancelled.
+    Cancelled,
+    /// Its application ended.
+    ApplicationEnded,
+}
+
+/// A gang that has not started.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct WaitingGang {
+    pub(crate) application: ApplicationId,
+    /// The number of its first ask: the order of submission.
+    pub(crate) number: u64,
+    pub(crate) roles: Vec<HeldRole>,
+    pub(crate) style: GangStyle,
+    pub(crate) topology: GangTopology,
+    /// When its timeout passes.
+    pub(crate) until_ms: Option<u64>,
+}
+
+/// One role of a gang that has not started.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct HeldRole {
+    pub(crate) name: Box<str>,
+    pub(crate) ask: AskId,
+    /// The number of members that start together.
+    pub(crate) minimum: u32,
+}
+
+impl WaitingGang {
+    /// The number of members that start together, over all roles.
+    pub(crate) fn minimum(&self) -> u64 {
+        self.roles.iter().map(|role| u64::from(role.minimum)).sum()
+    }
+}
+
+/// The gangs that wait.
+pub(crate) type WaitingGangs = BTreeMap<GangId, WaitingGang>;
+
+/// The gang of each held ask.
+pub(crate) type HeldAsks = FxHashMap<AskId, GangId>;
+
+impl Facts {
+    /// The gang that holds the ask, if one does.
+    #[inline]
+    pub(crate) fn gang_of(&self, ask: AskId) -> Option<GangId> {
+        if self.held_asks.is_empty() { None } else { self.held_asks.get(&ask).copied() }
+    }
+
+    /// The role of a gang that holds the ask.
+    pub(crate) fn held_role(&self, ask: AskId) -> Option<(GangId, &HeldRole)> {
+        let gang = self.gang_of(ask)?;
+        let role = self.later.gangs.get(&gang)?.roles.iter().find(|role| role.ask == ask)?;
+        Some((gang, role))
+    }
+
+    /// The waiting gangs in the order in which they are tried: by the priority of the application, then of submission.
+    pub(crate) fn gangs_in_order(&self) -> Vec<GangId> {
+        let key =
+            |gang: &WaitingGang| (u32::MAX - self.applications.at(gang.application).priority, gang.number);
+        let mut gangs: Vec<_> = self.later.gangs.iter().map(|(id, gang)| (key(gang), *id)).collect();
+        gangs.sort_unstable();
+        gangs.into_iter().map(|(_, id)| id).collect()
+    }
+
+    /// The waiting gangs of an application.
+    pub(crate) fn gangs_of(&self, application: ApplicationId) -> Vec<GangId> {
+        let its = self.later.gangs.iter().filter(|(_, gang)| gang.application == application);
+        its.map(|(id, _)| *id).collect()
+    }
+
+    /// A gang begins to wait and holds its asks, which are submitted next.
+    pub(crate) fn transition_hold(&mut self, id: GangId, gang: WaitingGang) {
+        self.held_asks.extend(gang.roles.iter().map(|role| (role.ask, id)));
+        self.later.gangs.insert(id, gang);
+    }
+
+    /// A gang waits no longer. Its asks are not held any more.
+    pub(crate) fn transition_free(&mut self, id: GangId) -> Option<WaitingGang> {
+        let gang = self.later.gangs.remove(&id)?;
+        for role in &gang.roles {
+            self.held_asks.remove(&role.ask);
+        }
+        Some(gang)
+    }
+
+    /// A waiting gang loses a role of which no member has to start, because its ask is gone. Other asks are left out.
+    #[cold]
+    pub(crate) fn transition_drop_role(&mut self, ask: AskId) {
+        if let Some(id) = self.held_asks.remove(&ask)
+            && let Some(gang) = self.later.gangs.get_mut(&id)
+        {
+            gang.roles.retain(|role| role.ask != ask);
+        }
+    }
+}
+
+/// The held asks that follow from the waiting gangs.
+pub(super) fn held_asks(gangs: &WaitingGangs) -> HeldAsks {
+    gangs.iter().flat_map(|(id, gang)| gang.roles.iter().map(|role| (role.ask, *id))).collect()
+}

@@ -1,0 +1,78 @@
+//! The lease of a look for gangs, and what the looks remember.
+
+use rustc_hash::FxHashMap;
+
+use super::lease::{CheckOut, Leases, RETURNED};
+use crate::ids::GangId;
+use crate::sync::Ordering;
+
+/// At most one proposer looks for gangs at a time: it has the memory of these looks.
+#[derive(Debug, Default)]
+pub(super) struct GangSlot {
+    leased: bool,
+    looks: Option<Box<GangLooks>>,
+}
+
+/// The outcome of a try to look for gangs.
+#[derive(Debug)]
+pub(crate) enum GangCheckout {
+    Taken(Box<GangLooks>),
+    /// No look is wanted, or another proposer looks.
+    Nothing,
+    /// The same as for a set.
+    InVain,
+}
+
+/// The gangs that found no room, with the version of the state in which they were looked for. Losing it costs a second
+/// look.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct GangLooks(FxHashMap<GangId, u64>);
+
+impl GangLooks {
+    /// Whether the gang found no room, and no node has gained room since.
+    pub(crate) fn found_no_room_since(&self, gang: GangId, gained_at: u64) -> bool {
+        self.0.get(&gang).is_some_and(|seen| *seen >= gained_at)
+    }
+
+    pub(crate) fn record_no_room(&mut self, gang: GangId, version: u64) {
+        self.0.insert(gang, version);
+    }
+
+    /// Forgets gangs that wait no longer.
+    pub(crate) fn forget_others(&mut self, waits: impl Fn(GangId) -> bool) {
+        self.0.retain(|gang, _| waits(*gang));
+    }
+}
+
+impl Leases {
+    /// Publishes that waiting gangs are worth a look. The caller holds the write guard, or gives a look back undecided.
+    pub(crate) fn want_gangs(&self) {
+        self.gangs_wanted.swap(1, Ordering::AcqRel);
+    }
+
+    /// Takes the lease of a look for gangs, if one is wanted. The look counts as a set that is out of the pool.
+    pub(crate) fn take_gang_looks(&self) -> GangCheckout {
+        let mut slot = self.gang_slot.lock();
+        if slot.leased {
+            return GangCheckout::Nothing;
+        }
+        // Counted before the word is cleared, as in `take`.
+        let check_out = CheckOut::out(&self.out);
+        if self.gangs_wanted.swap(0, Ordering::AcqRel) == 0 {
+            return GangCheckout::InVain;
+        }
+        check_out.stay_out();
+        slot.leased = true;
+        GangCheckout::Taken(slot.looks.take().unwrap_or_default())
+    }
+
+    /// Gives the lease of a look for gangs back.
+    pub(crate) fn give_back_gang_looks(&self, looks: Box<GangLooks>) {
+        *self.gang_slot.lock() = GangSlot { leased: false, looks: Some(looks) };
+        self.out.fetch_add(RETURNED, Ordering::Release);
+    }
+
+    pub(super) fn is_looking_for_gangs(&self) -> bool {
+        self.gang_slot.lock().leased
+    }
+}

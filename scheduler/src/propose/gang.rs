@@ -1,0 +1,241 @@
+//! Proposing the start of a gang: nodes for the minimum of each role, in one request.
+//!
+//! A look for gangs needs no lease. It reads the nodes of the facts, and ignores amounts in flight: if other requests come
+//! first, the committer looks again under its own guard. Roles are placed in their order. Each member goes to the first
+//! node in the configured order, as a pass would choose it, but an ask's hosts and racks come first, without a delay.
+//! On one rack, the first rack by number that holds the minimum is taken.
+//!
+//! # What is not there
+//!
+//! * No room is gathered for a gang. In a full cluster, ordinary asks may take each node that becomes free, and a large
+//!   gang waits until enough is free at one time.
+//! * A gang whose roles could be packed only in another order is not found.
+//! * Members that start together borrow no nodes of other partitions.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+use rustc_hash::FxHashMap;
+
+use crate::facts::{
+    Application, Ask, Facts, GangTopology, HeldRole, Locality, Node, PartitionShare, Shape, TagCounts,
+    WaitingGang,
+};
+use crate::ids::{AskId, GangId, NodeId, PartitionId, RackId};
+use crate::place::{GangLooks, ScoredNode, score};
+use crate::request::{AllocationProposal, ResourceAllocationCommitRequest};
+use crate::resource::{Resources, Room, fits};
+use crate::state::State;
+
+/// Why a gang cannot start now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NotNow {
+    /// It does not wait any more.
+    Gone,
+    /// Its application waits for activation.
+    Inactive,
+    /// A limit of a queue or of the user does not admit its minimum.
+    Limit,
+    /// Too few of its members found a node.
+    NoRoom,
+}
+
+/// Proposes the first waiting gang, in their order, that `would_accept` admits. `looks` remembers the gangs that found
+/// no room: they are left out until some node gains room.
+pub(crate) fn look_for_gangs(
+    state: &State,
+    looks: &mut GangLooks,
+    would_accept: impl Fn(&ResourceAllocationCommitRequest) -> bool,
+) -> Option<ResourceAllocationCommitRequest> {
+    looks.forget_others(|gang| state.facts.later.gangs.contains_key(&gang));
+    let mut without_room: Vec<&WaitingGang> = Vec::new();
+    for id in state.facts.gangs_in_order() {
+        if looks.found_no_room_since(id, state.room_gained_at()) {
+            continue;
+        }
+        let gang = &state.facts.later.gangs[&id];
+        let needs_more = |other: &&WaitingGang| needs_at_least(&state.facts, gang, other);
+        if without_room.iter().any(needs_more) {
+            looks.record_no_room(id, state.version);
+            continue;
+        }
+        match propose_gang(state, id) {
+            Ok(request) if would_accept(&request) => return Some(request),
+            Err(NotNow::NoRoom) => {
+                looks.record_no_room(id, state.version);
+                without_room.push(gang);
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Whether the gang fits nowhere if the other one fits nowhere: it has the same roles, with at least as many members.
+fn needs_at_least(facts: &Facts, gang: &WaitingGang, other: &WaitingGang) -> bool {
+    let needs = |(role, other): (&HeldRole, &HeldRole)| {
+        let (shape, of_other) = (facts.asks.at(role.ask).shape, facts.asks.at(other.ask).shape);
+        shape == of_other && !facts.shapes.at(shape).has_locality && role.minimum >= other.minimum
+    };
+    gang.topology == other.topology
+        && gang.roles.len() == other.roles.len()
+        && gang.roles.iter().zip(&other.roles).all(needs)
+}
+
+/// Proposes nodes for the minimum of a waiting gang. Limits must be computed.
+pub(crate) fn propose_gang(state: &State, id: GangId) -> Result<ResourceAllocationCommitRequest, NotNow> {
+    let facts = &state.facts;
+    let gang = facts.later.gangs.get(&id).ok_or(NotNow::Gone)?;
+    let application = facts.applications.at(gang.application);
+    if !application.is_active {
+        return Err(NotNow::Inactive);
+    }
+    if !is_within_limits(facts, application, gang) {
+        return Err(NotNow::Limit);
+    }
+    find_nodes(state, gang).map_err(|_| NotNow::NoRoom)
+}
+
+/// Finds nodes for the minimum of a gang, whatever the limits. Otherwise returns the number of members that found a node;
+/// on one rack, on the best one.
+pub(crate) fn find_nodes(state: &State, gang: &WaitingGang) -> Result<ResourceAllocationCommitRequest, u64> {
+    let (facts, mut found) = (&state.facts, 0);
+    let racks = (0..facts.racks.len() as u32).map(|rack| Some(RackId(rack)));
+    let places: &mut dyn Iterator<Item = Option<RackId>> = match gang.topology {
+        GangTopology::Anywhere => &mut std::iter::once(None),
+        GangTopology::SameRack => &mut { racks },
+    };
+    for rack in places {
+        let mut search = Search::new(state, rack);
+        for role in &gang.roles {
+            search.place(role);
+        }
+        let placed = search.request.allocate.len() as u64;
+        if placed == gang.minimum() {
+            return Ok(search.request);
+        }
+        found = found.max(placed);
+    }
+    Err(found)
+}
+
+/// Whether the limits of queues and user admit the minimum.
+fn is_within_limits(facts: &Facts, application: &Application, gang: &WaitingGang) -> bool {
+    let mut sums = BTreeMap::<PartitionId, (PartitionShare, Resources, Resources)>::new();
+    for role in gang.roles.iter().filter(|role| role.minimum > 0) {
+        let shape = facts.shapes.at(facts.asks.at(role.ask).shape);
+        let (_, sum, largest) =
+            sums.entry(shape.partition).or_insert((shape.share(), Resources::ZERO, Resources::ZERO));
+        *sum += shape.need.resources.times(i64::from(role.minimum));
+        *largest = largest.max(&shape.need.resources);
+    }
+    sums.into_iter().all(|(partition, (share, sum, largest))| {
+        let admits =
+            |queue: &_| facts.queue_admits(*queue, share, &facts.queue(*queue).quota(partition).used, &sum);
+        facts.queue(application.leaf).chain.iter().all(admits)
+            && facts.limit_usages_admit(application.user, partition, &sum)
+            && facts.user_may_use(application.user, share, &sum, &largest)
+    })
+}
+
+/// A node by its place in the order: nearest to the ask's hosts and racks, then by score and position.
+type Candidate = Reverse<((Locality, usize, usize), NodeId)>;
+
+/// A search for nodes on one rack, or on all.
+struct Search<'a> {
+    state: &'a State,
+    rack: Option<RackId>,
+    /// The room that earlier members leave on their nodes.
+    rooms: FxHashMap<NodeId, Room>,
+    /// The tagged containers of earlier members.
+    tags: TagCounts,
+    request: ResourceAllocationCommitRequest,
+}
+
+impl<'a> Search<'a> {
+    fn new(state: &'a State, rack: Option<RackId>) -> Self {
+        let request = ResourceAllocationCommitRequest::default();
+        Self { state, rack, rooms: FxHashMap::default(), tags: TagCounts::default(), request }
+    }
+
+    /// Places as many members of the role as fit, up to its minimum.
+    fn place(&mut self, role: &HeldRole) {
+        if role.minimum == 0 {
+            return;
+        }
+        let facts = &self.state.facts;
+        let ask = facts.asks.at(role.ask);
+        let shape = facts.shapes.at(ask.shape);
+        let (mut candidates, positions) = self.candidates(ask, shape);
+        let mut left = role.minimum;
+        while left > 0
+            && let Some(Reverse(((locality, _, position), id))) = candidates.pop()
+        {
+            let node = facts.nodes.at(id);
+            if !self.can_take(ask, shape, node) {
+                continue;
+            }
+            self.take(role.ask, ask, shape, node);
+            left -= 1;
+            let room = self.room(node);
+            if left > 0 && fits(&shape.need, room) {
+                let score = self.score(node, room, position, positions);
+                candidates.push(Reverse(((locality, score, position), id)));
+            }
+        }
+    }
+
+    /// The nodes that can take a member now, and the number of positions.
+    fn candidates(&self, ask: &Ask, shape: &Shape) -> (BinaryHeap<Candidate>, usize) {
+        let State { facts, node_shards, .. } = self.state;
+        let nodes: &mut dyn Iterator<Item = NodeId> = match self.rack {
+            Some(rack) => &mut node_shards.nodes_on(rack).iter().copied(),
+            None => &mut node_shards.nodes_of(shape.partition),
+        };
+        let mut fitting = Vec::new();
+        let mut positions = 0;
+        for id in nodes {
+            let node = facts.nodes.at(id);
+            if self.can_take(ask, shape, node) {
+                fitting.push((positions, id, node));
+            }
+            positions += 1;
+        }
+        let candidate = |(position, id, node): (usize, NodeId, &Node)| {
+            let locality = ask.preference.locality_of(id, node.rack);
+            Reverse(((locality, self.score(node, self.room(node), position, positions), position), id))
+        };
+        let candidates: Vec<Candidate> = fitting.into_iter().map(candidate).collect();
+        (candidates.into(), positions)
+    }
+
+    /// Whether the node can take a member on top of the earlier ones.
+    fn can_take(&self, ask: &Ask, shape: &Shape, node: &Node) -> bool {
+        node.is_open()
+            && node.partition == shape.partition
+            && fits(&shape.need, self.room(node))
+            && ask.preference.will_do(node.id, node.rack)
+            && self.state.facts.breach_with(shape, node, Some(&self.tags)).is_none()
+    }
+
+    fn room<'b>(&'b self, node: &'b Node) -> &'b Room {
+        if self.rooms.is_empty() { &node.room } else { self.rooms.get(&node.id).unwrap_or(&node.room) }
+    }
+
+    fn score(&self, node: &Node, room: &Room, position: usize, positions: usize) -> usize {
+        let scored = ScoredNode { capacity: &node.capacity, free: &room.free, position, positions };
+        score(self.state.facts.config.node_order, &scored)
+    }
+
+    fn take(&mut self, id: AskId, ask: &Ask, shape: &Shape, node: &Node) {
+        let room = self.rooms.entry(node.id).or_insert(node.room);
+        room.free -= shape.need.resources;
+        if let Some(need) = shape.need.devices
+            && let Some(mask) = room.devices.choose(need)
+        {
+            room.devices.take(mask, need.milli);
+        }
+        self.tags.add(shape.tags(), node, ask.application, 1);
+        self.request.allocate.push(AllocationProposal { ask: id, node: node.id, from_reservation: None });
+    }
+}

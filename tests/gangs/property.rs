@@ -1,0 +1,286 @@
+//! Random gangs, asks, completions and losses, checked change by change.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use apportion::event::EventKind;
+use apportion::gang::{GangSpec, GangStyle, GangTopology};
+use apportion::log::LogReader;
+use apportion::replay::Replay;
+use apportion::{ApplicationEnd, ApplicationId, AskId, Blacklist, Change, ContainerId, GangId, Mode, NodeId};
+use proptest::prelude::*;
+use proptest::sample::Index;
+
+use crate::{Cluster, ask, has_started, placed, plain};
+
+#[derive(Clone, Debug)]
+enum Call {
+    Node { units: i64, rack: bool },
+    Lose(Index),
+    Drain(Index, bool),
+    Gang(Gang),
+    Ask { job: Index, units: i64, count: u32 },
+    Complete(Vec<Index>),
+    CancelGang(Index),
+    CancelAsk(Index, u32),
+    Shun(Index, Index),
+    End(Index),
+    Advance(u64),
+    Run,
+}
+
+#[derive(Clone, Debug)]
+struct Gang {
+    job: Index,
+    /// Size, count and minimum.
+    roles: Vec<(i64, u32, Index)>,
+    timeout_ms: Option<u64>,
+    is_soft: bool,
+    on_one_rack: bool,
+}
+
+fn gang() -> impl Strategy<Value = Gang> {
+    let roles = prop::collection::vec((1..3i64, 1..6u32, any::<Index>()), 1..3);
+    let timeout = prop::option::of(1..40u64);
+    (any::<Index>(), roles, timeout, any::<bool>(), any::<bool>()).prop_map(
+        |(job, roles, timeout_ms, is_soft, on_one_rack)| Gang {
+            job,
+            roles,
+            timeout_ms,
+            is_soft,
+            on_one_rack,
+        },
+    )
+}
+
+fn call() -> impl Strategy<Value = Call> {
+    let index = any::<Index>;
+    prop_oneof![
+        2 => (1..5i64, any::<bool>()).prop_map(|(units, rack)| Call::Node { units, rack }),
+        1 => index().prop_map(Call::Lose),
+        1 => (index(), any::<bool>()).prop_map(|(node, is_drained)| Call::Drain(node, is_drained)),
+        6 => gang().prop_map(Call::Gang),
+        3 => (index(), 1..3i64, 1..5u32).prop_map(|(job, units, count)| Call::Ask { job, units, count }),
+        6 => prop::collection::vec(index(), 1..5).prop_map(Call::Complete),
+        1 => index().prop_map(Call::CancelGang),
+        1 => (index(), 1..3u32).prop_map(|(ask, units)| Call::CancelAsk(ask, units)),
+        1 => (index(), index()).prop_map(|(job, node)| Call::Shun(job, node)),
+        1 => index().prop_map(Call::End),
+        2 => (1..20u64).prop_map(Call::Advance),
+        6 => Just(Call::Run),
+    ]
+}
+
+/// A cluster and everything that its callers know.
+struct Play {
+    cluster: Cluster,
+    nodes: Vec<NodeId>,
+    jobs: Vec<ApplicationId>,
+    asks: Vec<AskId>,
+    gangs: Vec<GangId>,
+    running: BTreeSet<ContainerId>,
+    added: usize,
+    now_ms: u64,
+}
+
+impl Play {
+    fn new(mode: Mode) -> Self {
+        let cluster = Cluster::new(plain(), mode);
+        let nodes = (0..3).map(|number| cluster.node(number, 3, ["a", "b"][number % 2])).collect();
+        let jobs = (0..3).map(|_| cluster.application()).collect();
+        let (asks, gangs, running) = (Vec::new(), Vec::new(), BTreeSet::new());
+        Self { cluster, nodes, jobs, asks, gangs, running, added: 3, now_ms: 0 }
+    }
+
+    fn submit(&mut self, gang: &Gang) {
+        let mut spec = GangSpec::new(*gang.job.get(&self.jobs));
+        for (number, (units, count, minimum)) in gang.roles.iter().enumerate() {
+            // The first role always has a member that must start.
+            let least = u32::from(number == 0);
+            let minimum = least + minimum.index((count + 1 - least) as usize) as u32;
+            spec = spec.with_role_of_at_least(format!("role {number}"), ask(*units, *count), minimum);
+        }
+        spec.timeout_ms = gang.timeout_ms;
+        spec.style = if gang.is_soft { GangStyle::Soft } else { GangStyle::Hard };
+        spec.topology = if gang.on_one_rack { GangTopology::SameRack } else { GangTopology::Anywhere };
+        let submitted = self.cluster.submit(spec);
+        self.gangs.push(submitted.gang);
+        self.asks.extend(submitted.asks);
+    }
+
+    fn call(&mut self, call: &Call) {
+        let handle = &self.cluster.handle;
+        match call {
+            Call::Node { units, rack } => {
+                self.added += 1;
+                self.nodes.push(self.cluster.node(self.added, *units, if *rack { "a" } else { "b" }));
+            }
+            Call::Lose(node) if self.nodes.len() > 1 => {
+                let node = self.nodes.swap_remove(node.index(self.nodes.len()));
+                drop(handle.remove_node(node).unwrap());
+            }
+            Call::Drain(node, true) => handle.drain_node(*node.get(&self.nodes)).unwrap(),
+            Call::Drain(node, false) => handle.activate_node(*node.get(&self.nodes)).unwrap(),
+            Call::Gang(gang) => self.submit(gang),
+            Call::Ask { job, units, count } => {
+                self.asks.push(handle.submit_ask(*job.get(&self.jobs), ask(*units, *count)).unwrap());
+            }
+            Call::Complete(places) => self.complete(places),
+            Call::CancelGang(gang) if !self.gangs.is_empty() => {
+                handle.cancel_gang(*gang.get(&self.gangs)).unwrap();
+            }
+            Call::CancelAsk(ask, units) if !self.asks.is_empty() => {
+                handle.cancel_ask(*ask.get(&self.asks), *units).unwrap();
+            }
+            Call::Lose(_) | Call::CancelGang(_) | Call::CancelAsk(..) => {}
+            Call::Shun(job, node) => {
+                let shunned = Blacklist::new().with_hosts([format!("n{}", node.index(self.added))]);
+                handle.update_blacklist(*job.get(&self.jobs), shunned, Blacklist::new()).unwrap();
+            }
+            Call::End(job) => {
+                let place = job.index(self.jobs.len());
+                handle.end_application(self.jobs[place], ApplicationEnd::Finished).unwrap();
+                self.jobs[place] = self.cluster.application();
+            }
+            Call::Advance(ms) => {
+                self.now_ms += ms;
+                self.cluster.clock.set(self.now_ms);
+                handle.tick().unwrap();
+            }
+            Call::Run => self.run(),
+        }
+    }
+
+    fn complete(&mut self, places: &[Index]) {
+        for place in places {
+            let running: Vec<_> = self.running.iter().copied().collect();
+            if let Some(container) = (!running.is_empty()).then(|| *place.get(&running)) {
+                self.running.remove(&container);
+                self.cluster.handle.complete_container(container).unwrap();
+            }
+        }
+    }
+
+    fn run(&mut self) {
+        self.cluster.run();
+        for event in self.cluster.events() {
+            match event {
+                EventKind::Allocated { container, .. } => drop(self.running.insert(container)),
+                EventKind::ContainerEnded { container, .. } => drop(self.running.remove(&container)),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// The waiting gangs as a reader of the log knows them: topology, and the minimum of each ask.
+type Waiting = BTreeMap<GangId, (GangTopology, BTreeMap<AskId, u32>)>;
+
+/// Follows the log. Whatever is placed for a waiting gang is placed by one change, at least its minimum of each role.
+fn check_log(log: &[u8]) -> Replay {
+    let mut reader = LogReader::new(log).unwrap();
+    let mut replay = Replay::begin(&mut reader).unwrap();
+    let (mut waiting, mut events) = (Waiting::new(), Vec::new());
+    while let Some(change) = reader.next_change().unwrap() {
+        if let Change::GangSubmitted { asks, spec } = &change {
+            let minima = asks.iter().zip(&spec.roles).map(|(ask, role)| (*ask, role.minimum)).collect();
+            let gang = asks[0].to_string().replace("ask", "gang").parse().unwrap();
+            waiting.insert(gang, (spec.topology, minima));
+        }
+        replay.step_with_events(change.clone(), &mut events).unwrap();
+        let kinds: Vec<EventKind> = events.iter().map(|event| event.kind).collect();
+        check_change(&mut replay, &mut waiting, &change, &kinds);
+        let report = replay.audit();
+        assert!(report.is_clean(), "after {change:?}: {report}");
+    }
+    replay
+}
+
+fn check_change(replay: &mut Replay, waiting: &mut Waiting, change: &Change, events: &[EventKind]) {
+    let (mut members, mut racks) =
+        (BTreeMap::<AskId, u32>::new(), BTreeMap::<AskId, BTreeSet<String>>::new());
+    for event in events {
+        if let EventKind::Allocated { ask, node, .. } = *event {
+            *members.entry(ask).or_default() += 1;
+            let rack = replay.view().node(node).unwrap().rack().to_owned();
+            racks.entry(ask).or_default().insert(rack);
+        }
+    }
+    for (gang, (topology, minima)) in &*waiting {
+        let placed: u32 = minima.keys().filter_map(|ask| members.get(ask)).sum();
+        assert_eq!(placed > 0, has_started(events, *gang), "{gang} at {change:?}");
+        if placed > 0 {
+            let is_whole = minima.iter().all(|(ask, least)| members.get(ask).unwrap_or(&0) >= least);
+            assert!(is_whole, "{gang} at {change:?}");
+            let racks: BTreeSet<_> = minima.keys().filter_map(|ask| racks.get(ask)).flatten().collect();
+            assert!(*topology == GangTopology::Anywhere || racks.len() == 1, "{gang} at {change:?}");
+        }
+    }
+    for event in events {
+        match event {
+            EventKind::GangStarted { gang } | EventKind::GangEnded { gang, .. } => {
+                assert!(waiting.remove(gang).is_some(), "{gang} ends twice");
+            }
+            // A role without a minimum.
+            EventKind::AskCancelled { ask, .. } if replay.view().is_ask_over(*ask) => {
+                waiting.values_mut().for_each(|(_, minima)| minima.retain(|known, _| known != ask));
+            }
+            _ => {}
+        }
+    }
+}
+
+fn mode() -> impl Strategy<Value = Mode> {
+    prop_oneof![
+        3 => Just(Mode::Serial),
+        1 => Just(Mode::Background),
+        3 => (1..5usize).prop_map(|proposers| Mode::Parallel { proposers }),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// In every mode, at each position of the log, each gang has either nothing or at least its minimum, the audit is
+    /// clean, and the replay ends as the live engine. Whenever the engine is quiet, no waiting gang could start; the audit
+    /// looks for that.
+    #[test]
+    fn gangs_start_as_a_whole_or_not_at_all(mode in mode(), calls in prop::collection::vec(call(), 1..60)) {
+        let mut play = Play::new(mode);
+        calls.iter().for_each(|call| play.call(call));
+        play.run();
+        let mut replay = check_log(&play.cluster.log.bytes());
+        prop_assert_eq!(replay.digest(), play.cluster.engine.digest());
+        // An engine that goes on from here agrees.
+        drop(play.cluster.engine);
+    }
+
+    /// Two gangs, each above half of the cluster, with ordinary asks between. Both run, one after the other.
+    #[test]
+    fn two_large_gangs_never_block_each_other(
+        nodes in 2..6usize,
+        units in 1..4i64,
+        more in 1..4i64,
+        mode in mode(),
+        singles in 0..4u32,
+    ) {
+        let cluster = Cluster::new(plain(), mode);
+        cluster.nodes(nodes, units);
+        let all = nodes as i64 * units;
+        let members = (all / 2 + more).min(all) as u32;
+        let jobs = [cluster.application(), cluster.application()];
+        if singles > 0 {
+            cluster.handle.submit_ask(jobs[0], ask(1, singles)).unwrap();
+        }
+        let gangs = jobs.map(|job| cluster.submit(GangSpec::new(job).with_role("worker", ask(1, members))));
+        let mut started = [false; 2];
+        for _ in 0..8 {
+            cluster.run();
+            let events = cluster.events();
+            for (started, gang) in started.iter_mut().zip(&gangs) {
+                *started |= has_started(&events, gang.gang);
+            }
+            cluster.complete(placed(&events).into_iter().map(|(container, _)| container));
+        }
+        prop_assert_eq!(started, [true; 2]);
+    }
+}

@@ -1,0 +1,131 @@
+//! Gangs that make no sense, and gangs that could never start.
+
+use apportion::config::{Capacity, EngineConfig, Maximum, Percent, QueueConfig};
+use apportion::engine::SubmitError;
+use apportion::event::GangRefusal;
+use apportion::event::{EventKind, Refusal};
+use apportion::gang::{GangSpec, GangStyle, GangTopology, InvalidGang};
+use apportion::{ApplicationEnd, ApplicationSpec, Mode, ResourceTypes};
+
+use crate::{Cluster, ask};
+
+#[test]
+fn a_description_that_makes_no_sense_is_an_error() {
+    let cluster = Cluster::serial();
+    cluster.nodes(1, 8);
+    let job = cluster.application();
+    cluster.run();
+    let before = cluster.engine.digest();
+    let gang = || GangSpec::new(job);
+    let name = || "worker".to_owned();
+    let cases = [
+        (gang(), InvalidGang::NoRole),
+        (
+            gang().with_role_of_at_least("worker", ask(1, 2), 3),
+            InvalidGang::MinimumAboveCount { role: name(), minimum: 3, count: 2 },
+        ),
+        (gang().with_role_of_at_least("worker", ask(1, 2), 0), InvalidGang::NoMinimum),
+        (gang().with_role("worker", ask(1, 2)).with_timeout_ms(0, GangStyle::Soft), InvalidGang::ZeroTimeout),
+        (
+            gang().with_role("worker", ask(1, 2)).with_role("worker", ask(1, 1)),
+            InvalidGang::DuplicateRole { name: name() },
+        ),
+        (gang().with_role("worker", ask(1, 100_001)), InvalidGang::TooManyMembers { members: 100_001 }),
+    ];
+    for (spec, expected) in cases {
+        let error = cluster.handle.submit_gang(spec).unwrap_err();
+        assert_eq!(error, SubmitError::Gang(expected));
+        assert!(error.to_string().len() > 20, "{error}");
+    }
+    let error = cluster
+        .handle
+        .submit_gang(gang().with_role("master", ask(1, 1)).with_role("worker", ask(1, 0)))
+        .unwrap_err();
+    assert_eq!(error, SubmitError::NothingAsked);
+    cluster.run();
+    assert_eq!(cluster.engine.digest(), before);
+    let works = cluster.submit(gang().with_role("worker", ask(1, 2)));
+    cluster.run();
+    works.ticket.try_take().unwrap().unwrap();
+    assert_eq!(cluster.running(job), 2);
+}
+
+#[test]
+fn a_gang_above_a_maximum_is_refused_with_the_numbers() {
+    let small = QueueConfig::leaf("small", Capacity::Percent(Percent::whole(50)))
+        .with_maximum(Maximum::Percent(Percent::whole(50)))
+        .with_user_limit_factor(None);
+    let large =
+        QueueConfig::leaf("large", Capacity::Percent(Percent::whole(50))).with_user_limit_factor(None);
+    let config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::root([small, large]));
+    let cluster = Cluster::new(config, Mode::Serial);
+    cluster.nodes(4, 2);
+    let [small, large] = ["root.small", "root.large"].map(|queue| {
+        let spec = ApplicationSpec::new("job", queue, "ann");
+        cluster.handle.submit_application(spec, &cluster.events).unwrap()
+    });
+    let gang =
+        cluster.submit(GangSpec::new(small).with_role("master", ask(1, 1)).with_role("worker", ask(1, 4)));
+    cluster.run();
+    let refusal = gang.ticket.try_take().unwrap().unwrap_err();
+    assert_eq!(
+        refusal.to_string(),
+        "the gang's minimum needs 5 MiB, 0.005 vcores at once, and queue `root.small` has a maximum of \
+         4 MiB, 0.004 vcores"
+    );
+    let event = EventKind::GangRefused { gang: gang.gang, refusal: Refusal::GangAboveMaximum };
+    assert_eq!(cluster.events(), [event]);
+    let gang = cluster.submit(GangSpec::new(large).with_role("worker", ask(1, 5)));
+    cluster.run();
+    gang.ticket.try_take().unwrap().unwrap();
+    assert_eq!(cluster.running(large), 5);
+}
+
+#[test]
+fn a_gang_above_the_cluster_is_refused_with_the_numbers() {
+    let cluster = Cluster::serial();
+    for number in 0..4 {
+        cluster.node(number, 3, ["a", "b"][number % 2]);
+    }
+    let job = cluster.application();
+    let refusal = |spec| {
+        let gang = cluster.submit(spec);
+        cluster.run();
+        gang.ticket.try_take().unwrap().unwrap_err()
+    };
+    let (role, gang) = ("worker".to_owned(), || GangSpec::new(job));
+    let above = |minimum, possible, topology| GangRefusal::AboveCluster {
+        role: role.clone(),
+        minimum,
+        possible,
+        topology,
+    };
+    // Nodes of three units hold one container of two.
+    assert_eq!(refusal(gang().with_role("worker", ask(2, 5))), above(5, 4, GangTopology::Anywhere));
+    let on_rack = gang().with_role("worker", ask(2, 3)).on_one_rack();
+    assert_eq!(refusal(on_rack), above(3, 2, GangTopology::SameRack));
+    let together = gang().with_role("master", ask(1, 7)).with_role("worker", ask(2, 3));
+    let GangRefusal::AboveMaximum { .. } = refusal(together) else { panic!("the root is the cluster") };
+    let together = gang().with_role("master", ask(1, 4)).with_role("worker", ask(2, 2)).on_one_rack();
+    let GangRefusal::AboveCapacity { topology: GangTopology::SameRack, .. } = refusal(together) else {
+        panic!("one rack has six units")
+    };
+    // The asks left nothing.
+    assert_eq!(cluster.engine.read(|view| view.asks().count()), 0);
+    let fits = cluster.submit(gang().with_role("worker", ask(2, 4)));
+    cluster.run();
+    fits.ticket.try_take().unwrap().unwrap();
+    assert_eq!(cluster.running(job), 4);
+}
+
+#[test]
+fn a_gang_of_an_application_that_is_gone_is_refused() {
+    let cluster = Cluster::serial();
+    cluster.nodes(1, 4);
+    let job = cluster.application();
+    cluster.handle.end_application(job, ApplicationEnd::Finished).unwrap();
+    let gang = cluster.submit(GangSpec::new(job).with_role("worker", ask(1, 2)));
+    cluster.run();
+    let refused = gang.ticket.try_take().unwrap().unwrap_err();
+    assert_eq!(refused, GangRefusal::Refused(Refusal::ApplicationEnded));
+}
