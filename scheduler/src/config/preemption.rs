@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::Percent;
+use super::queue_mapping::list_paths;
+use super::{ConfigError, Percent, QueueConfig, is_queue_name};
+use crate::nearest::{hint, nearest};
 
 /// How a running engine preempts: in rounds, each with a [plan](crate::preempt) for the state of that moment.
 ///
@@ -21,7 +23,7 @@ pub struct PreemptionRounds {
     pub interval_ms: u64,
     /// The time between the announcement of a victim and its end; 0: it ends without an announcement.
     pub max_wait_before_kill_ms: u64,
-    /// Whether rounds only announce nothing and end nothing: they record their plan.
+    /// Whether rounds announce and end nothing, and only record their plan.
     pub observe_only: bool,
 }
 
@@ -47,8 +49,8 @@ pub struct PreemptionPolicy {
     pub natural_termination: Percent,
     /// The most that one round takes, as a part of the partition.
     pub per_round: Percent,
-    /// Paths of queues that lose nothing to other queues. The queues below them lose nothing to others either. The plan
-    /// names the paths that no queue has.
+    /// Paths of queues that lose nothing to other queues. The queues below them lose nothing to others either. In a
+    /// configuration they must exist, or a queue above them must create queues. The plan names the paths that no queue has.
     pub exempt: BTreeSet<String>,
     /// Names of applications that lose nothing.
     pub exempt_applications: BTreeSet<String>,
@@ -115,4 +117,82 @@ pub enum WithinQueueOrder {
     UserLimitFirst,
     /// From applications with lower priority, of any user.
     PriorityFirst,
+}
+
+/// Checks the interval, and that each exempt queue exists or may be created.
+pub(super) fn check(rounds: &PreemptionRounds, root: &QueueConfig) -> Result<(), ConfigError> {
+    let refused = |key, problem| Err(ConfigError::Value { key, problem });
+    if rounds.interval_ms == 0 {
+        return refused("preemption.interval_ms", "must be at least 1".to_owned());
+    }
+    let within = rounds.policy.within_queue.iter().flat_map(|within| &within.exempt);
+    let within = within.map(|path| ("preemption.within_queue.exempt", path));
+    let exempt = rounds.policy.exempt.iter().map(|path| ("preemption.exempt", path));
+    let Some((key, path)) = exempt.chain(within).find(|(_, path)| !may_exist(path, root)) else {
+        return Ok(());
+    };
+    let mut known = Vec::new();
+    list_paths(root, &root.name, &mut known);
+    let hint = hint(nearest(path, known.iter().map(String::as_str)).as_deref());
+    refused(key, format!("unknown queue `{path}`{hint}"))
+}
+
+/// Whether the tree has a queue with this path, or may get one because its nearest queue above creates queues.
+fn may_exist(path: &str, root: &QueueConfig) -> bool {
+    let mut names = path.split('.');
+    if names.next() != Some(&root.name) {
+        return false;
+    }
+    let mut queue = root;
+    while let Some(name) = names.clone().next() {
+        let Some(child) = queue.children.iter().find(|child| child.name == name) else { break };
+        queue = child;
+        names.next();
+    }
+    let missing: Vec<_> = names.collect();
+    let creates =
+        |depth| queue.auto_creation.as_ref().is_some_and(|creation| depth <= creation.depth_max as usize);
+    missing.is_empty() || missing.iter().all(|name| is_queue_name(name)) && creates(missing.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{AutoCreation, Capacity, EngineConfig, Factor};
+    use crate::resource::ResourceTypes;
+
+    /// `root.a` is a leaf, and queues of up to two levels may be created below `root.users`.
+    fn config() -> EngineConfig {
+        let leaf = |name| QueueConfig::leaf(name, Capacity::Weight(Factor::ONE));
+        let users = leaf("users").with_auto_creation(AutoCreation::default());
+        EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::root([leaf("a"), users]))
+    }
+
+    fn error(policy: PreemptionPolicy) -> Option<String> {
+        let preemption = Some(PreemptionRounds { policy, ..PreemptionRounds::default() });
+        EngineConfig { preemption, ..config() }.validate().err().map(|error| error.to_string())
+    }
+
+    #[test]
+    fn an_exempt_queue_exists_or_may_be_created() {
+        for (path, message) in [
+            ("root", None),
+            ("root.a", None),
+            ("root.users.ann", None),
+            ("root.users.ann.trial", None),
+            ("root.users.ann.trial.deep", Some("unknown queue `root.users.ann.trial.deep`")),
+            ("root.users.", Some("unknown queue `root.users.`; did you mean `root.users`?")),
+            ("root.user", Some("unknown queue `root.user`; did you mean `root.users`?")),
+            ("root.a.b", Some("unknown queue `root.a.b`; did you mean `root.a`?")),
+            ("a", Some("unknown queue `a`")),
+        ] {
+            let exempt: BTreeSet<String> = [path.to_owned()].into();
+            let within = WithinQueuePolicy { exempt: exempt.clone(), ..WithinQueuePolicy::default() };
+            let within = PreemptionPolicy { within_queue: Some(within), ..PreemptionPolicy::default() };
+            let between = PreemptionPolicy { exempt, ..PreemptionPolicy::default() };
+            let expected = |key: &str| message.map(|message| format!("{key}: {message}"));
+            assert_eq!(error(between), expected("preemption.exempt"), "{path}");
+            assert_eq!(error(within), expected("preemption.within_queue.exempt"), "{path}");
+        }
+    }
 }

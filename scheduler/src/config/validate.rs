@@ -1,7 +1,9 @@
 //! Checks of a whole configuration before the engine starts.
 
 use super::queue_checks::check_tree;
-use super::{AllocationSizes, ConfigError, EngineConfig, EngineLimits, LocalityDelay, queue_mapping};
+use super::{
+    AllocationSizes, ConfigError, EngineConfig, EngineLimits, LocalityDelay, preemption, queue_mapping,
+};
 use crate::nearest::{hint, nearest};
 use crate::resource::{ResourceTypes, Resources};
 
@@ -20,9 +22,7 @@ pub(super) fn check(config: &EngineConfig) -> Result<(), ConfigError> {
     {
         return Err(value_error("locality_delay", "the rack's delay may not exceed that of any node"));
     }
-    if config.preemption.as_ref().is_some_and(|rounds| rounds.interval_ms == 0) {
-        return Err(value_error("preemption", "interval_ms must be at least 1"));
-    }
+    config.preemption.as_ref().map_or(Ok(()), |rounds| preemption::check(rounds, &config.root))?;
     match config.heartbeat {
         Some(policy) if policy.silence_max_ms() == 0 => {
             Err(value_error("heartbeat", "interval_ms and missed_max must be at least 1"))

@@ -300,7 +300,7 @@ fn an_interval_of_zero_is_refused() {
     let mut config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::single_leaf());
     config.preemption = Some(PreemptionRounds { interval_ms: 0, ..PreemptionRounds::default() });
     let error = config.validate().unwrap_err().to_string();
-    assert!(error.contains("preemption") && error.contains("interval_ms must be at least 1"), "{error}");
+    assert_eq!(error, "preemption.interval_ms: must be at least 1");
 }
 
 /// The defaults are YARN's: 20 % of what is owed in a round.

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 pub use self::path::{ParsePathError, PathPart, QueuePath};
-pub(crate) use self::validate::check;
+pub(crate) use self::validate::{check, list_paths};
 
 /// The queue of an application that requests none, unless a rule decides otherwise.
 pub(crate) const DEFAULT_QUEUE: &str = "root.default";

@@ -44,7 +44,7 @@ fn check_path(path: &QueuePath, create: Creation, root: &QueueConfig) -> Result<
     };
     let Some(queue) = find(root, must_be_there) else {
         let mut paths = Vec::new();
-        list(root, "root", &mut paths);
+        list_paths(root, "root", &mut paths);
         let ambiguous = paths_with_last_name(must_be_there, paths.iter().map(String::as_str));
         if ambiguous.len() > 1 {
             return Err(several(must_be_there, &ambiguous));
@@ -95,9 +95,10 @@ fn with_name<'t>(queue: &'t QueueConfig, name: &str, found: &mut Vec<&'t QueueCo
     }
 }
 
-fn list(queue: &QueueConfig, path: &str, paths: &mut Vec<String>) {
+/// Adds the paths of the queue and all queues below it.
+pub(crate) fn list_paths(queue: &QueueConfig, path: &str, paths: &mut Vec<String>) {
     paths.push(path.to_owned());
     for child in &queue.children {
-        list(child, &format!("{path}.{}", child.name), paths);
+        list_paths(child, &format!("{path}.{}", child.name), paths);
     }
 }
