@@ -7,6 +7,7 @@ use apportion::config::{
 use apportion::resource::ResourceError;
 use apportion::{ResourceTypes, Resources};
 
+use super::preemption;
 use super::queues::amounts;
 use super::table::Section;
 use crate::ConfigFileError;
@@ -32,7 +33,7 @@ pub(super) fn resources(document: &Section<'_>) -> Result<ResourceTypes, ConfigF
 }
 
 pub(super) fn read(document: &Section<'_>, config: &mut EngineConfig) -> Result<(), ConfigFileError> {
-    let tables = ["reservations", "locality_delay", "heartbeat", "allocation", "limits"];
+    let tables = ["reservations", "locality_delay", "heartbeat", "preemption", "allocation", "limits"];
     let own = [
         "partitions",
         "non_exclusive_partitions",
@@ -70,6 +71,7 @@ pub(super) fn read(document: &Section<'_>, config: &mut EngineConfig) -> Result<
     reservations(&engine, &mut config.reservations)?;
     config.locality_delay = locality_delay(&engine)?.unwrap_or_default();
     config.heartbeat = heartbeat(&engine)?;
+    config.preemption = preemption::read(&engine)?;
     limits(&engine, &mut config.limits)
 }
 

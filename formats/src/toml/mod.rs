@@ -34,6 +34,24 @@
 //! # interval_ms = 1000
 //! # missed_max = 3
 //!
+//! # [engine.preemption]                   # without this table nothing is preempted
+//! # interval_ms = 3000                    # the time between two rounds
+//! # max_wait_before_kill_ms = 15000       # between the announcement of a victim and its end; 0: no announcement
+//! # observe_only = false                  # true: rounds only record their plan
+//! # dead_zone = "10 %"                    # a queue loses nothing while it exceeds its guarantee by at most this part
+//! # natural_termination = "20 %"          # the part of the owed amount that one round takes
+//! # per_round = "10 %"                    # the most that one round takes, as a part of the partition
+//! # exempt = []                           # paths of queues that lose nothing to others, with the queues below them
+//! # exempt_applications = []              # names of applications that lose nothing
+//! # exempt_tags = []                      # containers whose ask has one of these tags lose nothing
+//! # balances = false                      # true: goes on until queues have equal parts beyond their guarantees
+//!
+//! # [engine.preemption.within_queue]      # without this table applications of one leaf take nothing from each other
+//! # order = "user_limit_first"            # or "priority_first"
+//! # minimum_use = "50 %"                  # a leaf that uses less of its guarantee is left alone
+//! # max_part = "20 %"                     # the most that one round takes, as a part of the leaf's guarantee
+//! # exempt = []                           # paths of queues within which nothing is taken; likewise below them
+//!
 //! # [engine.allocation]                   # sizes of containers
 //! # minimum = { memory_mib = 1024 }       # the smallest container, and the step to which sizes are rounded up
 //! # maximum = { memory_mib = 8192 }       # larger containers are refused; a multiple of the minimum
@@ -104,6 +122,7 @@
 mod auto_creation;
 mod engine;
 mod place;
+mod preemption;
 mod queue_mapping;
 mod queues;
 mod table;

@@ -1,5 +1,6 @@
 //! Written configurations are read back unchanged, and no text makes the reader panic.
 
+mod preemption;
 mod queues;
 
 use std::collections::BTreeMap;
@@ -142,51 +143,52 @@ fn config() -> BoxedStrategy<EngineConfig> {
     });
     let sizes = (allocation(), any::<bool>(), any::<Option<u32>>(), queue_mapping(), limits());
     let partitions = (vec(name(), 0..5), any::<u8>());
-    (trees, partitions, node_order, reservations, locality_delay(), heartbeat, sizes)
-        .prop_map(
-            |((resources, root), partitions, node_order, reservations, locality_delay, heartbeat, sizes)| {
-                let (
-                    (minimum, maximum, allow_empty),
-                    is_compatible,
-                    maximum_application_priority,
-                    queue_mapping,
-                    limits,
-                ) = sizes;
-                let is_rounded = |i: &usize| *i < resources.len() && resources.device_type() != Some(*i);
-                let mut allocation = AllocationSizes { allow_empty, ..AllocationSizes::default() };
-                let mut rounded = [0; RESOURCE_TYPES_MAX];
-                for i in (0..RESOURCE_TYPES_MAX).filter(is_rounded) {
-                    rounded[i] = minimum[i];
-                    allocation.maximum[i] = maximum[i].map(|most| most - most % minimum[i].max(1));
-                }
-                allocation.minimum = Resources::new(&rounded);
-                let (partitions, lending) = partitions;
-                let partitions = distinct(partitions);
-                let mut root = root;
-                root.partitions.clear();
-                name_partitions(&mut root, &partitions, &PartitionAccess::All);
-                let is_lending = |(number, _): &(usize, &String)| lending >> number & 1 == 1;
-                let lending = partitions.iter().enumerate().filter(is_lending);
-                EngineConfig {
-                    resources,
-                    non_exclusive_partitions: lending.map(|(_, name)| name.clone()).collect(),
-                    partitions,
-                    root,
-                    node_order,
-                    reservations,
-                    locality_delay,
-                    heartbeat,
-                    allocation,
-                    maximum_application_priority,
-                    stop_timeout_ms: u64::from(maximum_application_priority.unwrap_or(5)),
-                    stop_ended_applications: maximum_application_priority.is_some(),
-                    semantics: if is_compatible { Semantics::YarnCompatible } else { Semantics::Strict },
-                    queue_mapping,
-                    limits,
-                    preemption: None,
-                }
-            },
-        )
+    let policies = (reservations, locality_delay(), heartbeat, preemption::preemption());
+    (trees, partitions, node_order, policies, sizes)
+        .prop_map(|((resources, root), partitions, node_order, policies, sizes)| {
+            let (reservations, locality_delay, heartbeat, preemption) = policies;
+            let (
+                (minimum, maximum, allow_empty),
+                is_compatible,
+                maximum_application_priority,
+                queue_mapping,
+                limits,
+            ) = sizes;
+            let is_rounded = |i: &usize| *i < resources.len() && resources.device_type() != Some(*i);
+            let mut allocation = AllocationSizes { allow_empty, ..AllocationSizes::default() };
+            let mut rounded = [0; RESOURCE_TYPES_MAX];
+            for i in (0..RESOURCE_TYPES_MAX).filter(is_rounded) {
+                rounded[i] = minimum[i];
+                allocation.maximum[i] = maximum[i].map(|most| most - most % minimum[i].max(1));
+            }
+            allocation.minimum = Resources::new(&rounded);
+            let (partitions, lending) = partitions;
+            let partitions = distinct(partitions);
+            let mut root = root;
+            root.partitions.clear();
+            name_partitions(&mut root, &partitions, &PartitionAccess::All);
+            let is_lending = |(number, _): &(usize, &String)| lending >> number & 1 == 1;
+            let lending = partitions.iter().enumerate().filter(is_lending);
+            let preemption = preemption.map(|plan| preemption::rounds(plan, &root));
+            EngineConfig {
+                resources,
+                non_exclusive_partitions: lending.map(|(_, name)| name.clone()).collect(),
+                partitions,
+                root,
+                node_order,
+                reservations,
+                locality_delay,
+                heartbeat,
+                allocation,
+                maximum_application_priority,
+                stop_timeout_ms: u64::from(maximum_application_priority.unwrap_or(5)),
+                stop_ended_applications: maximum_application_priority.is_some(),
+                semantics: if is_compatible { Semantics::YarnCompatible } else { Semantics::Strict },
+                queue_mapping,
+                limits,
+                preemption,
+            }
+        })
         .boxed()
 }
 
@@ -206,6 +208,11 @@ fn fragments() -> impl Strategy<Value = String> {
         "[engine]\n",
         "[resources]\n",
         "[engine.limits]\n",
+        "[engine.preemption]\n",
+        "[engine.preemption.within_queue]\n",
+        "exempt = ",
+        "per_round = ",
+        "[\"root.a\"]\n",
         "capacity = ",
         "maximum_capacity = ",
         "user_limit_factor = ",

@@ -2,7 +2,8 @@
 
 use apportion::config::{
     ApplicationOrdering, Bound, Capacity, EngineLimits, Factor, HeartbeatPolicy, LocalityDelay, Maximum,
-    NodeOrderKind, PartitionAccess, PartitionCapacity, Percent, QueueConfig, ReservationPolicy, Share,
+    NodeOrderKind, PartitionAccess, PartitionCapacity, Percent, PreemptionRounds, QueueConfig,
+    ReservationPolicy, Share, WithinQueueOrder, WithinQueuePolicy,
 };
 use apportion::{ResourceTypes, Resources};
 
@@ -347,4 +348,47 @@ fn what_is_not_toml_is_refused_where_it_breaks() {
     }
     let nested = format!("a = {}", "[".repeat(100_000));
     assert!(from_toml(&nested, "f").is_err(), "nesting is bounded");
+}
+
+#[test]
+fn preemption_is_read_with_defaults() {
+    let with = |lines: &str| read(&format!("[queues.\"root.a\"]\n{lines}\n")).preemption;
+    assert_eq!(with(""), None);
+    assert_eq!(with("[engine.preemption]"), Some(PreemptionRounds::default()));
+    let rounds = with("[engine.preemption.within_queue]\norder = \"priority_first\"");
+    let within = WithinQueuePolicy { order: WithinQueueOrder::PriorityFirst, ..WithinQueuePolicy::default() };
+    assert_eq!(rounds.unwrap().policy.within_queue, Some(within));
+    let rounds =
+        with("[engine.preemption]\nper_round = 100\ndead_zone = \"0 %\"\nexempt = [\"root.a\"]").unwrap();
+    assert_eq!((rounds.policy.per_round, rounds.policy.dead_zone), (Percent::ALL, Percent::NONE));
+    assert_eq!(rounds.policy.exempt, ["root.a".to_owned()].into());
+}
+
+#[test]
+fn mistakes_in_preemption_name_their_place() {
+    let with = |lines: &str| format!("[queues.\"root.a\"]\n[engine.preemption]\n{lines}\n");
+    for (lines, message) in [
+        (
+            "intervall_ms = 1",
+            "3:1: unknown key `engine.preemption.intervall_ms`; did you mean `engine.preemption.interval_ms`?",
+        ),
+        ("interval_ms = 0", "3:1: preemption.interval_ms: must be at least 1"),
+        (
+            "per_round = \"101 %\"",
+            "3:13: engine.preemption.per_round: `101` is not a number from 0 to 100 with at most 4 decimal places",
+        ),
+        ("exempt = [\"root.b\"]", "3:1: preemption.exempt: unknown queue `root.b`; did you mean `root.a`?"),
+        (
+            "within_queue = { exempt = [\"root.b\"] }",
+            "3:18: preemption.within_queue.exempt: unknown queue `root.b`; did you mean `root.a`?",
+        ),
+        (
+            "within_queue = { order = \"priority\" }",
+            "3:26: engine.preemption.within_queue.order: `priority` is none of \"user_limit_first\", \"priority_first\"; did you mean `priority_first`?",
+        ),
+    ] {
+        refused(&with(lines), message);
+    }
+    let text = "[engine.preemption]\nexempt = [\"root.users.ann\"]\n[queues.\"root.users\".auto_creation]\n";
+    assert!(read(text).preemption.is_some(), "the queue may be created later");
 }

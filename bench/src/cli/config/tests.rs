@@ -6,8 +6,9 @@ use apportion::config::{
     AccessList, AllocationSizes, ApplicationLimits, ApplicationOrdering, AutoCreation, Bound, Capacity,
     Creation, EngineConfig, EngineLimits, Factor, HeartbeatPolicy, HolderLimit, Lifetimes, LocalityDelay,
     MappingAction, MappingRule, Maximum, NodeOrderKind, Otherwise, ParallelLimits, PartitionAccess,
-    PartitionCapacity, Percent, PlaceIn, QueueConfig, QueueMapping, QueueOrdering, QueuePath, QueueState,
-    ReservationPolicy, Semantics, Share, Whose,
+    PartitionCapacity, Percent, PlaceIn, PreemptionPolicy, PreemptionRounds, QueueConfig, QueueMapping,
+    QueueOrdering, QueuePath, QueueState, ReservationPolicy, Semantics, Share, Whose, WithinQueueOrder,
+    WithinQueuePolicy,
 };
 use apportion::{NodeSpec, ResourceTypes, Resources};
 use apportion_formats::Imported;
@@ -407,6 +408,9 @@ fn the_page_the_schema_and_the_reader_agree() {
         "[queues.\"root.a\"]\n[[placement.rules]]\nreject = true\nqueue = \"root.a\"",
         "[queues.\"root.a\"]\n[engine.limits]\ninbox = 0",
         "[queues.\"root.a\"]\n[engine.heartbeat]\ninterval_ms = 1",
+        "[queues.\"root.a\"]\n[engine.preemption]\ninterval_ms = 0",
+        "[queues.\"root.a\"]\n[engine.preemption]\nper_round = 101",
+        "[queues.\"root.a\"]\n[engine.preemption.within_queue]\norder = \"fifo\"",
         "[queues.\"root.a\"]\n[engine.locality_delay]\nrack_ms = 1\nany_nodes = 2",
         "[queues.\"root.a\"]\n[resources]\ntypes = []",
         "[queues.\"root.a\"]\n[queues.\"root.a\".auto_creation.leaf]\ndefault_partition = \"gpu\"",

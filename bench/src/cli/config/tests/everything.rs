@@ -74,6 +74,28 @@ fn every_field() -> QueueConfig {
     }
 }
 
+fn preemption() -> PreemptionRounds {
+    let percent = |text: &str| text.parse::<Percent>().unwrap();
+    let names = |name: &str| [name.to_owned()].into();
+    let within = WithinQueuePolicy {
+        order: WithinQueueOrder::PriorityFirst,
+        minimum_use: percent("51"),
+        max_part: percent("21.5"),
+        exempt: names("root.b"),
+    };
+    let policy = PreemptionPolicy {
+        dead_zone: percent("11"),
+        natural_termination: percent("22"),
+        per_round: percent("33"),
+        exempt: names("root.a"),
+        exempt_applications: names("shop"),
+        exempt_tags: names("keep"),
+        balances: true,
+        within_queue: Some(within),
+    };
+    PreemptionRounds { policy, interval_ms: 1, max_wait_before_kill_ms: 2, observe_only: true }
+}
+
 /// A configuration in which no field has its default, so that every key is written. It uses no `..`, so that a new
 /// field does not compile until it is added here.
 pub(super) fn everything() -> EngineConfig {
@@ -121,6 +143,6 @@ pub(super) fn everything() -> EngineConfig {
             single_set_nodes: 6,
             set_nodes: 7,
         },
-        preemption: None,
+        preemption: Some(preemption()),
     }
 }
