@@ -10,6 +10,7 @@ mod billionths;
 pub mod capacity_scheduler;
 #[cfg(test)]
 mod damage;
+mod exempt;
 mod file;
 mod imported;
 pub mod toml;

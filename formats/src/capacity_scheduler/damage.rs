@@ -114,6 +114,10 @@ fn properties() -> impl Strategy<Value = String> {
         "legacy-queue-mode.enabled",
         "root.a.auto-create-child-queue.enabled",
         "root.c.capacity",
+        "root.a.disable_preemption",
+        "root.a.a.disable_preemption",
+        "yarn.resourcemanager.scheduler.monitor.enable",
+        "yarn.resourcemanager.monitor.capacity.preemption.total_preemption_per_round",
         "root.",
         "",
     ]);

@@ -55,7 +55,13 @@ fn all_files_are_one_configuration_and_the_queues_come_last() {
     let (delay, lazy) = (key("node-locality-delay"), key("lazy-preemption-enabled"));
     let expected = [
         ("site.xml", 2, &*delay, "overridden by cs.xml:4"),
-        ("site.xml", 3, &*lazy, "this engine does not choose victims of preemption yet"),
+        (
+            "site.xml",
+            3,
+            &*lazy,
+            "YARN preempts only if yarn.resourcemanager.scheduler.monitor.enable is true and its policies include \
+             preemption",
+        ),
     ];
     assert_eq!(reported(&imported), expected);
 }

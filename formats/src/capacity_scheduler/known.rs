@@ -4,6 +4,8 @@ use apportion::nearest::nearest;
 
 /// The prefix of every key in the file.
 pub(super) const PREFIX: &str = "yarn.scheduler.capacity.";
+/// The prefix of the keys of preemption.
+pub(super) const PREEMPTION_PREFIX: &str = "yarn.resourcemanager.monitor.capacity.preemption.";
 
 /// The use of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +24,9 @@ const NO_CREATION: Use = Use::Reported(
 );
 const NO_HEARTBEAT: Use = Use::Reported("this engine does not wait for the heartbeats of nodes to place");
 const ASYNCHRONOUS: Use = Use::Reported("this engine always schedules asynchronously");
-const PREEMPTION: Use = Use::Reported("this engine does not choose victims of preemption yet");
+const BELOW_GUARANTEE: Use =
+    Use::Reported("no leaf loses anything below its guarantee, and no reservation is moved");
+const OTHER_MONITORS: Use = Use::Reported("of the monitor's policies this engine has preemption alone");
 const RESERVED_IN_TIME: Use =
     Use::Reported("this engine has no reservation system: ask for later containers at that time");
 const ORDER_OF_NODES: Use = Use::Reported("all passes use one order of nodes, node_order");
@@ -72,6 +76,8 @@ const OF_QUEUES: [(Use, &[&str]); 6] = [
             "ordering-policy.fair.enable-size-based-weight",
             "priority",
             "allow-zero-capacity-sum",
+            "disable_preemption",
+            "intra-queue-preemption.disable_preemption",
         ],
     ),
     (
@@ -85,10 +91,8 @@ const OF_QUEUES: [(Use, &[&str]); 6] = [
         ],
     ),
     (
-        PREEMPTION,
+        BELOW_GUARANTEE,
         &[
-            "disable_preemption",
-            "intra-queue-preemption.disable_preemption",
             "ordering-policy.priority-utilization.underutilized-preemption.allow-move-reservation",
             "ordering-policy.priority-utilization.underutilized-preemption.enabled",
             "ordering-policy.priority-utilization.underutilized-preemption.reserved-container-delay-ms",
@@ -136,6 +140,7 @@ const OF_SCHEDULER: [(Use, &[&str]); 9] = [
         &[
             "auto-queue-creation-v2.queue-expiration-time",
             "global-queue-max-application",
+            "lazy-preemption-enabled",
             "legacy-queue-mode.enabled",
             "mapping-rule-format",
             "mapping-rule-json",
@@ -173,9 +178,8 @@ const OF_SCHEDULER: [(Use, &[&str]); 9] = [
         ],
     ),
     (
-        PREEMPTION,
+        BELOW_GUARANTEE,
         &[
-            "lazy-preemption-enabled",
             "ordering-policy.priority-utilization.underutilized-preemption.allow-move-reservation",
             "ordering-policy.priority-utilization.underutilized-preemption.enabled",
             "ordering-policy.priority-utilization.underutilized-preemption.reserved-container-delay-ms",
@@ -206,8 +210,27 @@ const OF_YARN: [(Use, &[&str]); 10] = [
             "yarn.cluster.max-application-priority",
             "yarn.resource-types",
             "yarn.resource-types.*.units",
+            "yarn.resourcemanager.monitor.capacity.preemption.additional_res_balance_based_on_reserved_containers",
+            "yarn.resourcemanager.monitor.capacity.preemption.conservative-drf",
+            "yarn.resourcemanager.monitor.capacity.preemption.intra-queue-preemption.conservative-drf",
+            "yarn.resourcemanager.monitor.capacity.preemption.intra-queue-preemption.enabled",
+            "yarn.resourcemanager.monitor.capacity.preemption.intra-queue-preemption.max-allowable-limit",
+            "yarn.resourcemanager.monitor.capacity.preemption.intra-queue-preemption.minimum-threshold",
+            "yarn.resourcemanager.monitor.capacity.preemption.intra-queue-preemption.preemption-order-policy",
+            "yarn.resourcemanager.monitor.capacity.preemption.max_ignored_over_capacity",
+            "yarn.resourcemanager.monitor.capacity.preemption.max_wait_before_kill",
+            "yarn.resourcemanager.monitor.capacity.preemption.monitoring_interval",
+            "yarn.resourcemanager.monitor.capacity.preemption.natural_termination_factor",
+            "yarn.resourcemanager.monitor.capacity.preemption.observe_only",
+            "yarn.resourcemanager.monitor.capacity.preemption.preemption-to-balance-queue-after-satisfied.enabled",
+            "yarn.resourcemanager.monitor.capacity.preemption.preemption-to-balance-queue-after-satisfied\
+             .max-wait-before-kill",
+            "yarn.resourcemanager.monitor.capacity.preemption.select_based_on_reserved_containers",
+            "yarn.resourcemanager.monitor.capacity.preemption.total_preemption_per_round",
             "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms",
             "yarn.resourcemanager.scheduler.class",
+            "yarn.resourcemanager.scheduler.monitor.enable",
+            "yarn.resourcemanager.scheduler.monitor.policies",
             "yarn.scheduler.maximum-allocation-mb",
             "yarn.scheduler.maximum-allocation-vcores",
             "yarn.scheduler.minimum-allocation-mb",
@@ -218,7 +241,7 @@ const OF_YARN: [(Use, &[&str]); 10] = [
         ],
     ),
     (OTHER_SCHEDULER, &["yarn.scheduler.fair.*", "yarn.scheduler.fifo.*"]),
-    (PREEMPTION, &["yarn.resourcemanager.monitor.*", "yarn.resourcemanager.scheduler.monitor.*"]),
+    (OTHER_MONITORS, &["yarn.resourcemanager.monitor.capacity.queue-management.*"]),
     (RESERVED_IN_TIME, &["yarn.resourcemanager.reservation-system.*"]),
     (
         NODES_SAY,
@@ -270,6 +293,7 @@ pub(super) fn nearest_of_queue(name: &str) -> Option<String> {
 pub(super) fn of_scheduler(key: &str) -> Option<Use> {
     match key.strip_prefix(PREFIX) {
         Some(name) => find(&OF_SCHEDULER, name),
+        None if key.starts_with(PREEMPTION_PREFIX) => find(&OF_YARN, key),
         None => find(&OF_YARN, key).or_else(|| find(&OF_OTHERS, key)),
     }
 }
@@ -288,7 +312,7 @@ pub(super) fn nearest_of_scheduler(key: &str) -> Option<String> {
 
 /// Whether an unknown key of another file is no error, because it does not begin like the scheduler's keys.
 pub(super) fn is_foreign(key: &str) -> bool {
-    !key.starts_with("yarn.scheduler.") && !key.starts_with("yarn.resource-type")
+    !["yarn.scheduler.", "yarn.resource-type", PREEMPTION_PREFIX].iter().any(|prefix| key.starts_with(prefix))
 }
 
 fn patterns<'t>(table: &'t [(Use, &'t [&'t str])]) -> impl Iterator<Item = &'t str> {

@@ -17,6 +17,7 @@ mod known;
 mod labels;
 mod mapping;
 mod mapping_json;
+mod preemption;
 mod property;
 mod queue;
 mod scheduler;
@@ -35,6 +36,8 @@ mod check_tests;
 mod damage;
 #[cfg(test)]
 mod files;
+#[cfg(test)]
+mod preemption_tests;
 #[cfg(test)]
 mod queue_mapping_tests;
 #[cfg(test)]
@@ -94,7 +97,7 @@ pub fn from_capacity_scheduler_xml(
 ///
 /// # Errors
 /// As [`from_capacity_scheduler_xml`], in any of the files. In `yarn-site.xml` unknown keys are errors only if they
-/// begin with `yarn.scheduler.` or `yarn.resource-types`.
+/// begin with `yarn.scheduler.`, `yarn.resource-types` or `yarn.resourcemanager.monitor.capacity.preemption.`.
 pub fn from_yarn_files(
     files: &YarnFiles<'_>,
     types: Option<&ResourceTypes>,
@@ -119,6 +122,7 @@ pub fn from_yarn_files(
     config.queue_mapping = mapping::read(&settings, &listed, &mut report)?;
     config.partitions = labels;
     scheduler::read(&settings, &mut config, &mut report)?;
+    config.preemption = preemption::read(&settings, &listed, &mut report)?;
     let names = [Some(files.queues), files.site, files.resource_types].map(|file| file.map(|file| file.name));
     let place = |name: &str| names.iter().position(|known| *known == Some(name));
     report.sort_by_key(|entry| (place(&entry.file_name), entry.line));

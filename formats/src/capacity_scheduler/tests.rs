@@ -194,7 +194,8 @@ fn labels_are_partitions_with_capacities_of_their_own() {
 #[test]
 fn what_yarn_knows_and_this_engine_does_not_is_reported() {
     let later = "not supported by this engine yet";
-    let victims = "this engine does not choose victims of preemption yet";
+    let victims = "YARN preempts only if yarn.resourcemanager.scheduler.monitor.enable is true and its policies \
+                   include preemption";
     let access = "YARN checks access lists only with yarn.acl.enable = true";
     let imported = imported(&[
         ("root.queues", "a"),
