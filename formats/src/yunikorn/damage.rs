@@ -102,6 +102,8 @@ fn lines() -> impl Strategy<Value = String> {
         "  limits: *x",
         "  limits: [{users: ['*'], maxapplications: 1}]",
         "  properties: {application.sort.policy: fair}",
+        "  properties: {preemption.policy: disabled}",
+        "  properties: {preemption.policy: default, preemption.delay: 1.5m}",
         "  maxapplications: 1",
         "  childtemplate: {}",
         "  parent: true",

@@ -4,6 +4,8 @@
 //! YuniKorn knows are checked as in YuniKorn and reported as [`NotCarriedOver`](super::NotCarriedOver). Unknown
 //! keys are errors (`peers.md` section 1.1).
 //!
+//! Preemption is on unless the partition switches it off, as in YuniKorn.
+//!
 //! A queue has the weight `1w` if neither it nor a queue below it has a guarantee. Users have no limit of their
 //! own.
 
@@ -12,6 +14,7 @@ mod check;
 mod entry;
 mod limit;
 mod partition;
+mod preemption;
 mod property;
 mod quantity;
 mod queue;
@@ -23,6 +26,8 @@ mod yaml;
 mod damage;
 #[cfg(test)]
 mod placement_tests;
+#[cfg(test)]
+mod preemption_tests;
 #[cfg(test)]
 mod refusals;
 #[cfg(test)]
@@ -72,6 +77,7 @@ pub fn from_queues_yaml(
     }
     limit::read(&root, &mut tree, &BTreeMap::new(), types, &mut report)?;
     let mut config = EngineConfig::new(types.clone(), tree);
+    config.preemption = preemption::read(&partition, &root, &config.root, &mut report)?;
     if let Some(rules) = rules {
         config.queue_mapping = rule::read(&rules, &root, &mut report)?;
     }

@@ -59,13 +59,6 @@ pub(super) fn node_order(
     partition: &Entry<'_>,
     report: &mut Vec<NotCarriedOver>,
 ) -> Result<NodeOrderKind, ConfigFileError> {
-    if let Some(preemption) = partition.get("preemption") {
-        for switch in preemption.only(&["enabled", "quotapreemptionenabled"])? {
-            if switch.switch()? {
-                switch.report("this engine does not choose victims of preemption yet", report);
-            }
-        }
-    }
     if let Some(resolver) = partition.get("usergroupresolver") {
         resolver.only(&["type"])?;
         resolver.report(NOT_YET, report);

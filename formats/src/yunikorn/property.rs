@@ -22,6 +22,12 @@ const KEYS: [&str; 9] = [
     "quota.preemption.delay",
 ];
 
+pub(super) const PREEMPTION_POLICIES: [&str; 4] = ["default", "fence", "disabled", ""];
+
+/// Units of durations in milliseconds.
+const UNITS: [(&str, f64); 6] =
+    [("ns", 1e-6), ("us", 1e-3), ("ms", 1.0), ("s", 1e3), ("m", 6e4), ("h", 3.6e6)];
+
 /// The order of applications; a queue without its own has its parent's.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sorting {
@@ -113,12 +119,16 @@ fn other(property: &Entry<'_>, report: &mut Vec<NotCarriedOver>) -> Result<(), C
     let is_default = match property.key {
         "priority.policy" | "priority.offset" => true,
         "preemption.policy" => {
-            // The engine never preempts by policy, so a disabled policy loses nothing.
-            matches!(property.word(&["default", "fence", "disabled", ""])?, "disabled")
+            property.word(&PREEMPTION_POLICIES)?;
+            true
+        }
+        "preemption.delay" => {
+            duration(property)?;
+            true
         }
         "application.unschedasks.backoff" => property.count()? == 0,
-        "preemption.delay" | "application.unschedasks.backoff.delay" | "quota.preemption.delay" => {
-            check_duration(property)?;
+        "application.unschedasks.backoff.delay" | "quota.preemption.delay" => {
+            duration(property)?;
             false
         }
         _ => return unknown(property, report),
@@ -140,20 +150,23 @@ fn unknown(property: &Entry<'_>, report: &mut Vec<NotCarriedOver>) -> Result<(),
     }
 }
 
-/// A duration like `1m30s`, or a plain number where YuniKorn accepts one.
-fn check_duration(property: &Entry<'_>) -> Result<(), ConfigFileError> {
+/// A duration like `1m30s` in milliseconds, or `None` for a plain number, which YuniKorn accepts in some places.
+pub(super) fn duration(property: &Entry<'_>) -> Result<Option<u64>, ConfigFileError> {
     let text = property.text()?;
     let refused = || property.error(format!("`{}` is not a duration like 30s or 1m30s", excerpt(text)));
-    let mut rest = text;
+    if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
+        return Ok(None);
+    }
+    let (mut rest, mut duration_ms) = (text, 0.0);
     while !rest.is_empty() {
         let digits = rest.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b'.').count();
-        let unit = rest[digits..].bytes().take_while(u8::is_ascii_alphabetic).count();
-        let known = ["ns", "us", "ms", "s", "m", "h"].contains(&&rest[digits..digits + unit]);
-        let is_plain_number = unit == 0 && rest.len() == text.len() && digits == text.len();
-        if digits == 0 || !(known || is_plain_number) {
-            return Err(refused());
-        }
-        rest = &rest[digits + unit..];
+        let letters = rest[digits..].bytes().take_while(u8::is_ascii_alphabetic).count();
+        let unit = UNITS.iter().find(|(name, _)| *name == &rest[digits..digits + letters]);
+        let number = rest[..digits].parse::<f64>();
+        let (Some((_, unit_ms)), Ok(number)) = (unit, number) else { return Err(refused()) };
+        duration_ms += number * unit_ms;
+        rest = &rest[digits + letters..];
     }
-    if text.is_empty() { Err(refused()) } else { Ok(()) }
+    // Below one millisecond counts as one; the cast saturates.
+    if text.is_empty() { Err(refused()) } else { Ok(Some(duration_ms.ceil() as u64)) }
 }

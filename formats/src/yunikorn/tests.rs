@@ -96,6 +96,7 @@ fn every_key_that_is_read_is_read() {
     let prod = parent("prod", amounts(&[1_024])).with_children([fair(web)]);
     assert_eq!(imported.config.root, QueueConfig::root([dev, prod]).with_child_ordering(fairness_first));
     assert_eq!(imported.config.node_order, NodeOrderKind::Pack);
+    assert_eq!(imported.config.preemption, None);
     assert_eq!(reported(&imported), []);
 }
 
@@ -158,7 +159,7 @@ fn what_yunikorn_knows_and_this_engine_does_not_is_reported() {
             10,
             "partitions.default.preemption.quotapreemptionenabled",
             "true",
-            "this engine does not choose victims of preemption yet",
+            "a queue above a lowered maximum gets nothing more, but its containers are not ended",
         ),
         (11, "partitions.default.usergroupresolver.type", "ldap", later),
         (
@@ -167,7 +168,6 @@ fn what_yunikorn_knows_and_this_engine_does_not_is_reported() {
             "2.5",
             "this engine's node orders weigh all resource types alike",
         ),
-        (28, "root.b.properties.preemption.delay", "1m30s", later),
         (
             29,
             "root.b.properties.application.sort.policy",
@@ -275,7 +275,7 @@ fn queues_are_created_as_the_templates_say() {
 ";
     let imported = import(text).unwrap();
     let lines: Vec<usize> = imported.not_carried_over.iter().map(|entry| entry.line).collect();
-    assert_eq!(lines, [8], "{:?}", reported(&imported));
+    assert_eq!(lines, [8, 10], "{:?}", reported(&imported));
     let [a, b] = &imported.config.root.children[..] else { panic!("two queues") };
     let creation = a.auto_creation.as_ref().unwrap();
     assert_eq!((creation.depth_max, creation.expiry_ms), (3, Some(10_000)));
