@@ -111,9 +111,10 @@ pub(super) fn coming(facts: &Facts, partition: PartitionId) -> Vec<Resources> {
 /// charged already. As in YARN it counts twice: often the cluster has the room in total, but not on one node.
 fn add_pending(facts: &Facts, partition: PartitionId, pending: &mut [Resources]) {
     let mut by_user: BTreeMap<LeafUserId, Resources> = BTreeMap::new();
-    for (_, ask) in facts.asks.iter() {
+    for (id, ask) in facts.asks.iter() {
         let (application, shape) = (facts.applications.at(ask.application), facts.shapes.at(ask.shape));
-        if shape.partition != partition || !application.is_active {
+        // Preemption cannot help a gang that waits, so its asks claim no fair share.
+        if shape.partition != partition || !application.is_active || facts.gang_of(id).is_some() {
             continue;
         }
         let reserved = i64::from(ask.outstanding()).min(ask.reservations.len() as i64);

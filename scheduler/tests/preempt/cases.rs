@@ -1,6 +1,7 @@
 //! Scenarios with other sizes, masters and reasons.
 
 use apportion::config::Percent;
+use apportion::gang::GangSpec;
 use apportion::preempt::{PreemptionPolicy, PreemptionRule, UnhelpedReason};
 use apportion::{ApplicationSpec, AskSpec, EndCause, PartitionId, Resources};
 
@@ -191,4 +192,20 @@ fn victims_are_below_the_queue_that_is_full() {
     let plan = cluster.plan(&at_once());
     assert_eq!(by_queue(&plan), [("p.c".to_owned(), 10)].into(), "{plan}\n{:#?}", plan.partitions);
     cluster.execute(&plan);
+}
+
+/// Preemption cannot help a gang that waits. So its asks change no fair amount, and nobody loses anything for them.
+#[test]
+fn a_gang_that_waits_claims_nothing() {
+    let cluster = Cluster::new([queue("a", &[50], None), queue("b", &[50], None)]);
+    cluster.nodes(10, &[10]);
+    cluster.demand("root.a", &[1], 100);
+    cluster.run();
+    let application = cluster.application("root.b");
+    let gang = GangSpec::new(application).with_role("worker", AskSpec::new(Resources::new(&[1]), 20));
+    cluster.engine.handle().submit_gang(gang).unwrap();
+    let plan = cluster.plan(&at_once());
+    assert_eq!((plan.preemptions.len(), reasons(&plan).len()), (0, 0), "{plan}");
+    let shares = &plan.partitions[0].queues;
+    assert!(shares.iter().all(|queue| queue.pending.is_empty() && queue.to_take.is_empty()), "{shares:?}");
 }
