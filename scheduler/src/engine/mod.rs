@@ -238,10 +238,12 @@ impl Engine {
         self.shared.wait_until_quiet();
     }
 
-    /// The time at which the next timer is due: the target for a virtual clock if nothing else happens before.
+    /// The time at which the next timer or round of preemption is due: the target for a virtual clock if nothing else
+    /// happens before.
     #[must_use]
     pub fn next_timer_ms(&self) -> Option<u64> {
-        self.shared.state.read().timers.next_ms()
+        let timer_ms = self.shared.state.read().timers.next_ms();
+        timer_ms.into_iter().chain(self.shared.round.due_ms()).min()
     }
 
     /// Calls `look` with a view of the state. The engine is blocked meanwhile, so `look` must be quick and must not

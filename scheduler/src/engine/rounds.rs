@@ -24,16 +24,34 @@ const STEPS_PER_GROUP: usize = 100;
 const WANTED: u64 = 1;
 /// A round is wanted, is being computed, or its batch is on its way to the committer.
 const BUSY: u64 = 2;
+/// No round is due at any time.
+const NOT_DUE: u64 = u64::MAX;
 
 /// The round between committer and proposers. Only the committer wants and ends rounds, so it alone sees whether the engine
 /// is idle in this respect.
-#[derive(Default)]
 pub(crate) struct Round {
     phase: AtomicU64,
+    /// When the next round is due, for virtual clocks; [`NOT_DUE`] if none is. Only the committer sets it.
+    due_ms: AtomicU64,
     last_plan: Mutex<Option<PreemptionPlan>>,
 }
 
+impl Default for Round {
+    fn default() -> Self {
+        Self { phase: AtomicU64::new(0), due_ms: AtomicU64::new(NOT_DUE), last_plan: Mutex::default() }
+    }
+}
+
 impl Round {
+    /// When the next round is due.
+    pub(super) fn due_ms(&self) -> Option<u64> {
+        Some(self.due_ms.load(Ordering::Acquire)).filter(|due_ms| *due_ms != NOT_DUE)
+    }
+
+    fn set_due(&self, due_ms: Option<u64>) {
+        self.due_ms.store(due_ms.unwrap_or(NOT_DUE), Ordering::Release);
+    }
+
     pub(super) fn transition_wanted(&self) {
         self.phase.fetch_or(WANTED | BUSY, Ordering::Release);
     }
@@ -148,6 +166,7 @@ impl GroupCommitter {
         } else if self.rounds.due_ms.is_none() && self.rounds.is_worth_a_round(state) {
             self.rounds.due_ms = Some(now_ms.saturating_add(interval_ms));
         }
+        self.shared.round.set_due(self.rounds.due_ms);
     }
 
     fn carry_out_step(&mut self, state: &mut State, step: RoundStep) {

@@ -148,6 +148,7 @@ fn scenario_55_victims_have_time_before_they_end() {
         let a = cluster.demand("root.a", 10);
         cluster.settle();
         assert_eq!(cluster.events(), [0, 0, 0], "{mode:?}: asks have an interval to find room");
+        assert_eq!(cluster.engine.next_timer_ms(), Some(INTERVAL_MS), "{mode:?}");
         cluster.run_to(INTERVAL_MS);
         assert_eq!(cluster.events(), [10, 0, 0], "{mode:?}");
         cluster.run_to(INTERVAL_MS + WAIT_MS / 2);
@@ -163,6 +164,7 @@ fn scenario_55_victims_have_time_before_they_end() {
         cluster.run_to(10 * WAIT_MS);
         assert_eq!(cluster.events(), [0, 0, 0], "{mode:?}");
         assert_eq!(cluster.engine.stats().preemption_rounds, stats.preemption_rounds, "{mode:?}");
+        assert_eq!(cluster.engine.next_timer_ms(), None, "{mode:?}");
     }
 }
 
