@@ -7,6 +7,7 @@ use apportion::config::{EngineConfig, QueueConfig};
 use clap::Args;
 
 use super::mode::ModeArg;
+use super::preemption::PreemptionArg;
 use super::run::{Job, run as run_job};
 use super::{Failure, OutputArgs};
 use crate::synthetic::SteadyStream;
@@ -29,6 +30,9 @@ pub(super) struct DemoArgs {
     /// Seed of the workload.
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Whether the engine preempts containers, with YARN's defaults.
+    #[arg(long, value_enum, default_value_t = PreemptionArg::Off)]
+    preemption: PreemptionArg,
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -36,7 +40,8 @@ pub(super) struct DemoArgs {
 impl Default for DemoArgs {
     fn default() -> Self {
         let output = OutputArgs::default();
-        Self { nodes: 2_000, seconds: 120, mode: None, proposers: None, seed: 1, output }
+        let preemption = PreemptionArg::Off;
+        Self { nodes: 2_000, seconds: 120, mode: None, proposers: None, seed: 1, preemption, output }
     }
 }
 
@@ -55,7 +60,8 @@ pub(super) fn run(args: &DemoArgs) -> Result<(), Failure> {
         )));
     }
     let queues = workload.queues.clone().unwrap_or_else(QueueConfig::single_leaf);
-    let config = EngineConfig::new(workload.resources.clone(), queues);
+    let mut config = EngineConfig::new(workload.resources.clone(), queues);
+    args.preemption.kind().apply_to(&mut config);
     let mode = match (args.mode, args.proposers) {
         (None, Some(0)) => Mode::Serial,
         (mode, proposers) => ModeArg::or(mode, proposers, ModeArg::Parallel)?,

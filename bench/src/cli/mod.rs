@@ -12,6 +12,7 @@ mod log;
 mod log_input;
 mod mode;
 mod preempt;
+mod preemption;
 mod progress;
 mod queues;
 mod replay;

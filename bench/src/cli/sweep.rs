@@ -11,6 +11,7 @@ use indicatif::ProgressBar;
 use rayon::prelude::*;
 
 use super::Failure;
+use super::preemption::PreemptionArg;
 use super::run::{check_record, to_failure};
 use super::sweep_input::{Input, WorkloadArgs};
 use super::trace::{NodeOrderArg, compression};
@@ -51,6 +52,10 @@ pub(super) struct SweepArgs {
     /// The order in which all leaves serve their applications; by default as the queues are configured.
     #[arg(long, value_name = "ORDER,..", value_delimiter = ',')]
     application_orders: Vec<ApplicationOrderArg>,
+    /// Whether the engine preempts containers: `on` with the settings of the file given with --queues, or with YARN's
+    /// defaults if it has none; by default as in the file.
+    #[arg(long, value_name = "ON|OFF,..", value_delimiter = ',')]
+    preemption: Vec<PreemptionArg>,
     /// Seeds of the random values: everything in the demo; task counts and times (synth), sizes and times (swim).
     #[arg(long, alias = "seed", value_name = "N,N,..", default_value = "0", value_delimiter = ',')]
     seeds: Vec<u64>,
@@ -154,7 +159,8 @@ impl SweepArgs {
         check("--seeds", &self.seeds, u64::to_string)?;
         check("--queues", self.workload.queues(), |path| path.display().to_string())?;
         check("--node-orders", &self.node_orders, |order| format!("{order:?}").to_lowercase())?;
-        check("--application-orders", &self.application_orders, |order| format!("{order:?}").to_lowercase())
+        check("--application-orders", &self.application_orders, |order| format!("{order:?}").to_lowercase())?;
+        check("--preemption", &self.preemption, |preemption| format!("{preemption:?}").to_lowercase())
     }
 
     fn grid(&self, input: &Input) -> Grid {
@@ -163,6 +169,10 @@ impl SweepArgs {
         if application_orders.is_empty() {
             application_orders.push(None);
         }
+        let mut preemptions: Vec<_> = self.preemption.iter().map(|one| Some(one.kind())).collect();
+        if preemptions.is_empty() {
+            preemptions.push(None);
+        }
         let mut policies = Vec::new();
         for Variant { queues, config } in &input.subject.variants {
             let mut node_orders: Vec<_> = self.node_orders.iter().map(|order| order.kind()).collect();
@@ -170,9 +180,15 @@ impl SweepArgs {
                 node_orders.push(config.node_order);
             }
             for node_order in node_orders {
-                let policy =
-                    |application_order| Policy { queues: queues.clone(), node_order, application_order };
-                policies.extend(application_orders.iter().copied().map(policy));
+                for &application_order in &application_orders {
+                    let policy = |&preemption: &_| Policy {
+                        queues: queues.clone(),
+                        node_order,
+                        application_order,
+                        preemption,
+                    };
+                    policies.extend(preemptions.iter().map(policy));
+                }
             }
         }
         Grid {

@@ -6,6 +6,7 @@ use apportion::config::{EngineConfig, NodeOrderKind};
 use clap::{Args, ValueEnum};
 
 use super::Failure;
+use super::preemption::PreemptionArg;
 use super::queues::{config_with_equal_shares, read_queues};
 use crate::trace::{Format, ReadOptions, Source, read_nodes, read_workload};
 use crate::workload::Workload;
@@ -21,6 +22,10 @@ pub(super) struct TraceArgs {
     /// Which of the fitting nodes comes first; overrides the file given with --queues.
     #[arg(long, value_enum)]
     node_order: Option<NodeOrderArg>,
+    /// Whether the engine preempts containers: `on` with the settings of the file given with --queues, or with YARN's
+    /// defaults if it has none; by default as in the file. A preempted task starts again from zero.
+    #[arg(long, value_enum)]
+    preemption: Option<PreemptionArg>,
     /// The step of virtual time: an event between two ticks takes effect at the later one.
     #[arg(long, value_name = "MS", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
     pub(super) tick: u64,
@@ -57,6 +62,9 @@ impl TraceArgs {
         let mut config = self.files.read_config(&workload)?;
         if let Some(order) = self.node_order {
             config.node_order = order.kind();
+        }
+        if let Some(preemption) = self.preemption {
+            preemption.kind().apply_to(&mut config);
         }
         Ok((workload, config))
     }

@@ -36,7 +36,7 @@ pub(super) type Name = (String, String);
 pub(super) type Values = Vec<(usize, f64)>;
 
 /// The place of a figure of all jobs, its name and its unit.
-const FIGURES: [(&str, &str, Unit); 20] = [
+const FIGURES: [(&str, &str, Unit); 22] = [
     ("/placed", "placed", Unit::Count),
     ("/makespan_s", "virtual time", Unit::Seconds),
     ("/jobs/finished", "jobs finished", Unit::Count),
@@ -57,6 +57,8 @@ const FIGURES: [(&str, &str, Unit); 20] = [
     ("/fairness/queues_contended_s", "time in which queues wait", Unit::Seconds),
     ("/fairness/users_contended_s", "time in which users wait", Unit::Seconds),
     ("/reserved", "reservations", Unit::Count),
+    ("/preemption/preempted", "preempted", Unit::Count),
+    ("/preemption/lost_part", "work lost by preemption", Unit::Part),
 ];
 /// The figures of each queue and each user, by place in its object.
 const GROUP_FIGURES: [(&str, &str, Unit); 6] = [

@@ -8,7 +8,8 @@ use super::read::{ResultFile, Run};
 use crate::report::counted;
 
 /// The settings that distinguish the points of a sweep.
-const CASE: [&str; 5] = ["queues_file", "node_order", "application_order", "size", "compress"];
+const CASE: [&str; 6] =
+    ["queues_file", "node_order", "application_order", "preemption_option", "size", "compress"];
 /// Other settings that may explain a difference.
 const SETUP: [&str; 8] =
     ["format", "mode", "proposers", "nodes", "asks", "compress_durations", "tick_ms", "interrupted_at_s"];

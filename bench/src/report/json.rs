@@ -6,7 +6,7 @@ use std::sync::Arc;
 use apportion::Mode;
 use serde::Serialize;
 
-use super::policy::{FairnessOut, JobsOut, LeafOut, SeriesOut, UserOut, WaitOut};
+use super::policy::{FairnessOut, JobsOut, LeafOut, PreemptionOut, SeriesOut, UserOut, WaitOut};
 use super::sweep_policy::confidence;
 use crate::interrupt::Interruption;
 use crate::pending::PendingKind;
@@ -47,6 +47,7 @@ pub struct JsonReport {
     asks: u64,
     placed: u64,
     completed: u64,
+    preemption: Option<PreemptionOut>,
     unplaceable: u64,
     unplaceable_by_reason: BTreeMap<String, u64>,
     cancelled: u64,
@@ -92,6 +93,7 @@ struct CaseOut {
     queues_file: Option<Arc<str>>,
     node_order: &'static str,
     application_order: Option<&'static str>,
+    preemption_option: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     over_seeds: Option<OverSeeds>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -149,6 +151,7 @@ impl JsonReport {
             asks: record.asks,
             placed: record.placed,
             completed: record.completed,
+            preemption: record.preemption.as_ref().map(PreemptionOut::new),
             unplaceable: record.unplaceable_total(),
             unplaceable_by_reason: record.unplaceable.clone(),
             cancelled: record.cancelled,
@@ -210,6 +213,7 @@ impl JsonReport {
             queues_file: case.policy.queues.clone(),
             node_order: case.policy.node_order_name(),
             application_order: case.policy.application_order_name(),
+            preemption_option: case.policy.preemption_name(),
             over_seeds: None,
             confidence: None,
         };

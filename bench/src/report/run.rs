@@ -32,6 +32,9 @@ pub fn to_html(parameters: &RunParameters, record: &RunRecord) -> Result<String,
     if record.queues.len() > 1 {
         sections.push(queues_over_time(record, &time)?);
     }
+    if record.preemption.is_some() {
+        sections.push(preemption_section(record, &time)?);
+    }
     sections.push(node_section(record)?);
     if let Some(latency) = &record.ask_to_commit_us {
         let distribution = Distribution {
@@ -212,6 +215,16 @@ fn queues_over_time(record: &RunRecord, time: &TimeAxis) -> Result<String, Chart
     };
     let plot = time.plot(Axis::new("share", Unit::Percent), lines);
     plot_section("Queues over time", &note, &plot, "No queue used anything at any time.")
+}
+
+/// The plot that shows whether preemption gives leaves what they miss.
+fn preemption_section(record: &RunRecord, time: &TimeAxis) -> Result<String, ChartError> {
+    let note = "owed: what all leaves together miss of their guarantees, or of their demands where these are less. taken: the \
+                sizes of all containers preempted since the start. Both are parts of the cluster.";
+    let lines = [("owed", Figure::Owed), ("taken", Figure::Taken)];
+    let lines = lines.map(|(name, figure)| time.line(record, name, figure, 100.0));
+    let plot = time.plot(Axis::new("part of the cluster", Unit::Percent), lines.into());
+    plot_section("Owed and taken", note, &plot, "No leaf missed anything at any time, and nothing was taken.")
 }
 
 fn node_section(record: &RunRecord) -> Result<String, ChartError> {

@@ -182,7 +182,12 @@ mod tests {
             Figures { outcomes, ..NOTHING }
         };
         SweepPoint {
-            policy: Policy { queues: None, node_order: NodeOrderKind::Pack, application_order: None },
+            policy: Policy {
+                queues: None,
+                node_order: NodeOrderKind::Pack,
+                application_order: None,
+                preemption: None,
+            },
             size: 1.0,
             compress: 1.0,
             figures: slowdowns.iter().map(figures).collect(),

@@ -36,6 +36,12 @@ pub(super) fn rows(record: &RunRecord) -> Vec<(String, String)> {
     row("containers asked for", count_text(record.asks));
     row("placed", count_text(record.placed));
     row("completed", count_text(record.completed));
+    if let Some(preemption) = &record.preemption {
+        row("preempted, and started again", count_text(preemption.containers));
+        row("rounds of preemption", count_text(preemption.rounds));
+        let lost = duration_text(preemption.lost_container_ms);
+        row("work lost", format!("{} of all, {lost} of containers", percent(preemption.lost_part)));
+    }
     for (reason, count) in &record.unplaceable {
         row(&format!("unplaceable: {}", words(reason)), count_text(*count));
     }

@@ -31,6 +31,7 @@ impl Simulation<'_> {
             asks: self.workload.asks(),
             placed: self.tally.placed,
             completed: self.tally.completed,
+            preemption: self.preempts.then(|| self.tally.preemption(self.engine.stats().preemption_rounds)),
             unplaceable,
             cancelled: self.tally.cancelled,
             pending_at_end,

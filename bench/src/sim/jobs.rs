@@ -20,10 +20,14 @@ pub(super) struct JobRun {
     /// Containers of the current stage that have not completed.
     left_in_stage: u64,
     pub(super) done: bool,
+    /// Whether the master was preempted and does not run again yet.
+    pub(super) is_without_master: bool,
+    /// A step that the job takes when its preempted master runs again.
+    pub(super) held: Option<Step>,
 }
 
 /// The next step of a job.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     /// Ask for these tasks of the stage.
     Ask(usize),
@@ -63,13 +67,15 @@ impl JobRun {
     }
 }
 
-/// An ask in the engine and the number of its placed units.
+/// An ask in the engine: for all containers of its part, or again for one that was preempted.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AskRun {
     pub(super) part: Part,
     pub(super) submitted_ms: u64,
-    /// Units placed so far; the next container gets the next duration.
-    pub(super) placed: usize,
+    /// The place of the next container among its part's durations.
+    pub(super) next: usize,
+    /// The place of the last container.
+    pub(super) last: usize,
 }
 
 #[cfg(test)]

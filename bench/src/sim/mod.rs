@@ -3,9 +3,12 @@
 //! Time advances from event to event, in steps of one tick, and only when the engine is quiet.
 
 mod cluster;
+mod containers;
 mod finish;
 mod jobs;
 mod metrics;
+#[cfg(test)]
+mod preemption_tests;
 mod record;
 mod run;
 mod series;
@@ -13,6 +16,6 @@ mod tally;
 
 pub use cluster::{ClusterError, queues_for};
 pub use metrics::{ContainerOutcome, Deviation, Fairness, GroupOutcome, JobOutcome, Outcomes, Timeline};
-pub use record::{Figure, NodeUse, QueueUse, RunRecord, Utilisation};
+pub use record::{Figure, NodeUse, PreemptionRecord, QueueUse, RunRecord, Utilisation};
 pub use run::{Progress, SimError, SimOptions, simulate};
 pub use series::{Interval, Series};

@@ -21,12 +21,14 @@ pub struct RunRecord {
     /// Registered nodes.
     pub nodes: usize,
     /// Containers that the workload asks for. Each is counted in exactly one of `placed`, `unplaceable`,
-    /// `cancelled` and `pending_at_end`.
+    /// `cancelled` and `pending_at_end`, and once more for each time that it was preempted.
     pub asks: u64,
-    /// Containers placed.
+    /// Containers placed; a preempted container is placed again.
     pub placed: u64,
     /// Containers that completed.
     pub completed: u64,
+    /// What preemption took; `None` if the configuration has no preemption.
+    pub preemption: Option<PreemptionRecord>,
     /// Containers that no node could ever hold, by reason.
     pub unplaceable: BTreeMap<String, u64>,
     /// Containers whose asks were cancelled.
@@ -68,6 +70,19 @@ pub struct RunRecord {
     pub log_digest: u128,
     /// Digest of the state at the end.
     pub state_digest: StateDigest,
+}
+
+/// What preemption took in a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct PreemptionRecord {
+    /// Rounds that the engine made.
+    pub rounds: u64,
+    /// Containers that were preempted.
+    pub containers: u64,
+    /// How long these containers had run, all together: their tasks start again from zero.
+    pub lost_container_ms: u64,
+    /// The lost part of all work: run time multiplied by size, of the resource type that lost the largest part.
+    pub lost_part: f64,
 }
 
 /// The use of one resource type.
@@ -119,6 +134,10 @@ pub enum Figure {
     Running,
     /// Containers requested and not placed.
     Pending,
+    /// What all leaves together miss of their guarantees, or of their demands where these are less: a part of the cluster.
+    Owed,
+    /// What preemption has taken from the start, as a part of the cluster.
+    Taken,
     /// A leaf's dominant share of the cluster, by number in the order of the queue tree.
     LeafShare(usize),
 }
@@ -130,7 +149,9 @@ impl Figure {
             Self::Use(resource) => resource,
             Self::Running => types,
             Self::Pending => types + 1,
-            Self::LeafShare(leaf) => types + 2 + leaf,
+            Self::Owed => types + 2,
+            Self::Taken => types + 3,
+            Self::LeafShare(leaf) => types + 4 + leaf,
         }
     }
 }
@@ -165,10 +186,16 @@ impl RunRecord {
         self.pending_at_end.get(NOT_ASKED_YET).copied().unwrap_or(0)
     }
 
+    /// Containers that were preempted, and asked for again.
+    #[must_use]
+    pub fn preempted(&self) -> u64 {
+        self.preemption.map_or(0, |preemption| preemption.containers)
+    }
+
     /// Asks that are in none of the groups; anything but 0 is a bug.
     #[must_use]
     pub fn unaccounted(&self) -> i128 {
         let groups = self.placed + self.unplaceable_total() + self.cancelled + self.pending_total();
-        i128::from(self.asks) - i128::from(groups)
+        i128::from(self.asks + self.preempted()) - i128::from(groups)
     }
 }

@@ -6,19 +6,20 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Instant;
 
-use apportion::config::EngineConfig;
+use apportion::config::{EngineConfig, PreemptionRounds};
 use apportion::engine::{Lagging, StartError, SubmitError};
 use apportion::event::{Event, EventKind};
 use apportion::log::LogSink;
 use apportion::{
-    ApplicationEnd, ApplicationSpec, AskId, AskSpec, ContainerId, Engine, EventStream, Handle, ManualClock,
-    Mode, NodeId,
+    ApplicationEnd, ApplicationSpec, AskId, AskSpec, ContainerId, EndCause, Engine, EventStream, Handle,
+    ManualClock, Mode, NodeId,
 };
 use apportion_load::{LatencySink, Notes};
 use rustc_hash::FxHashMap;
 use thiserror::Error;
 
 use super::cluster::{ClusterError, Leaves};
+use super::containers::Running;
 use super::jobs::{AskRun, JobRun, Part, Step};
 use super::metrics::Metrics;
 use super::record::RunRecord;
@@ -46,7 +47,7 @@ pub struct SimOptions {
 pub struct Progress {
     /// Virtual time.
     pub now_ms: u64,
-    /// Containers placed.
+    /// Containers placed, without those that were preempted.
     pub placed: u64,
     /// Containers that the workload asks for.
     pub asks: u64,
@@ -92,22 +93,15 @@ pub fn simulate(
 
 /// An entry of the agenda.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Agenda {
+pub(super) enum Agenda {
     Submit { job: usize },
     Ask { job: usize, stage: usize, tasks: usize },
     Complete(ContainerId),
 }
 
-/// A running container.
-#[derive(Clone, Copy, Debug)]
-struct Running {
-    part: Part,
-    node: usize,
-}
-
 pub(super) struct Simulation<'a> {
     pub(super) workload: &'a Workload,
-    leaves: Vec<usize>,
+    pub(super) leaves: Vec<usize>,
     pub(super) engine: Engine,
     handle: Handle,
     clock: ManualClock,
@@ -115,14 +109,17 @@ pub(super) struct Simulation<'a> {
     pub(super) notes: Notes,
     measures_latency: bool,
     tick_ms: u64,
+    timer_patience_ms: u64,
+    /// Whether the engine preempts.
+    pub(super) preempts: bool,
     agenda: BinaryHeap<Reverse<(u64, u64, Agenda)>>,
     agenda_count: u64,
-    jobs: Vec<JobRun>,
+    pub(super) jobs: Vec<JobRun>,
     paths: Vec<String>,
-    node_index: FxHashMap<NodeId, usize>,
+    pub(super) node_index: FxHashMap<NodeId, usize>,
     pub(super) asks: FxHashMap<AskId, AskRun>,
     asked_at: FxHashMap<AskId, Instant>,
-    containers: FxHashMap<ContainerId, Running>,
+    pub(super) containers: FxHashMap<ContainerId, Running>,
     pub(super) tally: Tally,
     pub(super) metrics: Metrics<'a>,
     pub(super) leaf_paths: Vec<String>,
@@ -140,6 +137,8 @@ impl<'a> Simulation<'a> {
         let known = Leaves::of(&options.config.root);
         let paths = workload.jobs.iter().map(|job| known.path(&job.name, &job.queue).map(str::to_owned));
         let paths: Vec<String> = paths.collect::<Result<_, _>>()?;
+        let preempts = options.config.preemption.is_some();
+        let timer_patience_ms = timer_patience_ms(options.config.preemption.as_ref());
         let clock = ManualClock::new();
         let (sink, notes) = LatencySink::new(options.sink);
         let engine =
@@ -165,6 +164,8 @@ impl<'a> Simulation<'a> {
             notes,
             measures_latency: options.mode != Mode::Serial,
             tick_ms,
+            timer_patience_ms,
+            preempts,
             agenda: BinaryHeap::new(),
             agenda_count: 0,
             jobs: workload.jobs.iter().map(|_| JobRun::default()).collect(),
@@ -210,8 +211,10 @@ impl<'a> Simulation<'a> {
             if acted || self.tally.placed > before {
                 active_ms = now_ms;
             }
-            self.tally.sample();
-            if progress(Progress { now_ms, placed: self.tally.placed, asks }).is_break() {
+            self.tally.sample(self.metrics.owed());
+            if progress(Progress { now_ms, placed: self.tally.placed - self.tally.preempted, asks })
+                .is_break()
+            {
                 self.interrupted = Some(Interruption::Virtual(now_ms));
                 break;
             }
@@ -233,19 +236,24 @@ impl<'a> Simulation<'a> {
         Ok(())
     }
 
-    /// The time of the agenda's next entry, or of an engine's timer that could still place a container.
+    /// The time of the agenda's next entry, or of an engine's timer that could still place a container. Rounds of
+    /// preemption are made in time also while nothing waits, as by an engine on real time.
     fn next_time(&self, active_ms: u64) -> Option<u64> {
         let up = |at_ms: u64| at_ms.div_ceil(self.tick_ms) * self.tick_ms;
         let agenda = self.agenda.peek().map(|Reverse((at_ms, ..))| up(*at_ms));
-        let timer = self.engine.next_timer_ms().filter(|_| self.tally.pending() > 0).map(up);
+        let waits = self.tally.pending() > 0;
+        let timer = self.engine.next_timer_ms().filter(|_| waits || self.preempts).map(up);
         match (agenda, timer) {
             (Some(agenda), Some(timer)) => Some(agenda.min(timer)),
-            (None, Some(timer)) => (timer <= active_ms + TIMER_PATIENCE_MS).then_some(timer),
+            (None, Some(_)) if !waits => None,
+            (None, Some(timer)) => {
+                (timer <= active_ms.saturating_add(self.timer_patience_ms)).then_some(timer)
+            }
             (agenda, None) => agenda,
         }
     }
 
-    fn schedule(&mut self, at_ms: u64, what: Agenda) {
+    pub(super) fn schedule(&mut self, at_ms: u64, what: Agenda) {
         self.agenda_count += 1;
         self.agenda.push(Reverse((at_ms, self.agenda_count, what)));
     }
@@ -262,13 +270,19 @@ impl<'a> Simulation<'a> {
             match what {
                 Agenda::Submit { job } => self.submit_job(job, now_ms)?,
                 Agenda::Ask { job, stage, tasks } => self.ask(job, Some((stage, tasks)), now_ms)?,
-                Agenda::Complete(container) => {
-                    self.handle.complete_container(container).map_err(closed)?;
-                }
+                Agenda::Complete(container) => self.complete(container)?,
             }
         }
         self.handle.tick().map_err(closed)?;
         Ok(acted)
+    }
+
+    /// Completes a container, unless it was preempted meanwhile.
+    fn complete(&mut self, container: ContainerId) -> Result<(), SimError> {
+        if !self.containers.contains_key(&container) {
+            return Ok(());
+        }
+        self.handle.complete_container(container).map_err(closed)
     }
 
     fn submit_job(&mut self, job: usize, now_ms: u64) -> Result<(), SimError> {
@@ -286,7 +300,12 @@ impl<'a> Simulation<'a> {
         self.go_on(job, &step, now_ms)
     }
 
-    fn go_on(&mut self, job: usize, step: &Step, now_ms: u64) -> Result<(), SimError> {
+    /// Takes the job's next step. Without its master, the job waits until the master runs again.
+    pub(super) fn go_on(&mut self, job: usize, step: &Step, now_ms: u64) -> Result<(), SimError> {
+        if *step != Step::Wait && self.jobs[job].is_without_master {
+            self.jobs[job].held = Some(*step);
+            return Ok(());
+        }
         match *step {
             Step::Wait => {}
             Step::Ask(stage) => {
@@ -309,7 +328,7 @@ impl<'a> Simulation<'a> {
         Ok(())
     }
 
-    fn end_application(&mut self, job: usize) -> Result<(), SimError> {
+    pub(super) fn end_application(&mut self, job: usize) -> Result<(), SimError> {
         let Some(application) = self.jobs[job].application.take() else { return Ok(()) };
         self.has_sent = true;
         self.metrics.job_finished(job);
@@ -317,22 +336,31 @@ impl<'a> Simulation<'a> {
     }
 
     fn ask(&mut self, job: usize, part: Option<(usize, usize)>, now_ms: u64) -> Result<(), SimError> {
+        let content = &self.workload.jobs[job];
+        let count = part.map_or(1, |(stage, tasks)| content.stages[stage][tasks].durations_ms.len());
+        let last = count.saturating_sub(1);
+        self.submit_ask(AskRun { part: Part { job, tasks: part }, submitted_ms: now_ms, next: 0, last })
+    }
+
+    /// Asks for the containers of a part from `next` to `last`.
+    pub(super) fn submit_ask(&mut self, run: AskRun) -> Result<(), SimError> {
+        let Part { job, tasks } = run.part;
         let Some(application) = self.jobs[job].application else { return Ok(()) };
         let content = &self.workload.jobs[job];
-        let spec = match (part, content.master) {
+        let mut spec = match (tasks, content.master) {
             (Some((stage, tasks)), _) => self.spec_of(&content.stages[stage][tasks]),
             (None, Some(master)) => AskSpec::new(master, 1),
             (None, None) => return Ok(()),
         };
-        let count = u64::from(spec.count);
+        let count = (run.last + 1 - run.next) as u64;
+        spec.count = u32::try_from(count).unwrap_or(u32::MAX);
         let submit = |error| SimError::Submit { what: format!("an ask of job `{}`", content.name), error };
         let ask = self.handle.submit_ask(application, spec).map_err(submit)?;
         self.tally.submitted += count;
-        let part = Part { job, tasks: part };
-        if !self.metrics.asked(part, count) {
+        if !self.metrics.asked(run.part, count) {
             self.tally.hopeless += count;
         }
-        self.asks.insert(ask, AskRun { part, submitted_ms: now_ms, placed: 0 });
+        self.asks.insert(ask, run);
         if self.measures_latency {
             self.asked_at.insert(ask, Instant::now());
         }
@@ -353,6 +381,10 @@ impl<'a> Simulation<'a> {
             EventKind::Allocated { ask, container, node, .. } => {
                 self.container_started(ask, container, node, now_ms)
             }
+            EventKind::ContainerEnded { container, cause: EndCause::Preempted, .. } => {
+                self.has_sent = true;
+                self.container_preempted(container, now_ms)
+            }
             EventKind::ContainerEnded { container, .. } => self.container_ended(container, now_ms),
             EventKind::AskCancelled { ask, units } => {
                 self.tally.cancelled += u64::from(units);
@@ -363,50 +395,6 @@ impl<'a> Simulation<'a> {
             }
             _ => Ok(()),
         }
-    }
-
-    fn container_started(
-        &mut self,
-        ask: AskId,
-        container: ContainerId,
-        node: NodeId,
-        now_ms: u64,
-    ) -> Result<(), SimError> {
-        let Some(run) = self.asks.get_mut(&ask) else { return Ok(()) };
-        let (part, number, waited_ms) = (run.part, run.placed, now_ms - run.submitted_ms);
-        run.placed += 1;
-        let node = self.node_index[&node];
-        self.metrics.started(container, part, node, run.submitted_ms);
-        self.containers.insert(container, Running { part, node });
-        let size = size_of(self.workload, part);
-        self.tally.started(node, self.leaves[part.job], &size, waited_ms);
-        let job = &self.workload.jobs[part.job];
-        let Some((stage, tasks)) = part.tasks else {
-            self.asks.remove(&ask);
-            self.jobs[part.job].master = Some(container);
-            let step = self.jobs[part.job].begin(job);
-            return self.go_on(part.job, &step, now_ms);
-        };
-        let durations = &job.stages[stage][tasks].durations_ms;
-        if number + 1 == durations.len() {
-            self.asks.remove(&ask);
-        }
-        if let Some(duration_ms) = durations[number] {
-            self.schedule(now_ms + duration_ms.max(1), Agenda::Complete(container));
-        }
-        Ok(())
-    }
-
-    fn container_ended(&mut self, container: ContainerId, now_ms: u64) -> Result<(), SimError> {
-        let Some(running) = self.containers.remove(&container) else { return Ok(()) };
-        let job = running.part.job;
-        self.metrics.ended(container, running.part);
-        self.tally.ended(running.node, self.leaves[job], &size_of(self.workload, running.part));
-        if running.part.tasks.is_none() {
-            return self.end_application(job);
-        }
-        let step = self.jobs[job].task_completed(&self.workload.jobs[job]);
-        self.go_on(job, &step, now_ms)
     }
 
     /// Wall time from submission to commit of asks placed at once.
@@ -430,12 +418,19 @@ impl<'a> Simulation<'a> {
 
     /// Containers that jobs never asked for, because an earlier stage was not placed.
     pub(super) fn not_asked_yet(&self) -> u64 {
-        self.workload.asks() - self.tally.submitted
+        self.workload.asks() + self.tally.preempted - self.tally.submitted
     }
 }
 
-/// A timer that is due later than this after the last event places no pending ask: all delays are shorter.
-const TIMER_PATIENCE_MS: u64 = 60_000;
+/// A timer that is due later than this after the last event places no pending ask: all other delays are shorter. A round
+/// of preemption may have to wait for the end of the victims' time.
+fn timer_patience_ms(preemption: Option<&PreemptionRounds>) -> u64 {
+    const DELAYS_MS: u64 = 60_000;
+    let rounds_ms = preemption.map_or(0, |rounds| {
+        rounds.interval_ms.saturating_mul(2).saturating_add(rounds.max_wait_before_kill_ms)
+    });
+    rounds_ms.saturating_add(DELAYS_MS)
+}
 
 pub(super) fn size_of(workload: &Workload, part: Part) -> apportion::Resources {
     let job = &workload.jobs[part.job];

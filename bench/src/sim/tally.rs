@@ -6,7 +6,7 @@ use apportion::resource::{SHARE_ONE, dominant_share};
 use apportion::{NodeSpec, Resources};
 use hdrhistogram::Histogram;
 
-use super::record::{NodeUse, Utilisation};
+use super::record::{NodeUse, PreemptionRecord, Utilisation};
 use super::series::Series;
 use crate::workload::Workload;
 
@@ -29,6 +29,12 @@ pub(super) struct Tally {
     pub(super) submitted: u64,
     pub(super) placed: u64,
     pub(super) completed: u64,
+    pub(super) preempted: u64,
+    /// Sizes of preempted containers.
+    taken: Resources,
+    /// How long preempted containers had run, all together, and the same by resource type, weighted by their sizes.
+    lost_container_ms: u64,
+    lost_ms: [f64; apportion::resource::RESOURCE_TYPES_MAX],
     pub(super) cancelled: u64,
     /// Requested containers that no node could ever hold.
     pub(super) hopeless: u64,
@@ -80,11 +86,15 @@ impl Tally {
             submitted: 0,
             placed: 0,
             completed: 0,
+            preempted: 0,
+            taken: Resources::ZERO,
+            lost_container_ms: 0,
+            lost_ms: Default::default(),
             cancelled: 0,
             hopeless: 0,
             wait_ms: histogram(),
             ask_to_commit_us: histogram(),
-            series: Series::new(types + 2 + leaves),
+            series: Series::new(types + 4 + leaves),
             types,
         }
     }
@@ -123,6 +133,17 @@ impl Tally {
         self.change(node, leaf, Resources::ZERO - *size);
     }
 
+    /// Counts a container that ended after `ran_ms` without completing.
+    pub(super) fn preempted(&mut self, node: usize, leaf: usize, size: &Resources, ran_ms: u64) {
+        self.preempted += 1;
+        self.taken += *size;
+        self.lost_container_ms += ran_ms;
+        for (sum, amount) in self.lost_ms.iter_mut().zip(size.amounts()) {
+            *sum += *amount as f64 * ran_ms as f64;
+        }
+        self.change(node, leaf, Resources::ZERO - *size);
+    }
+
     fn change(&mut self, node: usize, leaf: usize, change: Resources) {
         self.used += change;
         self.leaf_used[leaf] += change;
@@ -130,7 +151,7 @@ impl Tally {
     }
 
     pub(super) fn running(&self) -> u64 {
-        self.placed - self.completed
+        self.placed - self.completed - self.preempted
     }
 
     pub(super) fn pending(&self) -> u64 {
@@ -144,16 +165,18 @@ impl Tally {
     }
 
     /// Records the state from now on. The engine is quiet: a change that begins and ends at one moment is not recorded.
-    pub(super) fn sample(&mut self) {
+    /// `owed` is what all leaves miss, as a part of the cluster.
+    pub(super) fn sample(&mut self, owed: f64) {
         let share = |used: &Resources, i: usize| match self.capacity[i] {
             0 => 0.0,
             capacity => used[i] as f64 / capacity as f64,
         };
         let uses = (0..self.types).map(|i| share(&self.used, i));
         let counts = [self.running() as f64, self.pending() as f64];
+        let preemption = [owed, (0..self.types).map(|i| share(&self.taken, i)).fold(0.0, f64::max)];
         let dominant = |used: &Resources| (0..self.types).map(|i| share(used, i)).fold(0.0, f64::max);
         let leaves = self.leaf_used.iter().map(dominant);
-        self.series.push(self.now_ms, uses.chain(counts).chain(leaves));
+        self.series.push(self.now_ms, uses.chain(counts).chain(preemption).chain(leaves));
     }
 
     pub(super) fn utilisation(&self, types: usize) -> Vec<Utilisation> {
@@ -166,6 +189,16 @@ impl Tally {
             Utilisation { mean, busy_mean, peak }
         };
         (0..types).map(of).collect()
+    }
+
+    pub(super) fn preemption(&self, rounds: u64) -> PreemptionRecord {
+        let part = |(lost, used): (&f64, &f64)| if *used > 0.0 { lost / used } else { 0.0 };
+        PreemptionRecord {
+            rounds,
+            containers: self.preempted,
+            lost_container_ms: self.lost_container_ms,
+            lost_part: self.lost_ms.iter().zip(&self.used_ms).map(part).fold(0.0, f64::max),
+        }
     }
 
     /// See [`is_busy`](Self::is_busy).
@@ -248,10 +281,10 @@ mod tests {
         let size = Resources::new(&[5]);
         tally.submitted = 1;
         tally.started(0, 0, &size, 0);
-        tally.sample();
+        tally.sample(0.0);
         tally.advance(100);
         tally.ended(0, 0, &size);
-        tally.sample();
+        tally.sample(0.0);
         tally.advance(200);
         assert_eq!(tally.utilisation(1), [Utilisation { mean: 0.125, busy_mean: None, peak: 0.25 }]);
         assert!((tally.leaf_share(0) - 0.125).abs() < 1e-9);

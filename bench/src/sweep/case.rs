@@ -16,6 +16,29 @@ pub struct Policy {
     pub node_order: NodeOrderKind,
     /// The order in which every leaf serves its applications; `None`: as the queues are configured.
     pub application_order: Option<ApplicationOrdering>,
+    /// Whether the engine preempts; `None`: as configured.
+    pub preemption: Option<Preemption>,
+}
+
+/// Whether the engine makes rounds of preemption.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Preemption {
+    /// As configured, or with YARN's defaults if the configuration has no preemption.
+    On,
+    /// Never.
+    Off,
+}
+
+impl Preemption {
+    /// Sets preemption in a configuration.
+    pub fn apply_to(self, config: &mut EngineConfig) {
+        match self {
+            Self::On => {
+                config.preemption.get_or_insert_default();
+            }
+            Self::Off => config.preemption = None,
+        }
+    }
 }
 
 /// One simulation of a sweep.
@@ -52,6 +75,9 @@ impl Policy {
         if let Some(ordering) = self.application_order {
             set_ordering(&mut config.root, ordering);
         }
+        if let Some(preemption) = self.preemption {
+            preemption.apply_to(&mut config);
+        }
         config
     }
 
@@ -76,10 +102,26 @@ impl Policy {
     }
 }
 
+impl Policy {
+    /// Whether the engine preempts, as in the option, if it is given.
+    #[must_use]
+    pub fn preemption_name(&self) -> Option<&'static str> {
+        self.preemption.map(|preemption| match preemption {
+            Preemption::On => "on",
+            Preemption::Off => "off",
+        })
+    }
+}
+
 impl fmt::Display for Policy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let all = [self.queues.as_deref(), Some(self.node_order_name()), self.application_order_name()];
-        f.write_str(&all.into_iter().flatten().collect::<Vec<_>>().join(", "))
+        let preemption = self.preemption.map(|preemption| match preemption {
+            Preemption::On => "preemption",
+            Preemption::Off => "no preemption",
+        });
+        let orders = [Some(self.node_order_name()), self.application_order_name()];
+        let all = [self.queues.as_deref()].into_iter().chain(orders).chain([preemption]);
+        f.write_str(&all.flatten().collect::<Vec<_>>().join(", "))
     }
 }
 
@@ -128,11 +170,18 @@ impl Grid {
 
 #[cfg(test)]
 mod tests {
+    use apportion::config::PreemptionRounds;
+
     use super::*;
 
     #[test]
     fn points_of_which_nothing_ended_are_named_by_what_differs() {
-        let policy = Policy { queues: None, node_order: NodeOrderKind::Pack, application_order: None };
+        let policy = Policy {
+            queues: None,
+            node_order: NodeOrderKind::Pack,
+            application_order: None,
+            preemption: None,
+        };
         let sizes = vec![0.5, 1.0, 4.0];
         let mut grid =
             Grid { policies: vec![policy.clone()], sizes, compressions: vec![1.0], seeds: vec![1, 2] };
@@ -158,11 +207,14 @@ mod tests {
             queues: None,
             node_order: NodeOrderKind::Pack,
             application_order: Some(ApplicationOrdering::Fair),
+            preemption: None,
         };
         let applied = policy.applied_to(config);
         assert_eq!(applied.node_order, NodeOrderKind::Pack);
         assert_eq!(applied.root.children[0].ordering, ApplicationOrdering::Fair);
         assert_eq!(policy.to_string(), "pack, fair");
-        assert_eq!(Policy { queues: Some("a.xml".into()), ..policy }.to_string(), "a.xml, pack, fair");
+        let policy = Policy { queues: Some("a.xml".into()), preemption: Some(Preemption::On), ..policy };
+        assert_eq!(policy.to_string(), "a.xml, pack, fair, preemption");
+        assert_eq!(policy.applied_to(applied).preemption, Some(PreemptionRounds::default()));
     }
 }

@@ -6,7 +6,7 @@ mod outcome;
 mod point;
 mod run;
 
-pub use case::{Case, Grid, Policy};
+pub use case::{Case, Grid, Policy, Preemption};
 pub use estimate::Estimate;
 pub use outcome::OutcomeFigures;
 pub use point::{Figures, Spread, SweepPoint};

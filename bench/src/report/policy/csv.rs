@@ -5,7 +5,7 @@ use std::io::Write;
 use crate::sim::{ContainerOutcome, JobOutcome, RunRecord};
 use crate::workload::{Job, Workload};
 
-const JOB_COLUMNS: [&str; 16] = [
+const JOB_COLUMNS: [&str; 18] = [
     "job",
     "queue",
     "user",
@@ -22,9 +22,22 @@ const JOB_COLUMNS: [&str; 16] = [
     "asked",
     "placed",
     "completed",
+    "preempted",
+    "lost_s",
 ];
-const CONTAINER_COLUMNS: [&str; 10] =
-    ["job", "queue", "user", "stage", "tasks", "node", "asked_s", "started_s", "ended_s", "waiting_s"];
+const CONTAINER_COLUMNS: [&str; 11] = [
+    "job",
+    "queue",
+    "user",
+    "stage",
+    "tasks",
+    "node",
+    "asked_s",
+    "started_s",
+    "ended_s",
+    "waiting_s",
+    "preempted",
+];
 
 /// Writes a row for each job, in the workload's order. The time of an event that did not happen is empty.
 ///
@@ -64,6 +77,8 @@ fn job_cells(job: &Job, outcome: &JobOutcome, record: &RunRecord) -> Vec<String>
         outcome.asked.to_string(),
         outcome.placed.to_string(),
         outcome.completed.to_string(),
+        outcome.preempted.to_string(),
+        seconds(outcome.lost_ms),
     ]
 }
 
@@ -103,6 +118,7 @@ fn container_cells(workload: &Workload, record: &RunRecord, container: &Containe
         seconds(container.started_ms),
         container.ended_ms.map_or_else(String::new, seconds),
         seconds(container.started_ms - container.asked_ms),
+        u8::from(container.is_preempted).to_string(),
     ];
     let types = record.resource_names.len();
     cells.extend(size.amounts().iter().take(types).map(i64::to_string));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::sim::{Deviation, Fairness, GroupOutcome, Outcomes, RunRecord, Timeline};
+use crate::sim::{Deviation, Fairness, GroupOutcome, Outcomes, PreemptionRecord, RunRecord, Timeline};
 use crate::statistics::Summary;
 
 /// All jobs together.
@@ -35,6 +35,8 @@ pub(in crate::report) struct GroupOut {
     completed: u64,
     demand_s: f64,
     share_in_demand: f64,
+    preempted: u64,
+    lost_container_s: f64,
     waiting_s: Option<Summary>,
     completion_s: Option<Summary>,
     slowdown: Option<Summary>,
@@ -87,6 +89,29 @@ struct LeafSeriesOut {
     path: String,
     share: Vec<f64>,
     entitled: Vec<f64>,
+    /// Left out if nothing was taken from any leaf.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    taken: Option<Vec<f64>>,
+}
+
+/// What preemption took in all.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(in crate::report) struct PreemptionOut {
+    rounds: u64,
+    preempted: u64,
+    lost_container_s: f64,
+    lost_part: f64,
+}
+
+impl PreemptionOut {
+    pub(in crate::report) fn new(preemption: &PreemptionRecord) -> Self {
+        Self {
+            rounds: preemption.rounds,
+            preempted: preemption.containers,
+            lost_container_s: seconds(preemption.lost_container_ms),
+            lost_part: preemption.lost_part,
+        }
+    }
 }
 
 const SECOND_MS: f64 = 1_000.0;
@@ -133,6 +158,8 @@ impl GroupOut {
             completed: group.completed,
             demand_s: seconds(group.demand_ms),
             share_in_demand: group.share_in_demand,
+            preempted: group.preempted,
+            lost_container_s: seconds(group.lost_ms),
             waiting_s: in_seconds(group.waiting_ms),
             completion_s: in_seconds(group.completion_ms),
             slowdown: group.slowdown,
@@ -180,19 +207,20 @@ impl FairnessOut {
 
 impl SeriesOut {
     pub(in crate::report) fn new(outcomes: &Outcomes, resource_names: &[String]) -> Self {
-        let Timeline { interval_ms, running, waiting, used, shares, entitled } = &outcomes.timeline;
-        let of_leaves = outcomes.queues.iter().zip(shares).zip(entitled);
-        let leaf = |((queue, share), entitled): ((&GroupOutcome, &Vec<f64>), &Vec<f64>)| LeafSeriesOut {
+        let Timeline { interval_ms, running, waiting, used, shares, entitled, taken } = &outcomes.timeline;
+        let has_taken = outcomes.total.preempted > 0;
+        let leaf = |(number, queue): (usize, &GroupOutcome)| LeafSeriesOut {
             path: queue.name.clone(),
-            share: rounded(share),
-            entitled: rounded(entitled),
+            share: rounded(&shares[number]),
+            entitled: rounded(&entitled[number]),
+            taken: has_taken.then(|| rounded(&taken[number])),
         };
         Self {
             interval_s: seconds(*interval_ms),
             running: rounded(running),
             waiting: rounded(waiting),
             used: resource_names.iter().cloned().zip(used.iter().map(|used| rounded(used))).collect(),
-            queues: of_leaves.map(leaf).collect(),
+            queues: outcomes.queues.iter().enumerate().map(leaf).collect(),
         }
     }
 }

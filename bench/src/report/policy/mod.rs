@@ -5,5 +5,5 @@ mod json;
 mod text;
 
 pub use self::csv::{write_containers_csv, write_jobs_csv};
-pub(super) use json::{FairnessOut, JobsOut, LeafOut, SeriesOut, UserOut, WaitOut};
+pub(super) use json::{FairnessOut, JobsOut, LeafOut, PreemptionOut, SeriesOut, UserOut, WaitOut};
 pub(super) use text::{rows, to_policy_section, to_policy_table};

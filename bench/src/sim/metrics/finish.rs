@@ -1,6 +1,7 @@
 //! From recorded values to reported figures.
 
-use super::group::Group;
+use super::bins::Bins;
+use super::group::{Group, LeafSeries};
 use super::outcome::{Deviation, Fairness, GroupOutcome, Outcomes, Timeline};
 use super::{JobOutcome, Metrics};
 use crate::statistics::{Summary, jain};
@@ -78,19 +79,18 @@ impl Metrics<'_> {
 
     fn timeline(&self) -> Timeline {
         let end_ms = self.now_ms;
-        let of_leaves = |entitled: bool| {
+        let of_leaves = |bins: fn(&LeafSeries) -> &Bins| {
             let series = self.leaves.groups.iter().filter_map(|leaf| leaf.series.as_ref());
-            series
-                .map(|(shares, entitlements)| if entitled { entitlements } else { shares }.means(end_ms))
-                .collect()
+            series.map(|series| bins(series).means(end_ms)).collect()
         };
         Timeline {
             interval_ms: self.running_over_time.width_ms(),
             running: self.running_over_time.means(end_ms),
             waiting: self.waiting_over_time.means(end_ms),
             used: self.used_over_time.iter().map(|bins| bins.means(end_ms)).collect(),
-            shares: of_leaves(false),
-            entitled: of_leaves(true),
+            shares: of_leaves(|leaf| &leaf.shares),
+            entitled: of_leaves(|leaf| &leaf.entitled),
+            taken: of_leaves(|leaf| &leaf.taken),
         }
     }
 }
@@ -105,6 +105,8 @@ fn of_jobs(jobs: &[&JobOutcome]) -> GroupOutcome {
         asked: sum(|job| job.asked),
         placed: sum(|job| job.placed),
         completed: sum(|job| job.completed),
+        preempted: sum(|job| job.preempted),
+        lost_ms: sum(|job| job.lost_ms),
         completion_ms: of(|job| job.completion_ms().map(|ms| ms as f64)),
         slowdown: of(JobOutcome::slowdown),
         bounded_slowdown: of(JobOutcome::bounded_slowdown),

@@ -19,10 +19,28 @@ pub(super) struct Group {
     largest: f64,
     since_ms: u64,
     pub(super) totals: Totals,
-    /// Leaves only: the share and the entitlement over time.
-    pub(super) series: Option<(Bins, Bins)>,
+    /// The sizes of preempted containers.
+    pub(super) taken: Resources,
+    /// Leaves only.
+    pub(super) series: Option<LeafSeries>,
     /// Number of containers by waiting time.
     pub(super) waits_ms: FxHashMap<u64, u64>,
+}
+
+/// A leaf over virtual time.
+#[derive(Clone, Debug)]
+pub(super) struct LeafSeries {
+    pub(super) shares: Bins,
+    pub(super) entitled: Bins,
+    /// What preemption has taken from the start.
+    pub(super) taken: Bins,
+}
+
+impl LeafSeries {
+    pub(super) fn new(width_ms: u64) -> Self {
+        let bins = || Bins::new(width_ms);
+        Self { shares: bins(), entitled: bins(), taken: bins() }
+    }
 }
 
 /// Sums over virtual time.
@@ -42,7 +60,7 @@ pub(super) struct Totals {
 const TOLERANCE: f64 = 0.02;
 
 impl Group {
-    pub(super) fn new(series: Option<(Bins, Bins)>) -> Self {
+    pub(super) fn new(series: Option<LeafSeries>) -> Self {
         Self {
             used: Resources::ZERO,
             pending: Resources::ZERO,
@@ -52,6 +70,7 @@ impl Group {
             largest: 0.0,
             since_ms: 0,
             totals: Totals::default(),
+            taken: Resources::ZERO,
             series,
             waits_ms: FxHashMap::default(),
         }
@@ -64,15 +83,15 @@ impl Group {
             return;
         }
         let share = self.share(cluster);
-        let wanted = share_of(&(self.used + self.pending), cluster);
-        let entitled = wanted.min(self.guaranteed.unwrap_or(0.0));
+        let entitled = self.entitled(cluster);
         self.totals.add(elapsed_ms, share, entitled, self.tolerance());
         if self.running + self.waiting > 0 {
             self.totals.demand_ms += elapsed_ms;
         }
-        if let Some((shares, entitlements)) = &mut self.series {
-            shares.add(self.since_ms, now_ms, share);
-            entitlements.add(self.since_ms, now_ms, entitled);
+        if let Some(series) = &mut self.series {
+            series.shares.add(self.since_ms, now_ms, share);
+            series.entitled.add(self.since_ms, now_ms, entitled);
+            series.taken.add(self.since_ms, now_ms, share_of(&self.taken, cluster));
         }
         self.since_ms = now_ms;
     }
@@ -80,6 +99,17 @@ impl Group {
     /// The group's use, as a dominant share of the cluster.
     pub(super) fn share(&self, cluster: &Resources) -> f64 {
         share_of(&self.used, cluster)
+    }
+
+    /// The guarantee, or the demand if that is less.
+    fn entitled(&self, cluster: &Resources) -> f64 {
+        let wanted = share_of(&(self.used + self.pending), cluster);
+        wanted.min(self.guaranteed.unwrap_or(0.0))
+    }
+
+    /// What it misses of its entitlement now.
+    pub(super) fn owed(&self, cluster: &Resources) -> f64 {
+        (self.entitled(cluster) - self.share(cluster)).max(0.0)
     }
 
     fn tolerance(&self) -> f64 {

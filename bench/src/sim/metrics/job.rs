@@ -19,10 +19,14 @@ pub struct JobOutcome {
     pub ideal_ms: Option<u64>,
     /// Containers that the job wants, including its master.
     pub asked: u64,
-    /// Containers placed.
+    /// Containers placed; a preempted container is placed again.
     pub placed: u64,
     /// Containers completed.
     pub completed: u64,
+    /// Containers preempted.
+    pub preempted: u64,
+    /// How long preempted containers had run, all together.
+    pub lost_ms: u64,
     /// Total waiting time of all placed containers.
     pub waiting_sum_ms: u64,
     /// The longest waiting time of a container.

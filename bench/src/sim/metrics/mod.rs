@@ -18,7 +18,7 @@ use rustc_hash::FxHashMap;
 use self::bins::Bins;
 use self::contention::Contention;
 use self::demand::Demand;
-use self::group::Group;
+use self::group::{Group, LeafSeries};
 pub use self::job::JobOutcome;
 pub use self::outcome::{ContainerOutcome, Deviation, Fairness, GroupOutcome, Outcomes, Timeline};
 use super::jobs::Part;
@@ -111,7 +111,7 @@ impl<'a> Metrics<'a> {
             tick_ms,
             now_ms: 0,
             jobs: jobs.collect(),
-            leaves: Members::new(vec![Group::new(Some((bins(), bins()))); leaves]),
+            leaves: Members::new(vec![Group::new(Some(LeafSeries::new(tick_ms))); leaves]),
             users: Members::new(vec![Group::new(None); user_names.len()]),
             user_names,
             used: Resources::ZERO,
@@ -220,20 +220,44 @@ impl<'a> Metrics<'a> {
                 asked_ms,
                 started_ms: now_ms,
                 ended_ms: None,
+                is_preempted: false,
             });
         }
     }
 
     pub(super) fn ended(&mut self, container: ContainerId, part: Part) {
+        self.jobs[part.job].completed += 1;
+        self.stopped(container, part, false);
+    }
+
+    /// Counts a container that ended without completing, and the time that it ran in vain.
+    pub(super) fn preempted(&mut self, container: ContainerId, part: Part, lost_ms: u64) {
+        let job = &mut self.jobs[part.job];
+        job.preempted += 1;
+        job.lost_ms += lost_ms;
+        self.stopped(container, part, true);
+    }
+
+    fn stopped(&mut self, container: ContainerId, part: Part, is_preempted: bool) {
         let size = size_of(self.workload, part);
         self.running -= 1;
         self.used -= size;
-        self.with_groups(part.job, |group, _| group.ended(&size));
-        self.jobs[part.job].completed += 1;
+        self.with_groups(part.job, |group, _| {
+            group.ended(&size);
+            if is_preempted {
+                group.taken += size;
+            }
+        });
         if let Some(containers) = &mut self.containers
             && let Some(place) = containers.running.remove(&container)
         {
-            containers.outcomes[place].ended_ms = Some(self.now_ms);
+            let outcome = &mut containers.outcomes[place];
+            (outcome.ended_ms, outcome.is_preempted) = (Some(self.now_ms), is_preempted);
         }
+    }
+
+    /// What all leaves together miss of their entitlements, as a part of the cluster.
+    pub(super) fn owed(&self) -> f64 {
+        self.leaves.groups.iter().map(|leaf| leaf.owed(&self.cluster)).sum()
     }
 }

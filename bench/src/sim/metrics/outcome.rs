@@ -35,8 +35,10 @@ pub struct ContainerOutcome {
     pub asked_ms: u64,
     /// When it was placed.
     pub started_ms: u64,
-    /// When it completed.
+    /// When it completed or was preempted.
     pub ended_ms: Option<u64>,
+    /// Whether it was preempted. Its job then asked for it again.
+    pub is_preempted: bool,
 }
 
 /// The outcome of the jobs of a leaf or a user.
@@ -54,6 +56,10 @@ pub struct GroupOutcome {
     pub placed: u64,
     /// Containers completed.
     pub completed: u64,
+    /// Containers preempted.
+    pub preempted: u64,
+    /// How long preempted containers had run, all together.
+    pub lost_ms: u64,
     /// How long containers ran or waited: the time with demand.
     pub demand_ms: u64,
     /// Dominant share of the cluster, mean over the whole run.
@@ -121,4 +127,6 @@ pub struct Timeline {
     pub shares: Vec<Vec<f64>>,
     /// The entitlement of each leaf: its guarantee, or its demand if that is less.
     pub entitled: Vec<Vec<f64>>,
+    /// The part of the cluster that preemption has taken from each leaf since the start.
+    pub taken: Vec<Vec<f64>>,
 }

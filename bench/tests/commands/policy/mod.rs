@@ -1,6 +1,7 @@
 //! Figures about policy from the command line: CSV rows, comparison of queue files, comparison of results.
 
 mod compared;
+mod preemption;
 
 use std::collections::BTreeMap;
 use std::fs;
