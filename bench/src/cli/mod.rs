@@ -72,6 +72,10 @@ enum Command {
     /// Measures on virtual time how long large containers wait in a full cluster, with and without reservations.
     #[command(mut_args(steady::explained_starvation))]
     Starvation(steady::SteadyArgs),
+    /// Measures on virtual time how soon leaves that return to a full cluster have their fair shares, with and without
+    /// preemption.
+    #[command(mut_args(steady::explained_reclaim))]
+    Reclaim(Box<steady::ReclaimArgs>),
     /// Simulates a year of a service that is stopped and started, crashes and loses hosts: with its history, without
     /// it, and in strict mode.
     Services(services::ServicesArgs),
@@ -179,6 +183,7 @@ impl Cli {
             Command::Throughput(args) => throughput::run(&args),
             Command::Fairness(args) => steady::run_fairness(&args),
             Command::Starvation(args) => steady::run_starvation(&args),
+            Command::Reclaim(args) => steady::run_reclaim(&args),
             Command::Services(args) => services::run(&args),
             Command::Control(args) => control::run(&args),
             Command::Scenario(args) => scenario::run(&args),

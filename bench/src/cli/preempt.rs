@@ -145,7 +145,7 @@ fn moment_text(plan: &PreemptionPlan) -> String {
 }
 
 /// Reads `20%`, `20 %` or `20`.
-fn percent(text: &str) -> Result<Percent, String> {
+pub(super) fn percent(text: &str) -> Result<Percent, String> {
     let number = text.strip_suffix('%').unwrap_or(text).trim();
     let percent = number.parse().ok().filter(|percent| *percent <= Percent::ALL);
     percent.ok_or_else(|| "a percentage from 0% to 100% is needed".to_owned())

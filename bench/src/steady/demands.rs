@@ -32,13 +32,14 @@ impl<'a> Demands<'a> {
         counts: impl Fn(&Resources) -> bool,
     ) -> Self {
         let mut demands = Self(FxHashMap::default());
-        for task in steady.running.values() {
-            demands.entry(steady, applications, *task).used += steady.kinds.of(*task).size;
+        for running in steady.running.values() {
+            let size = steady.kinds.of(running.task).size;
+            demands.entry(steady, applications, running.task).used += size;
         }
         let reservations = steady.reservations();
-        for (ask, task) in &steady.asked {
-            let size = steady.kinds.of(*task).size;
-            let demand = demands.entry(steady, applications, *task);
+        for (ask, asked) in &steady.asked {
+            let size = steady.kinds.of(asked.task).size;
+            let demand = demands.entry(steady, applications, asked.task);
             // A reservation is charged to the ask's queue and user as if the container were placed.
             if reservations.contains(ask) {
                 demand.used += size;
@@ -85,21 +86,38 @@ struct Leaf {
     /// The type of which it uses the largest part.
     dominant: usize,
     used: f64,
+    guaranteed: f64,
     is_pending: bool,
 }
 
 impl Partition<'_> {
     /// The actual and the fair dominant share of each leaf with pending demand, for the resources in use.
     pub(super) fn shares(&self, root: &QueueConfig) -> Vec<LeafShare> {
+        self.shares_of(root, |leaf| leaf.is_pending)
+    }
+
+    /// The actual and the fair dominant share of each leaf. A leaf that has all that it wants has its fair share.
+    pub(super) fn all_shares(&self, root: &QueueConfig) -> Vec<LeafShare> {
+        self.shares_of(root, |_| true)
+    }
+
+    fn shares_of(&self, root: &QueueConfig, counts: fn(&Leaf) -> bool) -> Vec<LeafShare> {
         let whole = Quota { guaranteed: 1.0, maximum: 1.0 };
         let mut leaves = Vec::new();
         let (divided_queue, used) = self.divided_queue(root, root.name.clone(), whole, &mut leaves);
         let fair = water_fill(&divided_queue, self.part(&used, self.scarce));
-        let shares = leaves.into_iter().zip(fair).filter(|(leaf, _)| leaf.is_pending);
+        let shares = leaves.into_iter().zip(fair).filter(|(leaf, _)| counts(leaf));
         let share = |(leaf, fair): (Leaf, f64)| {
             let largest = self.sizes.iter().map(|size| self.part(size, leaf.dominant)).fold(0.0, f64::max);
             let tolerance = (fair * TOLERANCE).max(largest);
-            LeafShare { path: leaf.path, partition: self.id, used: leaf.used, fair, tolerance }
+            LeafShare {
+                path: leaf.path,
+                partition: self.id,
+                used: leaf.used,
+                fair,
+                guaranteed: leaf.guaranteed,
+                tolerance,
+            }
         };
         shares.map(share).collect()
     }
@@ -166,7 +184,13 @@ impl Partition<'_> {
         let limit = (quota.guaranteed * factor).min(quota.maximum);
         let users = demands.iter().map(|demand| self.user_demand(demand, limit, dominant)).collect();
         let is_pending = demands.iter().any(|demand| !demand.pending_sizes.is_empty());
-        leaves.push(Leaf { path, dominant, used: self.part(&used, dominant), is_pending });
+        leaves.push(Leaf {
+            path,
+            dominant,
+            used: self.part(&used, dominant),
+            guaranteed: quota.guaranteed,
+            is_pending,
+        });
         (Below::Users(users), used)
     }
 

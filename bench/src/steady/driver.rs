@@ -8,7 +8,7 @@ use std::sync::Arc;
 use anyhow::{Context, bail};
 use apportion::config::EngineConfig;
 use apportion::event::{Event, EventKind};
-use apportion::{AskId, ContainerId, ManualClock};
+use apportion::{AskId, ContainerId, EndCause, ManualClock};
 use apportion_load::{Cluster, Kinds, Setup, Task};
 use rand::SeedableRng;
 use rand_distr::{Distribution, LogNormal};
@@ -30,13 +30,33 @@ pub(super) struct Steady {
     clock: ManualClock,
     pub(super) now_ms: u64,
     pub(super) kinds: Kinds,
-    pub(super) asked: FxHashMap<AskId, Task>,
-    pub(super) running: FxHashMap<ContainerId, Task>,
+    pub(super) asked: FxHashMap<AskId, Asked>,
+    pub(super) running: FxHashMap<ContainerId, Running>,
+    /// Whether each application has no demand for now, by its place.
+    is_away: Vec<bool>,
+    /// The tasks of these applications, which are asked for when they return.
+    withheld: Vec<Task>,
     ends: BinaryHeap<Reverse<(u64, ContainerId)>>,
     lives: LogNormal<f64>,
     life_max_ms: f64,
     random: Pcg64Mcg,
     events: Vec<Event>,
+}
+
+/// A task for which a container is asked.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asked {
+    pub(super) task: Task,
+    /// Its life, if it starts again after a preemption.
+    life_ms: Option<u64>,
+}
+
+/// A task that runs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Running {
+    pub(super) task: Task,
+    pub(super) started_ms: u64,
+    life_ms: u64,
 }
 
 /// An observer of the run.
@@ -45,6 +65,10 @@ pub(super) trait Watch {
     fn asked(&mut self, _: AskId, _: Task, _: &Kinds) {}
     /// A container was placed at this time.
     fn placed(&mut self, _: AskId, _: Task, _now_ms: u64, _: &Kinds) {}
+    /// A container ended: its life was over, or its application has no more demand.
+    fn ended(&mut self, _: &Running, _now_ms: u64, _: &Kinds) {}
+    /// A container was preempted, and its task will start again.
+    fn preempted(&mut self, _: &Running, _now_ms: u64, _: &Kinds) {}
     /// Nothing more happens at this time.
     fn quiet(&mut self, _now_ms: u64) {}
 }
@@ -75,6 +99,8 @@ impl Steady {
             kinds: Kinds::default(),
             asked: FxHashMap::default(),
             running: FxHashMap::default(),
+            is_away: Vec::new(),
+            withheld: Vec::new(),
             ends: BinaryHeap::new(),
             lives: log_normal(mean_life_ms as f64, LIFE_SIGMA),
             life_max_ms: LIFE_MAX_MEANS * mean_life_ms as f64,
@@ -82,12 +108,13 @@ impl Steady {
             events: Vec::new(),
         };
         let applications = steady.cluster.applications.len();
+        steady.is_away = vec![false; applications];
         let draw = |number: usize| {
             let kind = steady.kinds.number_of(steady.cluster.draw_ask());
             Task { application: (number % applications) as u32, kind }
         };
         let tasks: Vec<Task> = (0..containers).map(draw).collect();
-        steady.ask(&tasks, watch)?;
+        steady.ask(tasks.into_iter().map(Asked::new), watch)?;
         steady.run_until_idle(watch)?;
         Ok(steady)
     }
@@ -120,49 +147,122 @@ impl Steady {
             .read(|view| view.asks().filter(|ask| ask.reserved() > 0).map(|ask| ask.id()).collect())
     }
 
+    /// Ends all containers of the applications with these places, and withdraws their asks. They have no demand from then
+    /// on.
+    pub(super) fn leave(
+        &mut self,
+        leaves: impl Fn(usize) -> bool,
+        watch: &mut dyn Watch,
+    ) -> anyhow::Result<()> {
+        self.is_away = (0..self.is_away.len()).map(leaves).collect();
+        let (handle, is_away) = (&self.cluster.handle, &self.is_away);
+        for (ask, asked) in &self.asked {
+            if is_away[asked.task.application as usize] {
+                handle.cancel_ask(*ask, 1)?;
+                self.withheld.push(asked.task);
+            }
+        }
+        self.asked.retain(|_, asked| !is_away[asked.task.application as usize]);
+        let ended = self.running.extract_if(|_, running| is_away[running.task.application as usize]);
+        let (ended, running): (Vec<ContainerId>, Vec<Running>) = ended.unzip();
+        self.cluster.handle.complete_containers(ended)?;
+        for one in running {
+            watch.ended(&one, self.now_ms, &self.kinds);
+            self.withheld.push(one.task);
+        }
+        self.run_until_idle(watch)
+    }
+
+    /// Lets the applications that left ask again for everything that they had and asked for.
+    pub(super) fn come_back(&mut self, watch: &mut dyn Watch) -> anyhow::Result<()> {
+        self.is_away.fill(false);
+        let mut tasks = std::mem::take(&mut self.withheld);
+        // The order in which hash maps were read is not that of a run with other containers.
+        tasks.sort_by_key(|task| (task.application, task.kind));
+        self.ask(tasks.into_iter().map(Asked::new), watch)?;
+        self.run_until_idle(watch)
+    }
+
     fn replace_ended(&mut self, watch: &mut dyn Watch) -> anyhow::Result<()> {
         let (mut ended, mut tasks) = (Vec::new(), Vec::new());
         while let Some(Reverse((at_ms, container))) = self.ends.peek().copied()
             && at_ms <= self.now_ms
         {
             self.ends.pop();
-            tasks.push(self.running.remove(&container).context("a container ended that does not run")?);
-            ended.push(container);
+            // A container that ended early is not there any more.
+            if let Some(running) = self.running.remove(&container) {
+                watch.ended(&running, self.now_ms, &self.kinds);
+                tasks.push(Asked::new(running.task));
+                ended.push(container);
+            }
         }
         self.cluster.handle.complete_containers(ended)?;
-        self.ask(&tasks, watch)
+        self.ask(tasks, watch)
     }
 
-    fn ask(&mut self, tasks: &[Task], watch: &mut dyn Watch) -> anyhow::Result<()> {
-        let application = |task: &Task| self.cluster.applications[task.application as usize];
-        let specs = tasks.iter().map(|task| (application(task), self.kinds.of(*task).clone()));
+    /// Asks for containers of applications that have demand, and keeps the other tasks back.
+    fn ask(&mut self, tasks: impl IntoIterator<Item = Asked>, watch: &mut dyn Watch) -> anyhow::Result<()> {
+        let place = |asked: &Asked| asked.task.application as usize;
+        let (withheld, tasks): (Vec<Asked>, Vec<Asked>) =
+            tasks.into_iter().partition(|asked| self.is_away[place(asked)]);
+        self.withheld.extend(withheld.iter().map(|asked| asked.task));
+        let application = |asked: &Asked| self.cluster.applications[place(asked)];
+        let specs = tasks.iter().map(|asked| (application(asked), self.kinds.of(asked.task).clone()));
         let asks = self.cluster.handle.submit_asks(specs)?;
-        for (ask, task) in asks.into_iter().zip(tasks) {
-            self.asked.insert(ask, *task);
-            watch.asked(ask, *task, &self.kinds);
+        for (ask, asked) in asks.into_iter().zip(tasks) {
+            watch.asked(ask, asked.task, &self.kinds);
+            self.asked.insert(ask, asked);
         }
         Ok(())
     }
 
+    /// Lets the engine work until it is quiet, also after preempted containers were asked for again.
     fn run_until_idle(&mut self, watch: &mut dyn Watch) -> anyhow::Result<()> {
-        self.cluster.engine.run_until_quiet();
+        loop {
+            self.cluster.engine.run_until_quiet();
+            let again = self.handle_events(watch)?;
+            if again.is_empty() {
+                break;
+            }
+            self.ask(again, watch)?;
+        }
+        watch.quiet(self.now_ms);
+        Ok(())
+    }
+
+    /// Handles all events so far, and returns the tasks whose containers were preempted.
+    fn handle_events(&mut self, watch: &mut dyn Watch) -> anyhow::Result<Vec<Asked>> {
         self.cluster.events.drain_into(&mut self.events).context("an event was lost")?;
         // No caller reads the times of group commits.
         drop(self.cluster.notes.take_groups());
+        let mut again = Vec::new();
         for event in self.events.drain(..) {
             match event.kind {
                 EventKind::Allocated { ask, container, .. } => {
-                    let task = self.asked.remove(&ask).context("a container of an unknown ask")?;
-                    let life_ms = self.lives.sample(&mut self.random).clamp(LIFE_MIN_MS, self.life_max_ms);
-                    self.ends.push(Reverse((self.now_ms + life_ms as u64, container)));
-                    self.running.insert(container, task);
+                    let Asked { task, life_ms } =
+                        self.asked.remove(&ask).context("a container of an unknown ask")?;
+                    let life_ms = life_ms.unwrap_or_else(|| {
+                        self.lives.sample(&mut self.random).clamp(LIFE_MIN_MS, self.life_max_ms) as u64
+                    });
+                    self.ends.push(Reverse((self.now_ms + life_ms, container)));
+                    self.running.insert(container, Running { task, started_ms: self.now_ms, life_ms });
                     watch.placed(ask, task, self.now_ms, &self.kinds);
+                }
+                EventKind::ContainerEnded { container, cause: EndCause::Preempted, .. } => {
+                    let running = self.running.remove(&container).context("a victim does not run")?;
+                    watch.preempted(&running, self.now_ms, &self.kinds);
+                    again.push(Asked { task: running.task, life_ms: Some(running.life_ms) });
                 }
                 EventKind::AskRefused { refusal, .. } => bail!("an ask was refused: {refusal}"),
                 _ => {}
             }
         }
-        watch.quiet(self.now_ms);
-        Ok(())
+        Ok(again)
+    }
+}
+
+impl Asked {
+    fn new(task: Task) -> Self {
+        Self { task, life_ms: None }
     }
 }

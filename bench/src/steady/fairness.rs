@@ -48,6 +48,8 @@ pub struct LeafShare {
     pub used: f64,
     /// The part that it should use.
     pub fair: f64,
+    /// The part that it is guaranteed.
+    pub guaranteed: f64,
     /// The tolerated distance from the fair part: a fiftieth of it, or one of the largest containers.
     pub tolerance: f64,
 }
@@ -106,7 +108,7 @@ pub fn measure_fairness(
         let capacity: Resources = view.partition_ids().map(|id| view.capacity(id)).sum();
         (capacity[scarce], view.resource_types().names()[scarce].clone())
     });
-    let used: i64 = steady.running.values().map(|task| steady.kinds.of(*task).size[scarce]).sum();
+    let used: i64 = steady.running.values().map(|running| steady.kinds.of(running.task).size[scarce]).sum();
     Ok(Fairness {
         at_ms: steady.now_ms,
         interrupted: flow.is_break().then_some(Interruption::Virtual(steady.now_ms)),

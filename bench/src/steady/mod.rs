@@ -1,12 +1,14 @@
 //! Overloaded clusters on virtual time, which ask again for every container that ends. They answer two questions: how
-//! fairly are resources divided, and how long do large containers wait?
+//! fairly are resources divided, how long do large containers wait, and how soon does a leaf that returns have its share?
 
 mod demands;
 mod driver;
 mod fairness;
 mod heads;
+mod reclaim;
 mod starvation;
 mod water_fill;
 
 pub use fairness::{Fairness, LeafShare, Shares, measure_fairness};
+pub use reclaim::{Look, Reclaim, ReclaimPlan, ReturningLeaf, TakenFrom, measure_reclaim};
 pub use starvation::{MEAN_LIFE_MS, Starvation, WARM_UP_MS, measure_starvation};

@@ -157,6 +157,42 @@ fn starvation_is_told_with_and_without_reservations() {
 }
 
 #[test]
+fn leaves_return_with_and_without_preemption() {
+    let case = Case::new();
+    let tiny = "reclaim --nodes 20 --apps 100 --leaves 20 --asks 4000 --seconds 270 --mean-life 1800 \
+                --natural-termination 100% --per-round 100%";
+    let output = case.run(&format!("{tiny} --json out.json --report out.html"));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).unwrap();
+    contains_all(
+        &text,
+        &["2 of 20 leaves on 20 nodes", "with preemption: ", "without preemption: ", "was lost"],
+    );
+    let read = |name: &str| fs::read(case.folder.path().join(name)).unwrap();
+    let figures = json(&read("out.json"));
+    assert_eq!((&figures["leave_s"], &figures["return_s"]), (&90.0.into(), &180.0.into()));
+    let [with, without] = ["with_preemption", "without_preemption"].map(|which| &figures[which]);
+    assert!(with["preempted"].as_u64().unwrap() > 0 && without["preempted"] == 0, "{text}");
+    let last = |run: &serde_json::Value| {
+        run["series"]["returning_owed_guarantee"].as_array().unwrap().last().cloned()
+    };
+    assert!(last(with).unwrap().as_f64() < last(without).unwrap().as_f64(), "{text}");
+    let page = String::from_utf8(read("out.html")).unwrap();
+    contains_all(
+        &page,
+        &["<svg", "Owed and taken", "The share of the returning leaves", "From whom it was taken"],
+    );
+    fetches_nothing(&page);
+    for wrong in
+        ["--interval 0", "--per-round 101%", "--mean-life 0", "--json x --report x", "--report no/x.html"]
+    {
+        assert_eq!(case.run(&format!("reclaim {wrong}")).status.code(), Some(2), "{wrong}");
+    }
+    let too_few = case.run("reclaim --nodes 10 --apps 10 --leaves 1 --asks 0");
+    assert_eq!(too_few.status.code(), Some(2));
+}
+
+#[test]
 fn asks_at_a_rate_say_how_long_they_took() {
     let case = Case::new();
     let paced = "throughput --workload constrained --nodes 200 --apps 8 --leaves 4 --rate 2000 --seconds 0.2 --repeat 1";

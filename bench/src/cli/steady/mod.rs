@@ -1,6 +1,7 @@
-//! `apportion-bench fairness` and `starvation`: overloaded clusters on virtual time.
+//! `apportion-bench fairness`, `starvation` and `reclaim`: overloaded clusters on virtual time.
 
 mod fairness;
+mod reclaim;
 mod starvation;
 
 use std::io::Write;
@@ -13,6 +14,7 @@ use indicatif::ProgressBar;
 use serde::Serialize;
 
 pub(super) use fairness::{explained as explained_fairness, run as run_fairness};
+pub(super) use reclaim::{ReclaimArgs, explained as explained_reclaim, run as run_reclaim};
 pub(super) use starvation::{explained as explained_starvation, run as run_starvation};
 
 use super::Failure;
@@ -87,7 +89,7 @@ struct Plan {
     end_ms: u64,
 }
 
-/// The run's settings: keys that are in both commands' `--json`.
+/// The run's settings: keys that are in all commands' `--json`.
 #[derive(Debug, Serialize)]
 struct RunKeys {
     mode: &'static str,
