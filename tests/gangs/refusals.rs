@@ -129,3 +129,21 @@ fn a_gang_of_an_application_that_is_gone_is_refused() {
     let refused = gang.ticket.try_take().unwrap().unwrap_err();
     assert_eq!(refused, GangRefusal::Refused(Refusal::ApplicationEnded));
 }
+
+/// Each role alone may be pending, but not all of them together: sums over leaves would overflow.
+#[test]
+fn roles_that_are_too_many_together_are_refused() {
+    let cluster = Cluster::serial();
+    cluster.nodes(1, 1 << 30);
+    let application = cluster.application();
+    let role = |gang: GangSpec, name: &str| gang.with_role_of_at_least(name, ask(1 << 19, 1 << 30), 1);
+    let alone = cluster.submit(role(GangSpec::new(application), "a"));
+    cluster.run();
+    assert!(alone.ticket.try_take().unwrap().is_ok());
+    cluster.handle.cancel_gang(alone.gang).unwrap();
+    cluster.run();
+    let all = ["a", "b", "c", "d"].into_iter().fold(GangSpec::new(application), role);
+    let refused = cluster.submit(all);
+    cluster.run();
+    assert!(refused.ticket.try_take().unwrap().is_err());
+}

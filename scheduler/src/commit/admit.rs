@@ -16,7 +16,7 @@ use crate::state::State;
 /// With at most this many nodes of at most [`AMOUNT_MAX`](crate::resource::AMOUNT_MAX), no sum overflows.
 const NODES_MAX: usize = 1 << 20;
 /// The most that one leaf may have pending of one resource type: sums over thousands of leaves do not overflow.
-const PENDING_MAX: i64 = 1 << 50;
+pub(super) const PENDING_MAX: i64 = 1 << 50;
 /// A rack gets its number where it is first named, so a few numbers may arrive out of order.
 const RACKS_AHEAD_MAX: usize = 1 << 20;
 

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::admit::{admit_described_ask, partition_for, unended};
+use super::admit::{PENDING_MAX, admit_described_ask, partition_for, unended};
 use super::apply::shape_for;
 use super::committer::Committer;
 use super::sums::accept_sums;
 use crate::change::{GangRole, GangSpec};
 use crate::event::{GangRefusal, Refusal};
-use crate::facts::{Application, Facts, GangTopology, HeldRole, Node, Shape};
+use crate::facts::{Application, Facts, GangTopology, HeldRole, Node, Quota, Shape};
 use crate::ids::{AskId, GangId, NodeId, PartitionId, RackId};
 use crate::propose::{ProposalBatch, propose_gang};
 use crate::request::{CommitOutcome, RejectReason, ResourceAllocationCommitRequest};
@@ -46,7 +46,18 @@ fn admit_asks(facts: &Facts, asks: &[AskId], spec: &GangSpec) -> Result<(), Refu
     for (ask, GangRole { ask: of_role, .. }) in asks.iter().zip(&spec.roles) {
         admit_described_ask(facts, *ask, spec.application, of_role)?;
     }
-    Ok(())
+    // Each role is within what may be pending. All of them together must be, too.
+    let amounts = |role: &GangRole| {
+        let count = i64::from(role.ask.count);
+        role.ask.size.combine(&role.ask.size, |amount, _| amount.saturating_mul(count))
+    };
+    let add = |sum: Resources, role| sum.combine(&amounts(role), i64::saturating_add);
+    let total = spec.roles.iter().fold(Resources::ZERO, add);
+    let leaf = facts.queue(facts.applications.at(spec.application).leaf);
+    let is_countable = |quota: &Quota| {
+        total.types().all(|index| total[index] == 0 || total[index] <= PENDING_MAX - quota.pending[index])
+    };
+    if leaf.quota.iter().all(is_countable) { Ok(()) } else { Err(Refusal::OutOfRange) }
 }
 
 /// What the minimum of a gang needs.

@@ -41,7 +41,11 @@ impl GroupCommitter {
                     self.committer(state).apply(Change::GangEnded { gang, end });
                 }
             }
-            Timer::Reserve(_) | Timer::Locality(_) => state.ring(timer),
+            Timer::Reserve(_) | Timer::Locality(_) => {
+                state.ring(timer);
+                // The ask may use other nodes now, and a round may help it there.
+                self.rounds.record_news();
+            }
         }
     }
 }

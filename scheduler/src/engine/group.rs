@@ -325,6 +325,10 @@ impl GroupCommitter {
         if is_for_gangs {
             return;
         }
+        if rejected > 0 {
+            // Their units were in flight when the last round looked.
+            self.rounds.record_news();
+        }
         self.adapt(state, Decided { requests, rejected, visits, lost_race });
     }
 
@@ -373,7 +377,7 @@ impl GroupCommitter {
             && self.inbox.is_empty()
             && !self.is_due();
         if self.shared.has_work_for_proposers() {
-            self.shared.work.raise(self.shared.leases.takeable().max(1));
+            self.shared.work.raise(self.shared.workers_wanted());
         }
         trace::group_committed(self.processed, &self.stats);
         let (processed, stats, now_ms) = (self.processed, self.stats.clone(), self.now_ms);

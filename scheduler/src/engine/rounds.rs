@@ -22,13 +22,14 @@ const STEPS_PER_GROUP: usize = 100;
 
 /// No proposer has taken the wanted round.
 const WANTED: u64 = 1;
-/// A round is wanted, is being computed, or its batch is on its way to the committer.
+/// A round is wanted, is being computed, or its batch or steps are on their way.
 const BUSY: u64 = 2;
+/// A batch was lost, so that another round may do more than the last one.
+const NEWS: u64 = 4;
 /// No round is due at any time.
 const NOT_DUE: u64 = u64::MAX;
 
-/// The round between committer and proposers. Only the committer wants and ends rounds, so it alone sees whether the engine
-/// is idle in this respect.
+/// The round between committer and proposers.
 pub(crate) struct Round {
     phase: AtomicU64,
     /// When the next round is due, for virtual clocks; [`NOT_DUE`] if none is. Only the committer sets it.
@@ -52,7 +53,7 @@ impl Round {
         self.due_ms.store(due_ms.unwrap_or(NOT_DUE), Ordering::Release);
     }
 
-    pub(super) fn transition_wanted(&self) {
+    fn transition_wanted(&self) {
         self.phase.fetch_or(WANTED | BUSY, Ordering::Release);
     }
 
@@ -62,7 +63,28 @@ impl Round {
     }
 
     fn transition_idle(&self) {
-        self.phase.store(0, Ordering::Release);
+        self.phase.fetch_and(!(WANTED | BUSY), Ordering::AcqRel);
+    }
+
+    /// A batch was dropped undecided. A round that was in it is wanted again, unless it panicked: then the committer wants
+    /// one an interval later, so that a fault of preemption does not stop the proposers.
+    pub(super) fn record_lost_batch(&self, had_round: bool) {
+        self.phase.fetch_or(NEWS, Ordering::Release);
+        match (had_round, std::thread::panicking()) {
+            (true, true) => self.transition_idle(),
+            (true, false) => self.transition_wanted(),
+            (false, _) => {}
+        }
+    }
+
+    fn take_news(&self) -> bool {
+        self.phase.load(Ordering::Acquire) & NEWS != 0
+            && self.phase.fetch_and(!NEWS, Ordering::AcqRel) & NEWS != 0
+    }
+
+    /// Whether a proposer has taken it, and the committer has not carried it out.
+    pub(super) fn is_under_way(&self) -> bool {
+        self.phase.load(Ordering::Acquire) & (WANTED | BUSY) == BUSY
     }
 
     pub(super) fn is_wanted(&self) -> bool {
@@ -70,7 +92,7 @@ impl Round {
     }
 
     pub(super) fn is_idle(&self) -> bool {
-        self.phase.load(Ordering::Acquire) == 0
+        self.phase.load(Ordering::Acquire) & (WANTED | BUSY) == 0
     }
 
     /// Why the last round did nothing for the ask; `None` if it did something, or the ask's queue was owed nothing.
@@ -114,9 +136,18 @@ pub(super) struct Rounds {
     clock_changes: u64,
     /// The number of other changes that the last round saw.
     changes_seen: u64,
+    /// Whether something happened since then that is no change: units came back, or an ask may look further.
+    has_news: bool,
+    /// Whether the steps of a round are being carried out.
+    is_present: bool,
 }
 
 impl Rounds {
+    /// Records that the next round may do more than the last one, although no change tells.
+    pub(super) fn record_news(&mut self) {
+        self.has_news = true;
+    }
+
     pub(super) fn count_clock_change(&mut self) {
         self.clock_changes += 1;
     }
@@ -133,15 +164,15 @@ impl Rounds {
     /// Whether a round could do something that the last one could not.
     fn is_worth_a_round(&self, state: &State) -> bool {
         let facts = &state.facts;
-        let is_news = self.changes(state) != self.changes_seen;
+        let is_news = self.has_news || self.changes(state) != self.changes_seen;
         !facts.later.notices.is_empty() || is_news && facts.asks.len() > 0
     }
 }
 
 impl GroupCommitter {
     pub(super) fn take_round(&mut self, steps: Vec<RoundStep>) {
-        self.shared.round.transition_idle();
         self.rounds.left = steps.into();
+        self.rounds.is_present = true;
         self.stats.preemption_rounds += 1;
     }
 
@@ -155,13 +186,18 @@ impl GroupCommitter {
                 self.carry_out_step(state, step);
             }
         }
-        if !self.shared.round.is_idle() || !self.rounds.left.is_empty() {
+        if self.rounds.is_present && self.rounds.left.is_empty() {
+            self.rounds.is_present = false;
+            self.shared.round.transition_idle();
+        }
+        self.rounds.has_news |= self.shared.round.take_news();
+        if !self.shared.round.is_idle() {
             return;
         }
         let now_ms = state.facts.now_ms;
         if self.rounds.due_ms.is_some_and(|due_ms| due_ms <= now_ms) {
             self.rounds.due_ms = None;
-            self.rounds.changes_seen = self.rounds.changes(state);
+            (self.rounds.changes_seen, self.rounds.has_news) = (self.rounds.changes(state), false);
             self.shared.round.transition_wanted();
         } else if self.rounds.due_ms.is_none() && self.rounds.is_worth_a_round(state) {
             self.rounds.due_ms = Some(now_ms.saturating_add(interval_ms));

@@ -43,7 +43,8 @@ impl SerialDriver {
                 Some(message) => self.committer.commit_group(Some(message)),
                 None => {
                     self.committer.commit_group(None);
-                    if self.committer.inbox().is_empty() && !self.shared.has_work_for_proposers() {
+                    let is_done = self.committer.inbox().is_empty() && !self.committer.is_due();
+                    if is_done && !self.shared.has_work_for_proposers() {
                         return;
                     }
                 }

@@ -317,7 +317,12 @@ impl Shared {
 
     /// Whether no proposer is left and every proposal is decided.
     pub(crate) fn is_stalled(&self, progress: &Progress) -> bool {
-        progress.proposers == 0 && self.leases.count_out() == 0
+        progress.proposers == 0 && self.leases.count_out() == 0 && !self.round.is_under_way()
+    }
+
+    /// The number of proposers that would have work.
+    pub(crate) fn workers_wanted(&self) -> usize {
+        self.leases.takeable() + usize::from(self.round.is_wanted())
     }
 
     /// Whether a set is worth a pass, or a round of preemption is wanted.
@@ -358,10 +363,8 @@ impl BatchOwner for Shared {
             self.leases.want_gangs();
             self.leases.give_back_gang_looks(looks);
         }
-        if batch.round.take().is_some() {
-            self.round.transition_wanted();
-        }
-        self.work.raise(self.leases.takeable().max(1));
+        self.round.record_lost_batch(batch.round.take().is_some());
+        self.work.raise(self.workers_wanted());
         // The committer decides whether the engine is quiet now; if its inbox is full, it looks anyway.
         self.outbox.offer(Message::LookAgain);
     }

@@ -68,7 +68,9 @@ impl Leases {
 
     /// Gives the lease of a look for gangs back.
     pub(crate) fn give_back_gang_looks(&self, looks: Box<GangLooks>) {
-        *self.gang_slot.lock() = GangSlot { leased: false, looks: Some(looks) };
+        // Locked until the return is counted, as the slot of a set is.
+        let mut slot = self.gang_slot.lock();
+        *slot = GangSlot { leased: false, looks: Some(looks) };
         self.out.fetch_add(RETURNED, Ordering::Release);
     }
 

@@ -4,7 +4,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use apportion::config::{EngineConfig, PreemptionRounds, QueueConfig};
+use apportion::config::{EngineConfig, LocalityDelay, PreemptionRounds, QueueConfig};
 use apportion::event::EventKind;
 use apportion::explain::{PreemptionOutlook, Standing, UnhelpedReason};
 use apportion::log::{LogSink, LoggedGroup};
@@ -71,18 +71,27 @@ fn modes() -> Vec<Mode> {
 impl Running {
     /// Case 52: A40 B40 C20 with containers of 1, of which B uses 60 and C 40.
     fn full(mode: Mode, rounds: PreemptionRounds) -> (Self, [ApplicationId; 2]) {
-        let queues = [queue("a", &[40], None), queue("b", &[40], None), queue("c", &[20], None)];
+        Self::full_of(1, mode, rounds)
+    }
+
+    /// The same, so many times as large.
+    fn full_of(times: i64, mode: Mode, rounds: PreemptionRounds) -> (Self, [ApplicationId; 2]) {
+        let queues = [("a", 40), ("b", 40), ("c", 20)].map(|(name, part)| queue(name, &[part * times], None));
         let mut config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::root(queues));
         config.preemption = Some(rounds);
+        config.locality_delay = LocalityDelay::Time { rack_ms: 5_000, any_ms: 10_000 };
         let (clock, log) = (Arc::new(ManualClock::new()), Log::default());
         let sink: Box<dyn LogSink> = Box::new(log.clone());
         let engine = Engine::start(config, mode, Arc::clone(&clock) as _, Some(sink)).unwrap();
         let running = Self { events: engine.handle().event_stream(1 << 16), engine, clock, log };
-        for number in 0..10 {
+        for number in 0..10 * times {
             let node = NodeSpec::new(format!("n{number}"), Resources::new(&[10, 10]));
             running.engine.handle().add_node(node).unwrap();
         }
-        let others = [running.demand("root.b", 60), running.demand("root.c", 40)];
+        let others = ["root.b", "root.c"].map(|queue| {
+            let part = if queue == "root.b" { 60 } else { 40 };
+            running.demand(queue, part * times as u32)
+        });
         running.settle();
         (running, others)
     }
@@ -295,6 +304,35 @@ fn an_explanation_says_whether_preemption_helps() {
     let notices: Vec<_> =
         cluster.engine.read(|view| view.containers().filter_map(|(_, one)| one.preemption).collect());
     assert_eq!(notices, [PreemptionNotice { ask: helped, rule: PreemptionRule::Guarantee, kill_ms }]);
+}
+
+/// The committer carries out a hundred steps in a group. The engine is not quiet before the last.
+#[test]
+fn a_round_of_many_steps_is_carried_out_before_the_engine_is_quiet() {
+    for mode in modes() {
+        let (cluster, _) = Running::full_of(100, mode, rounds());
+        cluster.demand("root.a", 1_000);
+        cluster.run_to(INTERVAL_MS);
+        assert_eq!(cluster.events(), [1_000, 0, 0], "{mode:?}");
+    }
+}
+
+/// An ask whose locality delay passes may be helped on other nodes. Nothing else changes meanwhile.
+#[test]
+fn a_locality_delay_that_passes_brings_a_round() {
+    let (cluster, _) =
+        Running::full(Mode::Serial, PreemptionRounds { max_wait_before_kill_ms: 0, ..rounds() });
+    let handle = cluster.engine.handle();
+    let a = cluster.demand("root.a", 0);
+    let host = handle.add_node(NodeSpec::new("host", Resources::new(&[1, 1])).on_rack("far")).unwrap();
+    handle.submit_ask(a, AskSpec::new(Resources::new(&[1]), 1).on_hosts([host])).unwrap();
+    cluster.settle();
+    assert_eq!(cluster.running(a), 1);
+    handle.submit_ask(a, AskSpec::new(Resources::new(&[1]), 1).on_hosts([host])).unwrap();
+    cluster.run_to(9 * INTERVAL_MS);
+    assert_eq!(cluster.running(a), 1, "only its own container is on the host");
+    cluster.run_to(13 * INTERVAL_MS);
+    assert_eq!(cluster.running(a), 2);
 }
 
 #[test]

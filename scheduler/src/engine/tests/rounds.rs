@@ -9,10 +9,11 @@ use crate::change::AskSpec;
 use crate::clock::ManualClock;
 use crate::config::{Percent, PreemptionPolicy, PreemptionRounds};
 use crate::engine::Engine;
+use crate::request::ResourceAllocationCommitRequest;
 use crate::sync::fault;
 
-/// Leaf `a` has the only node, and `b` waits for its half. A round is wanted that ends two containers of `a`.
-fn owed() -> Hand {
+/// An engine that makes a round each millisecond, with one node of this size.
+fn preempting(node: i64) -> (Hand, Arc<ManualClock>) {
     let mut config = config([leaf("a"), leaf("b")]);
     let policy = PreemptionPolicy { natural_termination: Percent::ALL, ..PreemptionPolicy::default() };
     let policy = PreemptionPolicy { per_round: Percent::ALL, ..policy };
@@ -20,8 +21,14 @@ fn owed() -> Hand {
     config.preemption = Some(PreemptionRounds { max_wait_before_kill_ms: 0, ..rounds });
     let clock = Arc::new(ManualClock::new());
     let (engine, parts) = Engine::assemble(config, 2, Arc::clone(&clock) as _, None).unwrap();
-    let mut hand = Hand { events: engine.handle().event_stream(1 << 10), engine, parts };
-    hand.node("n0", 4);
+    let hand = Hand { events: engine.handle().event_stream(1 << 10), engine, parts };
+    hand.node("n0", node);
+    (hand, clock)
+}
+
+/// Leaf `a` has the only node, and `b` waits for its half. A round is wanted that ends two containers of `a`.
+fn owed() -> (Hand, Arc<ManualClock>) {
+    let (mut hand, clock) = preempting(4);
     for (queue, count) in [("root.a", 4), ("root.b", 2)] {
         let application = hand.application_in(queue);
         hand.ask(application, AskSpec::new(memory(1), count));
@@ -30,7 +37,7 @@ fn owed() -> Hand {
     clock.set(1);
     hand.commit();
     assert!(hand.engine.shared.round.is_wanted());
-    hand
+    (hand, clock)
 }
 
 impl Hand {
@@ -45,7 +52,7 @@ impl Hand {
 #[test]
 fn a_round_may_panic_at_any_step() {
     for steps in 0.. {
-        let mut hand = owed();
+        let (mut hand, clock) = owed();
         fault::ask_for_panic(steps);
         let proposer = &mut hand.parts.proposers[0];
         let round = catch_unwind(AssertUnwindSafe(|| {
@@ -54,6 +61,9 @@ fn a_round_may_panic_at_any_step() {
         }));
         let has_come_through = fault::withdraw();
         assert_eq!(round.is_ok(), has_come_through, "step {steps}");
+        // After a panic the next round comes an interval later, so that passes have their turn.
+        hand.run_until_idle();
+        clock.set(2);
         hand.expect_preempted(2);
         if has_come_through {
             assert!(steps > 3, "a round takes more than {steps} steps");
@@ -64,16 +74,47 @@ fn a_round_may_panic_at_any_step() {
 
 #[test]
 fn a_round_that_is_dropped_is_computed_again() {
-    let mut hand = owed();
+    let (mut hand, _) = owed();
     drop(hand.parts.proposers[0].propose().unwrap());
     assert!(hand.engine.shared.round.is_wanted());
     hand.expect_preempted(2);
 }
 
+/// The only unit of an ask is in flight when the round looks, so it does nothing for it. Its rejection changes nothing in the
+/// facts, and is yet a reason for another round.
+#[test]
+fn a_unit_that_is_rejected_after_a_round_gets_another() {
+    let (mut hand, clock) = preempting(4);
+    let [a, b] = ["root.a", "root.b"].map(|queue| hand.application_in(queue));
+    let of_a = hand.ask(a, AskSpec::new(memory(1), 3));
+    hand.run_until_idle();
+    let last = hand.ask(a, AskSpec::new(memory(1), 1).with_priority(9));
+    hand.ask(b, AskSpec::new(memory(1), 1));
+    hand.commit();
+    let late = hand.parts.proposers[0].propose().unwrap();
+    assert!(late.requests().iter().all(|request| request.allocate[0].ask != of_a));
+    let others: Vec<_> =
+        [last].into_iter().filter(|ask| late.requests()[0].allocate[0].ask != *ask).collect();
+    let node = hand.engine.handle().node("n0").unwrap();
+    let taken = ResourceAllocationCommitRequest::allocate(others[0], node);
+    drop(hand.engine.handle().commit(taken).unwrap());
+    clock.set(1);
+    hand.commit();
+    let round = hand.parts.proposers[1].propose().unwrap();
+    assert!(round.round.as_ref().is_some_and(Vec::is_empty), "the only unit is in flight");
+    hand.parts.proposers[1].send(round).unwrap();
+    hand.commit();
+    hand.parts.proposers[0].send(late).unwrap();
+    hand.run_until_idle();
+    clock.set(2);
+    hand.run_until_idle();
+    assert_eq!(hand.engine.stats().preempted, 1);
+}
+
 /// Containers end between the plan and its commit. The leaf keeps its guarantee.
 #[test]
 fn a_stale_round_takes_no_leaf_below_its_guarantee() {
-    let mut hand = owed();
+    let (mut hand, _) = owed();
     let running = hand.engine.read(|view| view.containers().map(|(id, _)| id).collect::<Vec<_>>());
     // On its way, but not seen by the round.
     hand.engine.handle().complete_container(running[0]).unwrap();
