@@ -10,7 +10,7 @@ use crate::steady::{Look, Reclaim, TakenFrom};
 
 /// The window around the return that has its own plots.
 const BEFORE_MS: u64 = 10_000;
-const AFTER_MS: u64 = 180_000;
+const AFTER_MS: u64 = 300_000;
 /// The most leaves in the table of those that lost most.
 const LEAVES_MAX: usize = 10;
 
@@ -95,11 +95,11 @@ fn lost_text(run: &Reclaim) -> String {
         return format!("nothing was preempted in {}", counted(run.rounds, "round"));
     }
     format!(
-        "{} preempted in {}; {} of the work since the return was lost, {} of containers",
+        "{} preempted in {}, which had run for {} together; {} of the work since the return was lost",
         counted(run.preempted, "container"),
         counted(run.rounds, "round"),
-        percent(run.lost_part),
         duration_text(run.lost_container_ms),
+        percent(run.lost_part),
     )
 }
 
@@ -110,9 +110,9 @@ fn lost_text(run: &Reclaim) -> String {
 pub fn to_reclaim_html(report: &ReclaimReport) -> Result<String, ChartError> {
     let cards = [
         (after_text(report.with.guaranteed_ms()), "to 95 % of guarantees, with preemption"),
-        (after_text(report.without.guaranteed_ms()), "without preemption"),
+        (after_text(report.without.guaranteed_ms()), "to 95 % of guarantees, without"),
         (after_text(report.with.converged_ms()), "to 95 % of fair shares, with preemption"),
-        (after_text(report.without.converged_ms()), "without preemption"),
+        (after_text(report.without.converged_ms()), "to 95 % of fair shares, without"),
         (count_text(report.with.preempted), "containers preempted"),
         (percent(report.with.lost_part), "of the work lost since the return"),
     ];

@@ -54,7 +54,8 @@ pub struct Reclaim {
     pub preempted: u64,
     /// How long these had run, all together.
     pub lost_container_ms: u64,
-    /// The part of the work since the return that this is: run time multiplied by the size, of the type that runs out first.
+    /// The part of the work since the return that was lost since then: run time multiplied by size, of the type that runs
+    /// out first.
     pub lost_part: f64,
     /// Containers of the returning leaves that completed after the return.
     pub completed_of_returning: u64,

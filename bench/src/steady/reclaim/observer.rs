@@ -32,7 +32,7 @@ pub(super) struct Observer<'a> {
     /// Containers taken from each leaf, and their amount of the scarce type.
     taken: Vec<(u64, f64)>,
     lost_container_ms: u64,
-    /// Amount of the scarce type multiplied by run time: lost, and used since the return.
+    /// Amount of the scarce type multiplied by run time, since the return: lost, and used.
     lost: f64,
     work: f64,
     /// Containers of returning leaves and of others that completed after the return.
@@ -169,7 +169,9 @@ impl Watch for Observer<'_> {
         self.taken[leaf].0 += 1;
         self.taken[leaf].1 += amount;
         self.lost_container_ms += ran_ms;
-        self.lost += amount * ran_ms as f64;
+        if self.has_returned {
+            self.lost += amount * ran_ms as f64;
+        }
         self.worked(running, now_ms, kinds);
     }
 }
