@@ -1,4 +1,4 @@
-//! The time of one preemption plan in a large full cluster: `cargo run --release -p apportion-load --example preempt`.
+//! The time of one preemption plan in a large full cluster, and of a round that carries one out: `cargo run --release -p apportion-load --example preempt`.
 //!
 //! Half of the leaves use all of the cluster, and the other half waits. Arguments: nodes, containers on each node,
 //! leaves, sizes of the waiting asks.
@@ -7,16 +7,21 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::Instant;
 
-use apportion::config::{Capacity, EngineConfig, Factor, Percent, QueueConfig};
+use apportion::config::{Capacity, EngineConfig, Factor, Percent, PreemptionRounds, QueueConfig};
+use apportion::engine::Step;
 use apportion::preempt::PreemptionPolicy;
-use apportion::{ApplicationSpec, AskSpec, Engine, ManualClock, Mode, NodeSpec, ResourceTypes, Resources};
+use apportion::{
+    ApplicationSpec, AskSpec, Engine, Handle, ManualClock, Mode, NodeSpec, ResourceTypes, Resources,
+};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let given: Vec<i64> = std::env::args().skip(1).map(|text| text.parse()).collect::<Result<_, _>>()?;
     let argument = |place: usize, default: i64| given.get(place).copied().unwrap_or(default);
     let (nodes, on_node, leaves, sizes) =
         (argument(0, 10_000), argument(1, 20), argument(2, 100), argument(3, 4));
-    let engine = full_cluster(nodes, on_node, leaves, sizes)?;
+    let shape = Shape { nodes, on_node, leaves, sizes };
+    let engine = Engine::start(config(leaves), Mode::Serial, Arc::new(ManualClock::new()), None)?;
+    shape.fill(&engine.handle(), || engine.run_until_quiet())?;
     let containers = engine.read(|view| view.container_count());
     let at_once = PreemptionPolicy {
         natural_termination: Percent::ALL,
@@ -37,37 +42,91 @@ fn main() -> Result<(), Box<dyn Error>> {
             );
         }
     }
+    run_a_round(&shape)
+}
+
+/// Makes one round at once, and times its plan and the groups that carry it out.
+fn run_a_round(shape: &Shape) -> Result<(), Box<dyn Error>> {
+    let mut config = config(shape.leaves);
+    let rounds = PreemptionRounds { max_wait_before_kill_ms: 0, ..PreemptionRounds::default() };
+    config.preemption = Some(rounds);
+    let clock = Arc::new(ManualClock::new());
+    let (engine, mut parts) = Engine::assemble(config, 1, Arc::clone(&clock) as _, None)?;
+    let (committer, proposer) = (&mut parts.committer, &mut parts.proposers[0]);
+    let mut settle = || loop {
+        while committer.step() == Step::Worked {}
+        match proposer.propose() {
+            Some(batch) => drop(proposer.send(batch)),
+            None => break,
+        }
+    };
+    shape.fill(&engine.handle(), &mut settle)?;
+    clock.set(PreemptionRounds::default().interval_ms);
+    while parts.committer.step() == Step::Worked {}
+    let start = Instant::now();
+    let round = parts.proposers[0].propose().ok_or("no round is wanted")?;
+    let planning_ms = start.elapsed().as_secs_f64() * 1e3;
+    parts.proposers[0].send(round).map_err(|_| "the committer has ended")?;
+    let mut groups_ms = Vec::new();
+    loop {
+        let start = Instant::now();
+        if parts.committer.step() != Step::Worked {
+            break;
+        }
+        groups_ms.push(start.elapsed().as_secs_f64() * 1e3);
+    }
+    println!(
+        "a round: {planning_ms:.1} ms to plan, {} containers ended in {} groups, the longest {:.2} ms",
+        engine.stats().preempted,
+        groups_ms.len(),
+        groups_ms.iter().copied().fold(0.0, f64::max)
+    );
     Ok(())
 }
 
-/// Leaves with even numbers have filled the cluster; the others ask for containers of several sizes.
-fn full_cluster(nodes: i64, on_node: i64, leaves: i64, sizes: i64) -> Result<Engine, Box<dyn Error>> {
+struct Shape {
+    nodes: i64,
+    on_node: i64,
+    leaves: i64,
+    sizes: i64,
+}
+
+fn config(leaves: i64) -> EngineConfig {
     let leaf = |number: i64| {
         QueueConfig::leaf(format!("q{number}"), Capacity::Weight(Factor::ONE)).with_user_limit_factor(None)
     };
-    let mut config =
-        EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::root((0..leaves).map(leaf)));
+    let root = QueueConfig::root((0..leaves).map(leaf));
+    let mut config = EngineConfig::new(ResourceTypes::memory_and_vcores(), root);
     config.reservations.delay_ms = None;
-    let engine = Engine::start(config, Mode::Serial, Arc::new(ManualClock::new()), None)?;
-    let (handle, events) = (engine.handle(), engine.handle().event_stream(1 << 24));
-    let size = |times: i64| Resources::new(&[1_024 * times, 1_000 * times]);
-    for number in 0..nodes {
-        handle.add_node(NodeSpec::new(format!("n{number}"), size(on_node)))?;
-    }
-    let submit = |number: i64, times: i64, count: i64| -> Result<(), Box<dyn Error>> {
-        let spec = ApplicationSpec::new("application", format!("root.q{number}"), "user");
-        let application = handle.submit_application(spec, &events)?;
-        handle.submit_ask(application, AskSpec::new(size(times), u32::try_from(count)?))?;
+    config
+}
+
+impl Shape {
+    /// Leaves with even numbers fill the cluster; the others then ask for containers of several sizes.
+    fn fill(&self, handle: &Handle, mut settle: impl FnMut()) -> Result<(), Box<dyn Error>> {
+        let &Self { nodes, on_node, leaves, sizes } = self;
+        let events = handle.event_stream(1 << 24);
+        let size = |times: i64| Resources::new(&[1_024 * times, 1_000 * times]);
+        for number in 0..nodes {
+            handle.add_node(NodeSpec::new(format!("n{number}"), size(on_node)))?;
+            if number % 500 == 0 {
+                settle();
+            }
+        }
+        let mut submit = |number: i64, times: i64, count: i64| -> Result<(), Box<dyn Error>> {
+            let spec = ApplicationSpec::new("application", format!("root.q{number}"), "user");
+            let application = handle.submit_application(spec, &events)?;
+            handle.submit_ask(application, AskSpec::new(size(times), u32::try_from(count)?))?;
+            settle();
+            Ok(())
+        };
+        let each = nodes * on_node * 2 / leaves / 10;
+        for number in (0..leaves).step_by(2) {
+            (0..10).try_for_each(|_| submit(number, 1, each))?;
+        }
+        for number in (1..leaves).step_by(2) {
+            (1..=sizes).try_for_each(|times| submit(number, times, each))?;
+        }
         Ok(())
-    };
-    let each = nodes * on_node * 2 / leaves / 10;
-    for number in (0..leaves).step_by(2) {
-        (0..10).try_for_each(|_| submit(number, 1, each))?;
     }
-    engine.run_until_quiet();
-    for number in (1..leaves).step_by(2) {
-        (1..=sizes).try_for_each(|times| submit(number, times, each))?;
-    }
-    engine.run_until_quiet();
-    Ok(engine)
 }

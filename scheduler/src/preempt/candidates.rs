@@ -31,7 +31,7 @@ enum Class {
     Own,
 }
 
-/// The containers of leaves that `may_lose` some, with their nodes: announced victims first, then opportunistic
+/// Lists the containers of leaves that `may_lose` some, with their nodes: announced victims first, then opportunistic
 /// containers, then borrowed ones, then of the application with the lowest priority, then of the latest application,
 /// then the newest. Masters come last.
 pub(super) fn candidates(
@@ -39,7 +39,8 @@ pub(super) fn candidates(
     partition: PartitionId,
     exemptions: Exemptions<'_>,
     may_lose: impl Fn(QueueId) -> bool,
-) -> Vec<(NodeId, Candidate)> {
+    mut list: impl FnMut(NodeId, Candidate),
+) {
     let facts = &state.facts;
     let is_open = |(_, application): &(ApplicationId, &Application)| {
         may_lose(application.leaf) && !exemptions.application(application)
@@ -47,7 +48,12 @@ pub(super) fn candidates(
     let mut applications: Vec<(ApplicationId, &Application)> =
         facts.applications.iter().filter(is_open).collect();
     applications.sort_by_key(|(_, application)| (application.priority, u64::MAX - application.submitted));
-    let (mut found, mut masters) = (Vec::new(), Vec::new());
+    let mut rank = 0;
+    let mut list = |node, candidate: Candidate| {
+        rank += 1;
+        list(node, Candidate { rank, ..candidate });
+    };
+    let mut masters = Vec::new();
     for class in classes(facts, partition) {
         for (id, application) in &applications {
             let containers = || application.containers.iter(&facts.containers);
@@ -57,14 +63,15 @@ pub(super) fn candidates(
                 .filter(|container| class_of(facts, partition, exemptions, *container) == Some(class));
             for container in of_class {
                 let (node, candidate) = candidate(facts, (*id, application), container, master);
-                let list = if candidate.is_master { &mut masters } else { &mut found };
-                list.push((node, candidate));
+                if candidate.is_master {
+                    masters.push((node, candidate));
+                } else {
+                    list(node, candidate);
+                }
             }
         }
     }
-    found.append(&mut masters);
-    (1..).zip(&mut found).for_each(|(rank, (_, candidate))| candidate.rank = rank);
-    found
+    masters.into_iter().for_each(|(node, master)| list(node, master));
 }
 
 /// The classes that the partition may have.

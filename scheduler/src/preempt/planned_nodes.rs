@@ -50,11 +50,15 @@ impl PlannedNodes {
         }
         let mut sites = Self { all, by_slot, touched: Vec::new() };
         sites.add_stopping(state);
-        for (node, candidate) in candidates(state, partition, exemptions, may_lose) {
-            if let Some(site) = sites.of_node(node) {
-                sites.all[site].candidates.push(candidate);
+        candidates(state, partition, exemptions, may_lose, |node, candidate| {
+            if let Some(place) = sites.of_node(node) {
+                let listed = &mut sites.all[place].candidates;
+                if listed.is_empty() {
+                    listed.reserve(facts.nodes.at(node).containers.len());
+                }
+                listed.push(candidate);
             }
-        }
+        });
         sites
     }
 
