@@ -37,8 +37,10 @@ fn a_round_is_computed_once() {
         let (cluster, mut workers) = owed();
         let (one, other) = (workers.proposer(), workers.proposer());
         let first = thread::spawn(move || propose_once(one));
-        let other = propose_once(other);
+        // A group that reports while the round may be under way.
+        cluster.handle.tick().unwrap();
         work_off(&mut workers.committer);
+        let other = propose_once(other);
         let progress = cluster.engine.shared.progress();
         assert!(!progress.quiet || progress.stats.preempted == 1, "quiet, and the round is not over");
         workers.proposers = vec![first.join().unwrap(), other];
