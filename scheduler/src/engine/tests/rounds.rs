@@ -61,8 +61,11 @@ fn a_round_may_panic_at_any_step() {
         }));
         let has_come_through = fault::withdraw();
         assert_eq!(round.is_ok(), has_come_through, "step {steps}");
-        // After a panic the next round comes an interval later, so that passes have their turn.
+        // After a panic the next round comes an interval later, so that passes have their turn. The first two steps come
+        // before the round is taken.
         hand.run_until_idle();
+        let is_put_off = hand.engine.stats().preemption_rounds == 0;
+        assert_eq!(is_put_off, !has_come_through && steps >= 2, "step {steps}");
         clock.set(2);
         hand.expect_preempted(2);
         if has_come_through {
