@@ -306,7 +306,7 @@ fn check_containers(facts: &Facts, report: &mut AuditReport) {
             format!("{id} is listed as stopping but has ended")
         });
     }
-    for id in facts.later.notices.keys() {
+    for id in facts.notices.keys() {
         report.check(facts.containers.get(*id).is_some(), "I5", || {
             format!("{id} is announced for preemption but has ended")
         });

@@ -65,7 +65,7 @@ pub(super) struct LogInput<'p> {
 }
 
 impl<'p> LogInput<'p> {
-    /// Opens a file, or the folder of a [`FileLog`](file_log::FileLog), also of one that is being written.
+    /// Opens a file, or the folder of a [`FileLog`](file_log::FileLog). A writer may go on meanwhile.
     pub(super) fn open(path: &'p Path, end_option: &'static str) -> Result<Self, Failure> {
         let wrong = |error: &dyn Display| Failure::input(format!("{}: {error}", path.display()));
         let source: Box<dyn Read> = if path.is_dir() {

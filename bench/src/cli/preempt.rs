@@ -13,6 +13,7 @@ use clap::{Args, ValueEnum};
 
 use super::Failure;
 use super::log_input::{LogInput, Moment, time_text};
+use super::preemption::{RoundAmounts, percent};
 
 /// A log, and a policy. The default policy is YARN's.
 #[derive(Clone, Debug, Args)]
@@ -29,15 +30,8 @@ pub(super) struct PreemptArgs {
     /// Plan for the state after this change (the first is number 1), or at this virtual time: 120s, 2.5min, 3h.
     #[arg(long, value_name = "SEQ|TIME")]
     at: Option<Moment>,
-    /// A queue loses nothing while it exceeds its guarantee by at most this part.
-    #[arg(long, value_name = "PERCENT", default_value = "10%", value_parser = percent)]
-    dead_zone: Percent,
-    /// The part of the owed amount that one round takes.
-    #[arg(long, value_name = "PERCENT", default_value = "20%", value_parser = percent)]
-    natural_termination: Percent,
-    /// The most that one round takes, as a part of the partition.
-    #[arg(long, value_name = "PERCENT", default_value = "10%", value_parser = percent)]
-    per_round: Percent,
+    #[command(flatten)]
+    amounts: RoundAmounts,
     /// Queues that lose nothing to other queues, by full path, with the queues below them.
     #[arg(long, value_name = "PATH,..", value_delimiter = ',')]
     exempt: Vec<String>,
@@ -47,9 +41,6 @@ pub(super) struct PreemptArgs {
     /// Containers with one of these tags lose nothing.
     #[arg(long, value_name = "TAG,..", value_delimiter = ',')]
     exempt_tag: Vec<String>,
-    /// Go on after every queue has its guarantee, until queues have equal parts of the rest.
-    #[arg(long)]
-    balances: bool,
     /// Let the applications of a queue take from each other.
     #[arg(long, value_name = "ORDER", value_enum)]
     within_queue: Option<Order>,
@@ -103,14 +94,11 @@ fn policy(args: &PreemptArgs) -> PreemptionPolicy {
         exempt: set(&args.exempt_within),
     };
     PreemptionPolicy {
-        dead_zone: args.dead_zone,
-        natural_termination: args.natural_termination,
-        per_round: args.per_round,
         exempt: set(&args.exempt),
         exempt_applications: set(&args.exempt_application),
         exempt_tags: set(&args.exempt_tag),
-        balances: args.balances,
         within_queue: args.within_queue.map(within),
+        ..args.amounts.policy()
     }
 }
 
@@ -142,11 +130,4 @@ fn plan_text(plan: &PreemptionPlan) -> String {
 
 fn moment_text(plan: &PreemptionPlan) -> String {
     format!("After change {}, at {}", plan.seq, time_text(plan.now_ms))
-}
-
-/// Reads `20%`, `20 %` or `20`.
-pub(super) fn percent(text: &str) -> Result<Percent, String> {
-    let number = text.strip_suffix('%').unwrap_or(text).trim();
-    let percent = number.parse().ok().filter(|percent| *percent <= Percent::ALL);
-    percent.ok_or_else(|| "a percentage from 0% to 100% is needed".to_owned())
 }

@@ -151,7 +151,7 @@ fn preemption_changes_nothing_where_nothing_is_owed() {
     assert_eq!(with.makespan_ms, without.makespan_ms);
 }
 
-/// Whatever is taken, every task completes once, and all counts agree.
+/// With preemption every task still completes once, and all counts agree.
 #[test]
 fn an_overloaded_stream_is_conserved() {
     for (seed, mode) in [(1, Mode::Serial), (1, Mode::Parallel { proposers: 2 })] {

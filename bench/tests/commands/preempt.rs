@@ -137,23 +137,8 @@ fn every_value_of_the_policy_has_an_option() {
 /// A queue without a guarantee takes only with `--balances`.
 #[test]
 fn balances_goes_on_above_the_guarantees() {
-    let scenario = "about: it
-config: |
-  [resources]
-  types = [\"memory\"]
-  [queues.\"root.a\"]
-  capacity = { memory = 0 }
-  user_limit_factor = \"unlimited\"
-  [queues.\"root.b\"]
-  capacity = { memory = 0 }
-  user_limit_factor = \"unlimited\"
-nodes:
-  - { name: n1, resources: { memory: 4 } }
-applications:
-  - { name: one, queue: root.a }
-  - { name: two, queue: root.b }
-steps:
-  - ask: { application: one, name: used, size: { memory: 1 }, count: 4 }
+    let scenario = two_queues(0, 4)
+        + "  - ask: { application: one, name: used, size: { memory: 1 }, count: 4 }
   - run_until_quiet
   - ask: { application: two, name: more, size: { memory: 1 }, count: 4 }
   - run_until_quiet
@@ -164,7 +149,7 @@ steps:
   - expect: { asks: { used: { running: 2 }, more: { running: 2 } } }
 ";
     let case = Case::new();
-    case.file("it.yaml", scenario);
+    case.file("it.yaml", &scenario);
     let output = case.run("scenario it.yaml");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
     let without = scenario.replace(", balances: true", "");
@@ -285,23 +270,8 @@ steps:
 /// A plan that another change has made stale is a failure of the scenario, which names the rejected preemption.
 #[test]
 fn a_stale_plan_fails() {
-    let scenario = "about: it
-config: |
-  [resources]
-  types = [\"memory\"]
-  [queues.\"root.a\"]
-  capacity = { memory = 0 }
-  user_limit_factor = \"unlimited\"
-  [queues.\"root.b\"]
-  capacity = { memory = 1 }
-  user_limit_factor = \"unlimited\"
-nodes:
-  - { name: n1, resources: { memory: 1 } }
-applications:
-  - { name: one, queue: root.a }
-  - { name: two, queue: root.b }
-steps:
-  - ask: { application: one, name: used, size: { memory: 1 } }
+    let scenario = two_queues(1, 1)
+        + "  - ask: { application: one, name: used, size: { memory: 1 } }
   - run_until_quiet
   - ask: { application: two, name: more, size: { memory: 1 } }
   - plan_preemption:
@@ -319,4 +289,27 @@ steps:
         &text,
         &["it.yaml:24: commit_plan", "UnknownContainer", "because root.b is below its guarantee"],
     );
+}
+
+/// A scenario with a node and two queues. Only the second may have a guarantee. The steps are still to be added.
+fn two_queues(guaranteed: u32, node: u32) -> String {
+    format!(
+        "about: it
+config: |
+  [resources]
+  types = [\"memory\"]
+  [queues.\"root.a\"]
+  capacity = {{ memory = 0 }}
+  user_limit_factor = \"unlimited\"
+  [queues.\"root.b\"]
+  capacity = {{ memory = {guaranteed} }}
+  user_limit_factor = \"unlimited\"
+nodes:
+  - {{ name: n1, resources: {{ memory: {node} }} }}
+applications:
+  - {{ name: one, queue: root.a }}
+  - {{ name: two, queue: root.b }}
+steps:
+"
+    )
 }

@@ -9,7 +9,7 @@ use crate::state::State;
 /// held asks are those of the waiting gangs.
 pub(super) fn check(facts: &Facts, report: &mut AuditReport) {
     let mut held = HeldAsks::default();
-    for (id, gang) in &facts.later.gangs {
+    for (id, gang) in &facts.gangs {
         for HeldRole { ask, minimum, .. } in &gang.roles {
             held.insert(*ask, *id);
             let is_whole = facts.asks.get(*ask).is_some_and(|ask| {
@@ -27,7 +27,7 @@ pub(super) fn check(facts: &Facts, report: &mut AuditReport) {
 
 /// I13: no waiting gang could start. Holds whenever the engine is quiet.
 pub(super) fn check_waiting(state: &State, report: &mut AuditReport) {
-    for id in state.facts.later.gangs.keys() {
+    for id in state.facts.gangs.keys() {
         let could_start = !state.limits_are_stale() && propose_gang(state, *id).is_ok();
         report.check(!could_start, "I13", || format!("{id} waits, and all of its members have room"));
     }

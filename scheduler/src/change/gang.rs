@@ -108,7 +108,7 @@ impl GangSpec {
         self.with_role_of_at_least(name, ask, minimum)
     }
 
-    /// The same gang with one more role, of which at least `minimum` members start together.
+    /// The same gang with one more role. At least `minimum` of its members start together.
     #[must_use]
     pub fn with_role_of_at_least(mut self, name: impl Into<String>, ask: AskSpec, minimum: u32) -> Self {
         self.roles.push(GangRole { name: name.into(), ask, minimum });

@@ -40,7 +40,7 @@ pub(super) fn accept(
     if request.is_empty() {
         return Err(RejectReason::Empty);
     }
-    if !facts.later.gangs.is_empty() {
+    if !facts.gangs.is_empty() {
         check_starts(facts, request)?;
     }
     let Some(proposal) = request.as_single() else { return accept_sums(facts, request) };

@@ -89,7 +89,7 @@ pub(crate) fn admit(state: &State, change: &Change) -> Result<(), Refusal> {
         }
         Change::RackNamed { rack, .. } => ok(is_near(facts, *rack), Refusal::OutOfRange),
         Change::GangSubmitted { asks, spec } => admit_gang(state, asks, spec).map_err(Refusal::from),
-        Change::GangEnded { gang, .. } => ok(facts.later.gangs.contains_key(gang), Refusal::UnknownGang),
+        Change::GangEnded { gang, .. } => ok(facts.gangs.contains_key(gang), Refusal::UnknownGang),
     }
 }
 
@@ -212,7 +212,7 @@ fn admit_container(facts: &Facts, change: &Change) -> Result<(), Refusal> {
         {
             Err(Refusal::UnknownContainer)
         }
-        Change::PreemptionWithdrawn { container } if !facts.later.notices.contains_key(container) => {
+        Change::PreemptionWithdrawn { container } if !facts.notices.contains_key(container) => {
             Err(Refusal::UnknownContainer)
         }
         Change::ContainerResized { container, .. }

@@ -12,7 +12,7 @@ use crate::facts::{Application, Facts, GangTopology, HeldRole, Node, Quota, Shap
 use crate::ids::{AskId, GangId, NodeId, PartitionId, RackId};
 use crate::propose::{ProposalBatch, propose_gang};
 use crate::request::{CommitOutcome, RejectReason, ResourceAllocationCommitRequest};
-use crate::resource::{Resources, Room, fits};
+use crate::resource::{Resources, fits};
 use crate::state::State;
 
 /// Whether the gang may wait. Limits must be computed. A gang that could not start on an empty cluster is refused with
@@ -40,7 +40,7 @@ fn admit_asks(facts: &Facts, asks: &[AskId], spec: &GangSpec) -> Result<(), Refu
     if spec.check().is_err() || asks.len() != spec.roles.len() || asks.iter().enumerate().any(is_repeated) {
         return Err(Refusal::OutOfRange);
     }
-    if facts.later.gangs.contains_key(&GangId::with_first(asks[0])) {
+    if facts.gangs.contains_key(&GangId::with_first(asks[0])) {
         return Err(Refusal::IdentifierTaken);
     }
     for (ask, GangRole { ask: of_role, .. }) in asks.iter().zip(&spec.roles) {
@@ -183,21 +183,12 @@ fn members_possible<'a>(
         if members < role.minimum && facts.could_hold(shape, node) {
             let mut room = node.empty_room();
             while members < role.minimum && fits(&shape.need, &room) {
-                take(&mut room, shape);
+                room.take(&shape.need);
                 members += 1;
             }
         }
     }
     members
-}
-
-fn take(room: &mut Room, shape: &Shape) {
-    room.free -= shape.need.resources;
-    if let Some(need) = shape.need.devices
-        && let Some(mask) = room.devices.choose(need)
-    {
-        room.devices.take(mask, need.milli);
-    }
 }
 
 /// Whether the request starts each gang of which it has a member with at least its minimum, in one place if it has to be.
@@ -217,16 +208,13 @@ pub(super) fn check_starts(
         *members.entry((gang, proposal.ask)).or_default() += 1;
         let node = facts.nodes.get(proposal.node).ok_or(RejectReason::UnknownNode)?;
         let first = *racks.entry(gang).or_insert(node.rack);
-        if first != node.rack && facts.later.gangs[&gang].topology == GangTopology::SameRack {
+        if first != node.rack && facts.gangs[&gang].topology == GangTopology::SameRack {
             return Err(RejectReason::GangAcrossRacks);
         }
     }
     let count = |gang: GangId, ask: AskId| members.get(&(gang, ask)).copied().unwrap_or(0);
     let is_whole = |gang: &GangId| {
-        facts.later.gangs[gang]
-            .roles
-            .iter()
-            .all(|HeldRole { ask, minimum, .. }| count(*gang, *ask) >= *minimum)
+        facts.gangs[gang].roles.iter().all(|HeldRole { ask, minimum, .. }| count(*gang, *ask) >= *minimum)
     };
     if racks.keys().all(is_whole) { Ok(()) } else { Err(RejectReason::GangIncomplete) }
 }

@@ -86,7 +86,7 @@ impl Default for PreemptionPolicy {
 pub struct WithinQueuePolicy {
     /// From whom an application may take.
     pub order: WithinQueueOrder,
-    /// A leaf that uses less than this part of its guarantee is left alone. The type of which it uses most decides.
+    /// A leaf that uses less than this part of its guarantee is left alone. The type with the largest part in use decides.
     pub minimum_use: Percent,
     /// The most that one round takes from a leaf, as a part of its guarantee. It includes what other queues take.
     pub max_part: Percent,

@@ -36,7 +36,7 @@ impl GroupCommitter {
                 }
             }
             Timer::Gang(gang) => {
-                if state.facts.later.gangs.contains_key(&gang) {
+                if state.facts.gangs.contains_key(&gang) {
                     let end = GangEnd::TimedOut;
                     self.committer(state).apply(Change::GangEnded { gang, end });
                 }

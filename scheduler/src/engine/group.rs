@@ -201,7 +201,7 @@ impl GroupCommitter {
         state.wake_without_headroom();
         state.seek_reservations();
         shared.publish_wanted(&state);
-        if state.facts.changes > changes_before && !state.facts.later.gangs.is_empty() {
+        if state.facts.changes > changes_before && !state.facts.gangs.is_empty() {
             shared.leases.want_gangs();
         }
         if state.backlog.starved.is_any_due() {

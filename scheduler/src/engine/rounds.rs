@@ -109,8 +109,8 @@ impl Round {
     }
 }
 
-/// Computes a round of preemption, if one is wanted and not taken. The batch holds the round from here on: dropping it wants
-/// the round again.
+/// Computes a round of preemption, if one is wanted and not taken. The batch holds the round from here on: dropping it
+/// [loses the round](Round::record_lost_batch).
 pub(super) fn compute_round(shared: &Arc<Shared>) -> Option<Box<ProposalBatch>> {
     let rounds = shared.config.preemption.as_ref().filter(|_| shared.round.transition_taken())?;
     // Before the guard, so that unwinding drops the guard first.
@@ -165,7 +165,7 @@ impl Rounds {
     fn is_worth_a_round(&self, state: &State) -> bool {
         let facts = &state.facts;
         let is_news = self.has_news || self.changes(state) != self.changes_seen;
-        !facts.later.notices.is_empty() || is_news && facts.asks.len() > 0
+        !facts.notices.is_empty() || is_news && facts.asks.len() > 0
     }
 }
 

@@ -191,7 +191,7 @@ impl Shared {
         outbox: Outbox<Message>,
     ) -> Self {
         let leases = Leases::new(state.facts.partitions.len(), config.node_order);
-        if !state.facts.later.gangs.is_empty() {
+        if !state.facts.gangs.is_empty() {
             leases.want_gangs();
         }
         Self {

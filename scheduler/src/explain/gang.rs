@@ -27,7 +27,7 @@ pub struct GangWait {
 /// The gang that the ask waits for, with the result of a look at this moment.
 pub(super) fn awaited_gang(state: &State, id: AskId) -> Option<Blocker> {
     let (gang, role) = state.facts.held_role(id)?;
-    let waiting = state.facts.later.gangs.get(&gang)?;
+    let waiting = state.facts.gangs.get(&gang)?;
     let found = find_nodes(state, waiting).map_or_else(|found| found, |_| waiting.minimum());
     let is_limited = propose_gang(state, gang) == Err(NotNow::Limit);
     let (role, members, until_ms) = (role.name.to_string(), waiting.minimum(), waiting.until_ms);

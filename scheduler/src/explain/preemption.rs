@@ -54,7 +54,7 @@ pub enum UnhelpedReason {
 
 /// What is announced for the ask.
 pub(super) fn outlook(facts: &Facts, ask: AskId) -> Option<PreemptionOutlook> {
-    let notices = facts.later.notices.values().filter(|notice| notice.ask == ask);
+    let notices = facts.notices.values().filter(|notice| notice.ask == ask);
     let (victims, kill_ms) =
         notices.fold((0, u64::MAX), |(count, first), notice| (count + 1, first.min(notice.kill_ms)));
     (victims > 0).then_some(PreemptionOutlook::Announced { victims, kill_ms })

@@ -103,10 +103,11 @@ impl Facts {
         let mut sink = sink;
         sink.write_all(&self.canonical_config()?)?;
         let sink = postcard::to_io(&canonical, sink).map_err(io::Error::other)?;
-        if self.later == LaterFacts::default() {
+        let later = self.later();
+        if later == LaterFacts::default() {
             return Ok(());
         }
-        postcard::to_io(&self.later, sink).map(drop).map_err(io::Error::other)
+        postcard::to_io(&later, sink).map(drop).map_err(io::Error::other)
     }
 
     /// The configuration, without the last byte if that says that there is no preemption. So a state without newer

@@ -91,7 +91,7 @@ impl Facts {
     /// The role of a gang that holds the ask.
     pub(crate) fn held_role(&self, ask: AskId) -> Option<(GangId, &HeldRole)> {
         let gang = self.gang_of(ask)?;
-        let role = self.later.gangs.get(&gang)?.roles.iter().find(|role| role.ask == ask)?;
+        let role = self.gangs.get(&gang)?.roles.iter().find(|role| role.ask == ask)?;
         Some((gang, role))
     }
 
@@ -99,26 +99,26 @@ impl Facts {
     pub(crate) fn gangs_in_order(&self) -> Vec<GangId> {
         let key =
             |gang: &WaitingGang| (u32::MAX - self.applications.at(gang.application).priority, gang.number);
-        let mut gangs: Vec<_> = self.later.gangs.iter().map(|(id, gang)| (key(gang), *id)).collect();
+        let mut gangs: Vec<_> = self.gangs.iter().map(|(id, gang)| (key(gang), *id)).collect();
         gangs.sort_unstable();
         gangs.into_iter().map(|(_, id)| id).collect()
     }
 
     /// The waiting gangs of an application.
     pub(crate) fn gangs_of(&self, application: ApplicationId) -> Vec<GangId> {
-        let its = self.later.gangs.iter().filter(|(_, gang)| gang.application == application);
+        let its = self.gangs.iter().filter(|(_, gang)| gang.application == application);
         its.map(|(id, _)| *id).collect()
     }
 
     /// A gang begins to wait and holds its asks, which are submitted next.
     pub(crate) fn transition_hold(&mut self, id: GangId, gang: WaitingGang) {
         self.held_asks.extend(gang.roles.iter().map(|role| (role.ask, id)));
-        self.later.gangs.insert(id, gang);
+        self.gangs.insert(id, gang);
     }
 
     /// A gang waits no longer. Its asks are not held any more.
     pub(crate) fn transition_free(&mut self, id: GangId) -> Option<WaitingGang> {
-        let gang = self.later.gangs.remove(&id)?;
+        let gang = self.gangs.remove(&id)?;
         for role in &gang.roles {
             self.held_asks.remove(&role.ask);
         }
@@ -129,7 +129,7 @@ impl Facts {
     #[cold]
     pub(crate) fn transition_drop_role(&mut self, ask: AskId) {
         if let Some(id) = self.held_asks.remove(&ask)
-            && let Some(gang) = self.later.gangs.get_mut(&id)
+            && let Some(gang) = self.gangs.get_mut(&id)
         {
             gang.roles.retain(|role| role.ask != ask);
         }

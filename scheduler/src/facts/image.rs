@@ -217,7 +217,8 @@ impl Facts {
 
     /// The facts that were written.
     pub(crate) fn of_image(image: FactsImage, later: LaterFacts) -> Self {
-        let mut facts = Self { later, ..Self::bare(image) };
+        let LaterFacts { notices, gangs } = later;
+        let mut facts = Self { notices, gangs, ..Self::bare(image) };
         for (index, queue) in facts.queues.iter().enumerate() {
             facts.queue_ids.insert(Arc::clone(&queue.path), QueueId(index as u32));
         }
@@ -230,7 +231,7 @@ impl Facts {
         for (id, application) in facts.applications.iter().filter(|(_, one)| !one.is_active) {
             facts.inactive.add(id, application);
         }
-        facts.held_asks = super::gang::held_asks(&facts.later.gangs);
+        facts.held_asks = super::gang::held_asks(&facts.gangs);
         facts.recount_limit_usages();
         facts.recount_active_by_user();
         facts.update_priorities();

@@ -1,20 +1,19 @@
-//! Facts of features that the first version of a snapshot does not have.
+//! The part of a snapshot that its first version does not have.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 use super::gang::{WaitingGangs, held_asks};
-use super::{FactsImage, PreemptionNotice};
+use super::{Facts, FactsImage, PreemptionNotice};
 use crate::ids::ContainerId;
 
-/// They stand at the end of a snapshot, so that an older one is read as one in which they are empty.
+/// The facts of newer features. They stand at the end of a snapshot, so that an older one is read as one in which they are
+/// empty.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct LaterFacts {
-    /// Containers that were announced as victims of preemption.
-    pub(crate) notices: BTreeMap<ContainerId, PreemptionNotice>,
-    /// Gangs that have not started.
-    pub(crate) gangs: WaitingGangs,
+    pub(super) notices: BTreeMap<ContainerId, PreemptionNotice>,
+    pub(super) gangs: WaitingGangs,
 }
 
 impl LaterFacts {
@@ -25,5 +24,11 @@ impl LaterFacts {
             && self.gangs.values().all(|gang| !gang.roles.is_empty())
             && roles().all(|(gang, role)| image.application_of(role.ask) == Some(gang.application))
             && held_asks(&self.gangs).len() == roles().count()
+    }
+}
+
+impl Facts {
+    pub(crate) fn later(&self) -> LaterFacts {
+        LaterFacts { notices: self.notices.clone(), gangs: self.gangs.clone() }
     }
 }

@@ -79,8 +79,8 @@ impl Facts {
         if !self.stopping.is_empty() {
             self.stopping.remove(&id);
         }
-        if !self.later.notices.is_empty() {
-            self.later.notices.remove(&id);
+        if !self.notices.is_empty() {
+            self.notices.remove(&id);
         }
         self.unlist(id, &container);
         let charged = self.charge(container.application, container.shape, container.node, Use::Running, -1);

@@ -55,7 +55,7 @@ pub(crate) use container_list::ContainerList;
 pub(crate) use demand_priority::PendingPriorities;
 pub use digest::StateDigest;
 pub use gang::{GangEnd, GangStyle, GangTopology};
-pub(crate) use gang::{HeldAsks, HeldRole, WaitingGang};
+pub(crate) use gang::{HeldAsks, HeldRole, WaitingGang, WaitingGangs};
 pub(crate) use image::{FactsImage, FactsImageOf};
 pub(crate) use later::LaterFacts;
 pub(crate) use limit_usage::{Holder, LimitUsages};
@@ -130,7 +130,10 @@ pub(crate) struct Facts {
     pub(crate) container_ids: IdPool<ContainerId>,
     pub(crate) reservations: Table<ReservationId, Reservation>,
     pub(crate) reservation_ids: IdPool<ReservationId>,
-    pub(crate) later: LaterFacts,
+    /// Containers that were announced as victims of preemption.
+    pub(crate) notices: BTreeMap<ContainerId, PreemptionNotice>,
+    /// Gangs that have not started.
+    pub(crate) gangs: WaitingGangs,
     pub(crate) shapes: Shapes,
     /// Containers by tag and place.
     pub(crate) tags: TagCounts,
@@ -173,7 +176,8 @@ impl Facts {
             container_ids: IdPool::new(),
             reservations: Table::new(),
             reservation_ids: IdPool::new(),
-            later: LaterFacts::default(),
+            notices: BTreeMap::new(),
+            gangs: WaitingGangs::new(),
             shapes: Shapes::default(),
             tags: TagCounts::default(),
             held_asks: HeldAsks::default(),

@@ -77,7 +77,7 @@ pub(super) fn candidates(
 /// The classes that the partition may have.
 fn classes(facts: &Facts, partition: PartitionId) -> impl Iterator<Item = Class> {
     let may_be_here =
-        [!facts.later.notices.is_empty(), !facts.opportunistic.is_empty(), facts.lends(partition), true];
+        [!facts.notices.is_empty(), !facts.opportunistic.is_empty(), facts.lends(partition), true];
     let classes =
         [Class::Announced, Class::Opportunistic, Class::Borrowed, Class::Own].into_iter().zip(may_be_here);
     classes.filter(|(_, may_be_here)| *may_be_here).map(|(class, _)| class)
@@ -95,7 +95,7 @@ fn class_of(
     if shape.partition != partition || is_stopping || exemptions.shape(shape) {
         return None;
     }
-    if !facts.later.notices.is_empty() && facts.later.notices.contains_key(&container) {
+    if !facts.notices.is_empty() && facts.notices.contains_key(&container) {
         return Some(Class::Announced);
     }
     let is_opportunistic = !facts.opportunistic.is_empty() && facts.opportunistic.contains_key(&container);

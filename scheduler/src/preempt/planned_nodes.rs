@@ -3,7 +3,7 @@
 use super::candidates::{Candidate, candidates};
 use super::exempt::Exemptions;
 use crate::ids::{NodeId, PartitionId, QueueId, SlotId};
-use crate::resource::{DeviceMask, Need, Resources, Room};
+use crate::resource::{Need, Resources, Room};
 use crate::state::State;
 
 /// A node.
@@ -73,26 +73,6 @@ impl PlannedNodes {
                 let need = &facts.shapes.at(container.shape).need;
                 self.all[site].later.give(need, container.devices);
             }
-        }
-    }
-}
-
-impl Room {
-    /// Adds what a container has given back.
-    pub(super) fn give(&mut self, need: &Need, devices: DeviceMask) {
-        self.free += need.resources;
-        if let Some(need) = need.devices {
-            self.devices.give(devices, need.milli);
-        }
-    }
-
-    /// Takes what a container needs. Where it does not fit, no device is left.
-    pub(super) fn take(&mut self, need: &Need) {
-        self.free -= need.resources;
-        let Some(need) = need.devices else { return };
-        match self.devices.choose(need) {
-            Some(mask) => self.devices.take(mask, need.milli),
-            None => self.devices = crate::resource::Devices::NONE,
         }
     }
 }

@@ -74,7 +74,7 @@ fn stopping(facts: &Facts, leaf: QueueId, partition: PartitionId) -> Resources {
 
 /// Whether every victim was announced and its time has come.
 fn is_due(state: &State, preemption: &Preemption, wait_ms: u64) -> bool {
-    let notices = &state.facts.later.notices;
+    let notices = &state.facts.notices;
     let is_due =
         |id: &ContainerId| notices.get(id).is_some_and(|notice| notice.kill_ms <= state.facts.now_ms);
     wait_ms == 0 || preemption.victims.iter().all(|victim| is_due(&victim.container))
@@ -84,7 +84,7 @@ fn announce(state: &State, preemption: &Preemption, wait_ms: u64, steps: &mut Ve
     let kill_ms = state.facts.now_ms.saturating_add(wait_ms);
     let notice = PreemptionNotice { ask: preemption.ask, rule: preemption.rule, kill_ms };
     let new = preemption.victims.iter().map(|victim| victim.container);
-    let new = new.filter(|id| !state.facts.later.notices.contains_key(id));
+    let new = new.filter(|id| !state.facts.notices.contains_key(id));
     steps.extend(new.map(|id| RoundStep::Announce(id, notice)));
 }
 
@@ -94,6 +94,6 @@ fn withdraw(state: &State, plan: &PreemptionPlan, wait_ms: u64, steps: &mut Vec<
     let victims = plan.preemptions.iter().flat_map(|preemption| &preemption.victims);
     let named: BTreeSet<ContainerId> = victims.map(|victim| victim.container).collect();
     let is_over = |notice: &PreemptionNotice| notice.kill_ms.saturating_add(wait_ms) <= state.facts.now_ms;
-    let over = state.facts.later.notices.iter().filter(|(id, notice)| is_over(notice) && !named.contains(id));
+    let over = state.facts.notices.iter().filter(|(id, notice)| is_over(notice) && !named.contains(id));
     steps.extend(over.map(|(id, _)| RoundStep::Withdraw(*id)));
 }

@@ -47,13 +47,13 @@ pub(crate) fn look_for_gangs(
     looks: &mut GangLooks,
     would_accept: impl Fn(&ResourceAllocationCommitRequest) -> bool,
 ) -> Option<ResourceAllocationCommitRequest> {
-    looks.forget_others(|gang| state.facts.later.gangs.contains_key(&gang));
+    looks.forget_others(|gang| state.facts.gangs.contains_key(&gang));
     let mut without_room: Vec<&WaitingGang> = Vec::new();
     for id in state.facts.gangs_in_order() {
         if looks.found_no_room_since(id, state.room_gained_at()) {
             continue;
         }
-        let gang = &state.facts.later.gangs[&id];
+        let gang = &state.facts.gangs[&id];
         let needs_more = |other: &&WaitingGang| needs_at_least(&state.facts, gang, other);
         if without_room.iter().any(needs_more) {
             looks.record_no_room(id, state.version);
@@ -85,7 +85,7 @@ fn needs_at_least(facts: &Facts, gang: &WaitingGang, other: &WaitingGang) -> boo
 /// Proposes nodes for the minimum of a waiting gang. Limits must be computed.
 pub(crate) fn propose_gang(state: &State, id: GangId) -> Result<ResourceAllocationCommitRequest, NotNow> {
     let facts = &state.facts;
-    let gang = facts.later.gangs.get(&id).ok_or(NotNow::Gone)?;
+    let gang = facts.gangs.get(&id).ok_or(NotNow::Gone)?;
     let application = facts.applications.at(gang.application);
     if !application.is_active {
         return Err(NotNow::Inactive);
@@ -228,13 +228,7 @@ impl<'a> Search<'a> {
     }
 
     fn take(&mut self, id: AskId, ask: &Ask, shape: &Shape, node: &Node) {
-        let room = self.rooms.entry(node.id).or_insert(node.room);
-        room.free -= shape.need.resources;
-        if let Some(need) = shape.need.devices
-            && let Some(mask) = room.devices.choose(need)
-        {
-            room.devices.take(mask, need.milli);
-        }
+        self.rooms.entry(node.id).or_insert(node.room).take(&shape.need);
         self.tags.add(shape.tags(), node, ask.application, 1);
         self.request.allocate.push(AllocationProposal { ask: id, node: node.id, from_reservation: None });
     }

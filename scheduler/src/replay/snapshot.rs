@@ -13,7 +13,7 @@ use crate::state::{State, StateImage, StateImageOf};
 struct SnapshotOf<'a> {
     state: StateImageOf<'a>,
     identifiers: &'a Identifiers,
-    later: &'a LaterFacts,
+    later: LaterFacts,
 }
 
 #[derive(Deserialize)]
@@ -33,7 +33,7 @@ impl Replay {
     pub fn write_snapshot(&mut self, sink: impl Write) -> io::Result<()> {
         self.state.recompute_limits();
         self.identifiers.compact();
-        let later = &self.state.facts.later;
+        let later = self.state.facts.later();
         let snapshot = SnapshotOf { state: self.state.image(), identifiers: &self.identifiers, later };
         let bytes = postcard::to_allocvec(&snapshot).map_err(io::Error::other)?;
         write_snapshot(self.seq(), &bytes, sink)

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{DeviceNeed, Devices, Resources};
+use super::{DeviceMask, DeviceNeed, Devices, Resources};
 
 /// The resources and devices that one container needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -27,6 +27,24 @@ impl Room {
     #[must_use]
     pub fn empty_node(capacity: Resources, devices: u8) -> Self {
         Self { free: capacity, devices: Devices::new(devices) }
+    }
+
+    /// Takes what a container needs, on a plan. Where its devices do not fit, none is left.
+    pub(crate) fn take(&mut self, need: &Need) {
+        self.free -= need.resources;
+        let Some(need) = need.devices else { return };
+        match self.devices.choose(need) {
+            Some(mask) => self.devices.take(mask, need.milli),
+            None => self.devices = Devices::NONE,
+        }
+    }
+
+    /// Adds what a container that holds these devices gives back, on a plan.
+    pub(crate) fn give(&mut self, need: &Need, devices: DeviceMask) {
+        self.free += need.resources;
+        if let Some(need) = need.devices {
+            self.devices.give(devices, need.milli);
+        }
     }
 }
 

@@ -52,6 +52,6 @@ fn due_times(facts: &Facts) -> impl Iterator<Item = (u64, Timer)> {
         LocalityWaits::further_times(facts, ask).map(move |at_ms| (at_ms, Timer::Locality(id)))
     });
     let stops = facts.stopping.iter().map(|(id, stopping)| (stopping.until_ms, Timer::Stop(*id)));
-    let gangs = facts.later.gangs.iter().filter_map(|(id, gang)| Some((gang.until_ms?, Timer::Gang(*id))));
+    let gangs = facts.gangs.iter().filter_map(|(id, gang)| Some((gang.until_ms?, Timer::Gang(*id))));
     nodes.chain(queues).chain(reservations).chain(applications).chain(asks).chain(stops).chain(gangs)
 }

@@ -31,7 +31,7 @@
 //! | `ManualClock` | the thread that sets it, forward only | the committer | release, acquire: a thread that sees the time also sees the work done before it was set |
 //! | `Shared::ends_after` | shutdown, before it wakes the committer | the committer, after each group | release, acquire |
 //! | a channel's `closed` | the inbox, before its last look | outboxes, after a send | sequentially consistent: either the last look finds a message, or its sender sees the word and drops it |
-//! | `Round::phase` | the committer wants and ends a round of preemption; a proposer takes it, or wants it again if it fails | proposers, the committer | release, acquire: the committer alone sets it to idle, so it cannot take a round on its way for none |
+//! | `Round::phase` | the committer wants and ends a round of preemption; a proposer takes it; a thread that drops its batch wants it again, or ends it after a panic | proposers, the committer, waiting callers | acquire-release on every change: from taken to ended it is busy, so the engine does not look quiet |
 //! | `Round::due_ms` | the committer, under the write guard | `Engine::next_timer_ms` | release, acquire: a caller that sees the engine quiet sees the time too |
 //! | `Counter`, `Figures` | any thread | any thread | relaxed: numbers that need only differ, or statistics; recorded outside every other lock |
 //!

@@ -62,7 +62,7 @@ impl<'a> View<'a> {
             },
             is_borrowed: shape.share().is_borrowed,
             stopping: self.state.facts.stopping.get(&id).copied(),
-            preemption: self.state.facts.later.notices.get(&id).copied(),
+            preemption: self.state.facts.notices.get(&id).copied(),
         })
     }
 

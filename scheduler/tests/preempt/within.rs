@@ -185,7 +185,7 @@ fn a_user_at_its_limit_takes_from_itself() {
     assert_eq!(cluster.running(urgent), 3);
 }
 
-/// Two users with a part of a half each. Ann came first and has all; Bob gets his half, whatever the priorities.
+/// Two users with a part of a half each. Ann came first and has all. Bob gets his half at any priorities.
 #[test]
 fn a_user_below_the_limit_takes_from_one_above() {
     let of_users = || leaf("b", 20).with_user_limit_minimum(Percent::whole(50));

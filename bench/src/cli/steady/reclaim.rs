@@ -5,7 +5,7 @@ mod json;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use apportion::config::{Percent, PreemptionPolicy, PreemptionRounds};
+use apportion::config::PreemptionRounds;
 use apportion_load::{ClusterShape, Profile};
 use clap::Args;
 use rayon::prelude::*;
@@ -14,7 +14,7 @@ use self::json::ReclaimJson;
 use super::{Defaults, Plan, SteadyArgs, time_bar};
 use crate::cli::Failure;
 use crate::cli::limit::seconds;
-use crate::cli::preempt::percent;
+use crate::cli::preemption::RoundAmounts;
 use crate::interrupt::Interruptible;
 use crate::output::{OutputFile, check_distinct};
 use crate::report::{ReclaimReport, to_reclaim_html, to_reclaim_text};
@@ -51,18 +51,8 @@ pub(in crate::cli) struct ReclaimArgs {
     #[arg(long, value_name = "MS", default_value_t = PreemptionRounds::default().max_wait_before_kill_ms)]
     #[arg(value_parser = clap::value_parser!(u64).range(0..=86_400_000))]
     wait: u64,
-    /// A queue loses nothing while it exceeds its guarantee by at most this part.
-    #[arg(long, value_name = "PERCENT", default_value = "10%", value_parser = percent)]
-    dead_zone: Percent,
-    /// The part of the owed amount that one round takes.
-    #[arg(long, value_name = "PERCENT", default_value = "20%", value_parser = percent)]
-    natural_termination: Percent,
-    /// The most that one round takes, as a part of the partition.
-    #[arg(long, value_name = "PERCENT", default_value = "10%", value_parser = percent)]
-    per_round: Percent,
-    /// Go on after every queue has its guarantee, until queues have equal parts of the rest.
-    #[arg(long)]
-    balances: bool,
+    #[command(flatten)]
+    amounts: RoundAmounts,
     /// Write a report with plots, one HTML file that opens without a network.
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
@@ -116,13 +106,7 @@ impl ReclaimArgs {
 
     fn rounds(&self) -> PreemptionRounds {
         PreemptionRounds {
-            policy: PreemptionPolicy {
-                dead_zone: self.dead_zone,
-                natural_termination: self.natural_termination,
-                per_round: self.per_round,
-                balances: self.balances,
-                ..PreemptionPolicy::default()
-            },
+            policy: self.amounts.policy(),
             interval_ms: self.interval,
             max_wait_before_kill_ms: self.wait,
             observe_only: false,

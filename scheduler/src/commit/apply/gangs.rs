@@ -71,7 +71,7 @@ impl Applier<'_> {
 
     /// Frees the asks of an application's gangs before the application's asks are cancelled.
     pub(super) fn free_gangs_of(&mut self, application: ApplicationId) {
-        if self.state.facts.later.gangs.is_empty() {
+        if self.state.facts.gangs.is_empty() {
             return;
         }
         for gang in self.state.facts.gangs_of(application) {

@@ -19,7 +19,7 @@ impl Applier<'_> {
         for &reservation in &request.unreserve {
             self.drop_reservation(reservation);
         }
-        let has_gangs = !self.state.facts.later.gangs.is_empty();
+        let has_gangs = !self.state.facts.gangs.is_empty();
         let started = if has_gangs { self.gangs_in(request) } else { Vec::new() };
         for proposal in &request.allocate {
             self.allocate(proposal, debited_in);

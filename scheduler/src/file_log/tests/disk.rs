@@ -66,7 +66,7 @@ enum Edit {
     Length(usize),
 }
 
-/// The contents of a file, whatever its name is.
+/// The contents of a file. Its names are kept apart.
 #[derive(Clone, Debug, Default)]
 struct Contents {
     length: usize,
