@@ -14,8 +14,7 @@ impl Planner<'_> {
     pub(super) fn reason_without_victims(&self, size: &Resources) -> UnhelpedReason {
         let has = |amount: &Resources| size.types().any(|index| size[index] > 0 && amount[index] > 0);
         let leaves = || self.branches.iter().filter(|branch| branch.is_leaf());
-        let planned_use = (0..self.branches.len() as u32).map(|index| self.planned_use.queue(QueueId(index)));
-        if planned_use.into_iter().any(|queue_use| has(&queue_use.to_take)) {
+        if self.planned_use.may_take_some(size) {
             UnhelpedReason::NoVictims
         } else if self.to_take.iter().any(has) {
             UnhelpedReason::RoundSpent

@@ -24,6 +24,8 @@ pub(super) struct PlannedQueueUse {
     coming: Resources,
     /// What may still be taken (leaves).
     pub(super) to_take: Resources,
+    /// Whether that is anything.
+    may_lose_more: bool,
     /// What is left to the leaf at least: its guarantee in types in which it had as much.
     floor: Resources,
 }
@@ -76,6 +78,7 @@ impl<'a> PlannedUse<'a> {
             by_pass: Resources::ZERO,
             coming,
             to_take: *to_take,
+            may_lose_more: !to_take.is_zero(),
             floor: branch
                 .guaranteed
                 .combine(&branch.used, |floor, used| if used >= floor { floor } else { 0 }),
@@ -109,6 +112,17 @@ impl<'a> PlannedUse<'a> {
     /// Whether nothing may be taken any more.
     pub(super) fn is_spent(&self) -> bool {
         self.queues.iter().all(|queue_use| queue_use.to_take.is_zero())
+    }
+
+    /// Whether the leaf may lose anything more.
+    pub(super) fn may_lose_more(&self, leaf: QueueId) -> bool {
+        self.queue(leaf).may_lose_more
+    }
+
+    /// Whether some leaf may still lose something that a container of this size needs.
+    pub(super) fn may_take_some(&self, size: &Resources) -> bool {
+        let has = |amount: &Resources| size.types().any(|index| size[index] > 0 && amount[index] > 0);
+        self.queues.iter().any(|queue_use| has(&queue_use.to_take))
     }
 
     /// What one more container of this size lacks below the maxima of the queues on the path to the leaf.
@@ -180,6 +194,7 @@ impl<'a> PlannedUse<'a> {
         let leaf = self.facts.applications.at(of).leaf;
         let queue_use = &mut self.queues[leaf.index()];
         queue_use.to_take = queue_use.to_take.saturating_sub(&size);
+        queue_use.may_lose_more = !queue_use.to_take.is_zero();
         self.count(of, shape, node, -1, &(Resources::ZERO - size));
     }
 

@@ -199,10 +199,14 @@ impl<'a> Planner<'a> {
             ask: shape.has_locality.then_some(id),
             within: wanted.within.map(|within| within.key()),
         };
+        let may_take_some = wanted.within.is_some() || self.planned_use.may_take_some(&shape.need.resources);
         let Self { state, sites, planned_use, suitable_nodes, .. } = self;
         let group = suitable_nodes
             .entry(key)
             .or_insert_with(|| SuitableNodes::new(state, &NodeFilter::new(state, id, ask), sites));
+        if !may_take_some {
+            group.keep_only_room(sites, &shape.need);
+        }
         match group.best((&state.facts, shape), planned_use, sites, wanted) {
             Some((site, choice)) => Verdict::Placed { site, choice, reservation: None },
             None if group.is_empty() => Verdict::Unhelped(UnhelpedReason::NoNode),

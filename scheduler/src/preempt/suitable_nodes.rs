@@ -5,12 +5,14 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
 
 use super::planned_nodes::PlannedNodes;
 use super::planned_use::PlannedUse;
 use super::victims::{Choice, Loss, Wanted};
 use crate::explain::NodeFilter;
 use crate::facts::{Facts, Shape, TagCounts};
+use crate::resource::Need;
 use crate::state::State;
 
 pub(super) struct SuitableNodes {
@@ -19,6 +21,8 @@ pub(super) struct SuitableNodes {
     is_suitable: Vec<bool>,
     /// The number of changes of nodes that the heap knows.
     seen: usize,
+    /// Whether the heap has only nodes with room, because nothing may be taken any more.
+    has_only_room: bool,
 }
 
 impl SuitableNodes {
@@ -26,12 +30,20 @@ impl SuitableNodes {
         let node = |id| state.facts.nodes.at(id);
         let is_suitable = |id| node(id).reservation.is_none() && filter.lacks_at_most_room(id, node(id));
         let is_suitable: Vec<bool> = sites.all.iter().map(|site| is_suitable(site.node)).collect();
-        Self { heap: BinaryHeap::new(), is_suitable, seen: usize::MAX }
+        Self { heap: BinaryHeap::new(), is_suitable, seen: usize::MAX, has_only_room: false }
     }
 
     /// Whether the asks may run on no node at all.
     pub(super) fn is_empty(&self) -> bool {
         !self.is_suitable.contains(&true)
+    }
+
+    /// Nothing may be taken for the asks any more. Without this, a search would look for victims on every node in vain.
+    pub(super) fn keep_only_room(&mut self, sites: &PlannedNodes, need: &Need) {
+        if !self.has_only_room {
+            self.has_only_room = true;
+            self.heap.retain(|Reverse((_, index))| sites.all[*index].has_room_for(need));
+        }
     }
 
     /// The node with the least loss, and the victims there.
@@ -43,11 +55,23 @@ impl SuitableNodes {
         wanted: &Wanted<'_>,
     ) -> Option<(usize, Choice)> {
         self.catch_up(facts, planned_use, sites, wanted);
-        while let Some(Reverse((loss, index))) = self.heap.pop() {
-            let Some(choice) = wanted.choose(facts, planned_use, &sites.all[index]) else { continue };
+        while let Some(mut top) = self.heap.peek_mut() {
+            let Reverse((loss, index)) = *top;
+            let site = &sites.all[index];
+            if let Some(bound) = wanted.bound(planned_use, site, loss).filter(|bound| *bound > loss) {
+                *top = Reverse((bound, index));
+                continue;
+            }
+            let Some(choice) = wanted.choose(facts, planned_use, site) else {
+                PeekMut::pop(top);
+                continue;
+            };
             if choice.loss > loss {
-                self.heap.push(Reverse((choice.loss, index)));
-            } else if meets_rule(facts, shape, planned_use, &choice, sites.all[index].node) {
+                *top = Reverse((choice.loss, index));
+                continue;
+            }
+            PeekMut::pop(top);
+            if meets_rule(facts, shape, planned_use, &choice, site.node) {
                 return Some((index, choice));
             }
         }
@@ -66,10 +90,19 @@ impl SuitableNodes {
         let changed = sites.touched.get(self.seen..).unwrap_or_default().iter().copied();
         let is_first = self.seen == usize::MAX;
         let to_see = all.filter(|_| is_first).chain(changed);
-        for index in to_see.filter(|index| self.is_suitable[*index]) {
-            if let Some(choice) = wanted.choose(facts, planned_use, &sites.all[index]) {
-                self.heap.push(Reverse((choice.loss, index)));
-            }
+        let loss = |index: usize| {
+            let choice = wanted.choose(facts, planned_use, &sites.all[index])?;
+            Some(Reverse((choice.loss, index)))
+        };
+        let may_do = |index: &usize| {
+            let has_room = || sites.all[*index].has_room_for(wanted.need);
+            self.is_suitable[*index] && (!self.has_only_room || has_room())
+        };
+        let losses = to_see.filter(may_do).filter_map(loss);
+        if is_first {
+            self.heap = losses.collect::<Vec<_>>().into();
+        } else {
+            self.heap.extend(losses);
         }
         self.seen = sites.touched.len();
     }

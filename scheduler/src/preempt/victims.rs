@@ -22,16 +22,36 @@ pub(super) struct Wanted<'a> {
     pub(super) within: Option<WithinLeaf<'a>>,
 }
 
-/// What is lost on a node. The smallest is best.
+/// What is lost on a node. The smallest is best: it has the fewest masters, then the fewest victims, then the smallest amount
+/// beyond the need as a part of the node, then the victim that is last in turn is earliest. The node decides in the end.
+///
+/// These numbers are one integer, because a plan compares losses all the time: from the highest bits on, 16 bits for the
+/// masters, 16 for the victims, 64 for the part of the node and 32 for the rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Loss {
-    masters: u32,
-    victims: u32,
-    /// The amount beyond the need, as a part of the node.
-    excess: u64,
-    /// The rank of the victim that is last in turn.
-    rank: u32,
+    order: u128,
     node: NodeId,
+}
+
+const RANK: u128 = u32::MAX as u128;
+
+impl Loss {
+    fn new((masters, victims): (usize, usize), excess: u64, rank: u32, node: NodeId) -> Self {
+        let count = |count: usize| u128::from(u16::try_from(count).unwrap_or(u16::MAX));
+        let order =
+            count(masters) << 112 | count(victims) << 96 | u128::from(excess) << 32 | u128::from(rank);
+        Self { order, node }
+    }
+
+    fn has_victims(self) -> bool {
+        self.order >> 96 != 0
+    }
+
+    /// The same loss with at least this rank.
+    fn with_rank_of_at_least(self, rank: u32) -> Self {
+        let rank = (self.order & RANK).max(rank.into());
+        Self { order: self.order & !RANK | rank, ..self }
+    }
 }
 
 /// The victims on a node; none if the container fits without them.
@@ -42,6 +62,22 @@ pub(super) struct Choice {
 }
 
 impl Wanted<'_> {
+    /// A loss that the present one is at least, where it was `before`. It only leaves out the leaves that may lose nothing
+    /// more, so it costs much less than a [choice](Self::choose).
+    pub(super) fn bound(
+        &self,
+        planned_use: &PlannedUse<'_>,
+        site: &PlannedNode,
+        before: Loss,
+    ) -> Option<Loss> {
+        if !before.has_victims() {
+            return None;
+        }
+        let may_lose = |of: &&Candidate| self.within.is_some() || planned_use.may_lose_more(of.leaf);
+        let first = site.candidates.iter().find(may_lose)?;
+        Some(before.with_rank_of_at_least(first.rank))
+    }
+
     /// The best victims on the node; `None` if those that may be taken do not free enough.
     pub(super) fn choose(
         &self,
@@ -104,13 +140,10 @@ impl<'a> Search<'a> {
         let needed = self.wanted.need.resources.saturating_sub(&site.room.free.max(&Resources::ZERO));
         let excess = self.freed.saturating_sub(&needed);
         let capacity = || &self.facts.nodes.at(site.node).capacity;
-        let loss = Loss {
-            masters: victims.iter().filter(|victim| victim.is_master).count() as u32,
-            victims: victims.len() as u32,
-            excess: if excess.is_zero() { 0 } else { dominant_share(&excess, capacity()) },
-            rank: victims.iter().map(|victim| victim.rank).max().unwrap_or(0),
-            node: site.node,
-        };
+        let masters = victims.iter().filter(|victim| victim.is_master).count();
+        let excess = if excess.is_zero() { 0 } else { dominant_share(&excess, capacity()) };
+        let rank = victims.iter().map(|victim| victim.rank).max().unwrap_or(0);
+        let loss = Loss::new((masters, victims.len()), excess, rank, site.node);
         Choice { loss, victims }
     }
 
@@ -129,6 +162,10 @@ impl<'a> Search<'a> {
         if let Some(within) = within {
             let of_leaf = candidate.leaf == *leaf;
             return of_leaf && within.may_take(self.facts, planned_use, (candidate, victims), &self.lacking);
+        }
+        // Most leaves are soon spent, so this comes before the sums.
+        if !planned_use.may_lose_more(candidate.leaf) {
+            return false;
         }
         let is_below =
             |scope: QueueId| scope == ROOT || self.facts.queue(candidate.leaf).chain.contains(&scope);

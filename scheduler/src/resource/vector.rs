@@ -69,7 +69,8 @@ impl Resources {
     /// Whether every type is zero.
     #[must_use]
     pub fn is_zero(&self) -> bool {
-        self.0 == [0; RESOURCE_TYPES_MAX]
+        // Not as a comparison of arrays, which is a call of `memcmp`.
+        self.0.iter().fold(0, |bits, amount| bits | amount) == 0
     }
 
     /// Whether the amount of each type is at most that of `bound`.
