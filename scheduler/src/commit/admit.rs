@@ -79,7 +79,9 @@ pub(crate) fn admit(state: &State, change: &Change) -> Result<(), Refusal> {
         | Change::ContainerStopping { .. }
         | Change::ContainerEnded { .. }
         | Change::PreemptionAnnounced { .. }
-        | Change::PreemptionWithdrawn { .. } => admit_container(facts, change),
+        | Change::PreemptionWithdrawn { .. }
+        | Change::PreemptionCostSet { .. }
+        | Change::PreemptionConfirmed { .. } => admit_container(facts, change),
         Change::QueueUpdated { .. } | Change::Reconfigured { .. } => {
             ok(check_configuration(facts, change).is_ok(), Refusal::InvalidLimits)
         }
@@ -208,6 +210,8 @@ fn admit_container(facts: &Facts, change: &Change) -> Result<(), Refusal> {
         | Change::ContainerStopping { container, .. }
         | Change::ContainerEnded { container, .. }
         | Change::PreemptionAnnounced { container, .. }
+        | Change::PreemptionCostSet { container, .. }
+        | Change::PreemptionConfirmed { container }
             if facts.containers.get(*container).is_none() =>
         {
             Err(Refusal::UnknownContainer)
@@ -215,10 +219,15 @@ fn admit_container(facts: &Facts, change: &Change) -> Result<(), Refusal> {
         Change::PreemptionWithdrawn { container } if !facts.notices.contains_key(container) => {
             Err(Refusal::UnknownContainer)
         }
+        Change::PreemptionConfirmed { container } if !facts.notices.contains_key(container) => {
+            Err(Refusal::NotAnnounced)
+        }
         Change::ContainerResized { container, .. }
         | Change::ExecutionTypeSet { container, .. }
         | Change::ContainerStopping { container, .. }
         | Change::PreemptionAnnounced { container, .. }
+        | Change::PreemptionCostSet { container, .. }
+        | Change::PreemptionConfirmed { container }
             if facts.stopping.contains_key(container) =>
         {
             Err(Refusal::ContainerStopping)

@@ -136,7 +136,9 @@ fn subject_of(change: &Change) -> Option<Subject> {
         | Change::ApplicationPrioritySet { application, .. }
         | Change::BlacklistUpdated { application, .. } => Some(Subject::Application(*application)),
         Change::AskSubmitted { ask, .. } | Change::AskCancelled { ask, .. } => Some(Subject::Ask(*ask)),
-        Change::ContainerEnded { container, .. } => Some(Subject::Container(*container)),
+        Change::ContainerEnded { container, .. }
+        | Change::PreemptionCostSet { container, .. }
+        | Change::PreemptionConfirmed { container } => Some(Subject::Container(*container)),
         Change::GangEnded { gang, .. } => Some(Subject::Gang(*gang)),
         _ => None,
     }

@@ -12,7 +12,7 @@ use super::shared::Shared;
 use crate::change::Change;
 use crate::explain::PreemptionOutlook;
 use crate::ids::AskId;
-use crate::preempt::{PreemptionPlan, keeps_guarantees, round};
+use crate::preempt::{PreemptionPlan, are_victims_allowed, keeps_guarantees, round};
 use crate::propose::{BatchOwner, ProposalBatch, RoundStep};
 use crate::state::State;
 use crate::sync::{AtomicU64, Mutex, Ordering};
@@ -209,7 +209,9 @@ impl GroupCommitter {
         match step {
             RoundStep::Preempt(request, rule) => {
                 state.recompute_limits();
-                if !keeps_guarantees(&state.facts, &request, rule) {
+                if !are_victims_allowed(&state.facts, &request)
+                    || !keeps_guarantees(&state.facts, &request, rule)
+                {
                     return;
                 }
                 let victims = request.release.len() as u64;
@@ -217,9 +219,10 @@ impl GroupCommitter {
                     self.stats.preempted += victims;
                 }
             }
-            RoundStep::Announce(container, notice) => {
+            RoundStep::Announce(container, notice) if state.facts.may_be_victim(container) => {
                 self.change_for_round(state, Change::PreemptionAnnounced { container, notice });
             }
+            RoundStep::Announce(..) => {}
             RoundStep::Withdraw(container) => {
                 self.change_for_round(state, Change::PreemptionWithdrawn { container });
             }

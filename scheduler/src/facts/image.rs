@@ -217,8 +217,8 @@ impl Facts {
 
     /// The facts that were written.
     pub(crate) fn of_image(image: FactsImage, later: LaterFacts) -> Self {
-        let LaterFacts { notices, gangs } = later;
-        let mut facts = Self { notices, gangs, ..Self::bare(image) };
+        let LaterFacts { notices, gangs, disruption } = later;
+        let mut facts = Self { notices, gangs, disruption, ..Self::bare(image) };
         for (index, queue) in facts.queues.iter().enumerate() {
             facts.queue_ids.insert(Arc::clone(&queue.path), QueueId(index as u32));
         }

@@ -13,12 +13,17 @@
 //! With [`WithinQueuePolicy`], applications of one leaf may take from each other after that (`within`): those of higher
 //! priority, or those of users within their user limits. The victims are chosen by the same rules.
 //!
+//! The victims of a unit are as few as possible, then the cheapest by [`PreemptionCost`], then with the least amount to spare.
+//! Masters come last. Within a node, announced victims are tried first, then opportunistic and borrowed containers
+//! (`candidates`). A container whose cost is `Never` counts as exempt.
+//!
 //! Two plans in turn do not go in circles. A beneficiary gets no more than its fair amount, and a leaf loses nothing
 //! below its guarantee.
 
 mod amounts;
 mod beneficiaries;
 mod candidates;
+mod cost;
 mod exempt;
 mod ideal;
 mod outcome;
@@ -38,12 +43,12 @@ use thin_vec::ThinVec;
 
 pub use crate::config::{PreemptionPolicy, WithinQueueOrder, WithinQueuePolicy};
 pub use crate::explain::UnhelpedReason;
-pub use crate::facts::{PreemptionNotice, PreemptionRule};
+pub use crate::facts::{PreemptionCost, PreemptionNotice, PreemptionRule};
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, ReservationId};
 use crate::request::{AllocationProposal, CommitSeq, ResourceAllocationCommitRequest};
 use crate::resource::Amounts;
 pub(crate) use plan::plan;
-pub(crate) use round::{keeps_guarantees, round};
+pub(crate) use round::{are_victims_allowed, keeps_guarantees, round};
 
 /// What one round of preemption would do. [`Display`](std::fmt::Display) writes it as sentences.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -33,6 +33,11 @@ pub(crate) fn round(state: &State, rounds: &PreemptionRounds) -> (PreemptionPlan
     (plan, steps)
 }
 
+/// Whether the embedder lets preemption take all of these victims. Their costs may have changed since the plan.
+pub(crate) fn are_victims_allowed(facts: &Facts, request: &ResourceAllocationCommitRequest) -> bool {
+    !facts.has_preemption_costs() || request.release.iter().all(|id| facts.may_be_victim(*id))
+}
+
 /// Whether no leaf falls below its guarantee by these victims. The plan saw to that, but containers may have ended since. As
 /// in the plan, a leaf that is below its guarantee of one type may lose more of it with a container that frees another.
 /// Within a leaf, what one application loses another one gets.

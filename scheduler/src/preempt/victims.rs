@@ -3,6 +3,7 @@
 use smallvec::SmallVec;
 
 use super::candidates::Candidate;
+use super::cost::cost_of;
 use super::planned_nodes::PlannedNode;
 use super::planned_use::{PlannedUse, QueueShortage};
 use super::within::WithinLeaf;
@@ -27,6 +28,8 @@ pub(super) struct Wanted<'a> {
 pub(super) struct Loss {
     masters: u32,
     victims: u32,
+    /// The units that the loss of the victims costs.
+    cost: u64,
     /// The amount beyond the need, as a part of the node.
     excess: u64,
     /// The rank of the victim that is last in turn.
@@ -107,6 +110,7 @@ impl<'a> Search<'a> {
         let loss = Loss {
             masters: victims.iter().filter(|victim| victim.is_master).count() as u32,
             victims: victims.len() as u32,
+            cost: cost_of(self.facts, &victims),
             excess: if excess.is_zero() { 0 } else { dominant_share(&excess, capacity()) },
             rank: victims.iter().map(|victim| victim.rank).max().unwrap_or(0),
             node: site.node,

@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
 
 mod cases;
+mod confirm;
+mod cost;
 mod exempt;
 mod nodes;
 mod priority;

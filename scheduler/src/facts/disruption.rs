@@ -1,0 +1,43 @@
+//! What holds preemption back: the costs of containers.
+
+mod cost;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+pub use cost::PreemptionCost;
+
+use super::FactsImage;
+use crate::ids::ContainerId;
+
+/// What holds preemption back. Empty in an engine that uses none of it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Disruption {
+    /// The costs of containers, without those that cost nothing.
+    pub(super) costs: BTreeMap<ContainerId, PreemptionCost>,
+}
+
+impl Disruption {
+    /// Whether it knows any container.
+    #[inline]
+    pub(super) fn knows_containers(&self) -> bool {
+        !self.costs.is_empty()
+    }
+
+    /// Forgets a container that has ended.
+    #[cold]
+    pub(super) fn forget(&mut self, container: ContainerId) {
+        self.costs.remove(&container);
+    }
+
+    /// The containers that it knows.
+    pub(crate) fn known_containers(&self) -> impl Iterator<Item = ContainerId> {
+        self.costs.keys().copied()
+    }
+
+    /// Whether everything that it refers to is in the image.
+    pub(super) fn is_coherent(&self, image: &FactsImage) -> bool {
+        self.costs.keys().all(|id| image.has_container(*id))
+    }
+}
