@@ -25,8 +25,8 @@ pub use running::RunningContainer;
 
 use crate::config::{EngineConfig, QueueUpdate, Reconfiguration};
 use crate::facts::{
-    ApplicationEnd, BlacklistUpdate, EndCause, ExecutionType, GangEnd, NodeAttributes, NodeState,
-    PreemptionCost, PreemptionNotice,
+    ApplicationEnd, BlacklistUpdate, DisruptionBudget, EndCause, ExecutionType, GangEnd, NodeAttributes,
+    NodeState, PreemptionCost, PreemptionNotice,
 };
 use crate::ids::{
     ApplicationId, AskId, ContainerId, GangId, NodeId, PartitionId, QueueId, RackId, ReservationId,
@@ -272,5 +272,12 @@ pub enum Change {
     PreemptionConfirmed {
         /// The container.
         container: ContainerId,
+    },
+    /// An application got other disruption budgets.
+    DisruptionBudgetsSet {
+        /// The application.
+        application: ApplicationId,
+        /// All of its budgets.
+        budgets: Vec<DisruptionBudget>,
     },
 }

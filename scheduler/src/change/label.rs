@@ -39,4 +39,5 @@ labels! { Change {
     GangEnded => "gang_ended",
     PreemptionCostSet => "preemption_cost_set",
     PreemptionConfirmed => "preemption_confirmed",
+    DisruptionBudgetsSet => "disruption_budgets_set",
 } }

@@ -8,7 +8,7 @@ use super::resizing::{may_resize, resized};
 use crate::change::{AskSpec, Change, RunningContainer};
 use crate::config::QueueState;
 use crate::event::Refusal;
-use crate::facts::{Application, Destination, ExecutionType, Facts, Master, Queue, Quota};
+use crate::facts::{Application, Destination, DisruptionBudget, ExecutionType, Facts, Master, Queue, Quota};
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, PartitionId, QueueId, RackId};
 use crate::resource::{DEVICES_MAX, Resources};
 use crate::state::State;
@@ -64,6 +64,10 @@ pub(crate) fn admit(state: &State, change: &Change) -> Result<(), Refusal> {
         Change::ApplicationEnded { application, .. }
         | Change::ApplicationPrioritySet { application, .. }
         | Change::BlacklistUpdated { application, .. } => unended(facts, *application).map(|_| ()),
+        Change::DisruptionBudgetsSet { application, budgets } => {
+            ok(DisruptionBudget::check_all(budgets).is_ok(), Refusal::OutOfRange)?;
+            unended(facts, *application).map(|_| ())
+        }
         Change::AskSubmitted { application, ask, spec } => {
             admit_described_ask(facts, *ask, *application, spec)
         }

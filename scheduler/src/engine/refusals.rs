@@ -134,6 +134,7 @@ fn subject_of(change: &Change) -> Option<Subject> {
         Change::ApplicationSubmitted { application, .. }
         | Change::ApplicationEnded { application, .. }
         | Change::ApplicationPrioritySet { application, .. }
+        | Change::DisruptionBudgetsSet { application, .. }
         | Change::BlacklistUpdated { application, .. } => Some(Subject::Application(*application)),
         Change::AskSubmitted { ask, .. } | Change::AskCancelled { ask, .. } => Some(Subject::Ask(*ask)),
         Change::ContainerEnded { container, .. }

@@ -3,8 +3,8 @@
 use super::handle::Handle;
 use super::submit_error::SubmitError;
 use crate::change::Change;
-use crate::facts::PreemptionCost;
-use crate::ids::ContainerId;
+use crate::facts::{DisruptionBudget, PreemptionCost};
+use crate::ids::{ApplicationId, ContainerId};
 
 /// # Victims of preemption
 ///
@@ -39,6 +39,41 @@ impl Handle {
     ) -> Result<(), SubmitError> {
         let change = |(container, cost)| Change::PreemptionCostSet { container, cost };
         self.send_all(costs.into_iter().map(change))
+    }
+
+    /// Sets the disruption budgets of an application, in place of those that it had. Preemption then leaves as many containers
+    /// available as each budget says: containers that run and are not being stopped. Announced victims count as lost, so
+    /// no more are announced. A replacement counts as soon as it is allocated.
+    ///
+    /// Budgets bind only preemption. An embedder that stops a container, drains a node or commits a request of its own decides
+    /// itself. An unknown or ending application is [refused](Self::take_refusals).
+    ///
+    /// ```
+    /// use apportion::preempt::{DisruptionBudget, DisruptionLimit};
+    /// # use std::sync::Arc;
+    /// # use apportion::config::{EngineConfig, QueueConfig};
+    /// # use apportion::{ApplicationSpec, Engine, ManualClock, Mode, ResourceTypes};
+    /// # let config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::single_leaf());
+    /// # let engine = Engine::start(config, Mode::Serial, Arc::new(ManualClock::new()), None).unwrap();
+    /// # let (handle, events) = (engine.handle(), engine.handle().event_stream(100));
+    /// # let shop = handle.submit_application(ApplicationSpec::new("shop", "root.default", "ann"), &events)?;
+    /// let web = DisruptionBudget::new(4, DisruptionLimit::MaxUnavailable(1)).of_tag("web");
+    /// handle.set_disruption_budgets(shop, vec![web])?;
+    ///
+    /// let never_met = DisruptionBudget::new(4, DisruptionLimit::MinAvailable(5));
+    /// assert!(handle.set_disruption_budgets(shop, vec![never_met]).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If a budget can never be met or covers nothing, or two budgets cover the same containers.
+    pub fn set_disruption_budgets(
+        &self,
+        application: ApplicationId,
+        budgets: Vec<DisruptionBudget>,
+    ) -> Result<(), SubmitError> {
+        DisruptionBudget::check_all(&budgets)?;
+        self.send(Change::DisruptionBudgetsSet { application, budgets })
     }
 
     /// Says that an announced victim may end now, for example because its application has saved its work. The next round

@@ -1,21 +1,27 @@
-//! What holds preemption back: the costs of containers.
+//! What holds preemption back: the costs of containers, and disruption budgets.
 
+mod budget;
 mod cost;
+mod group;
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+pub use budget::{DisruptionBudget, DisruptionLimit, InvalidBudget};
 pub use cost::PreemptionCost;
+pub(crate) use group::DisruptionGroup;
 
 use super::FactsImage;
-use crate::ids::ContainerId;
+use crate::ids::{ApplicationId, ContainerId};
 
 /// What holds preemption back. Empty in an engine that uses none of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Disruption {
     /// The costs of containers, without those that cost nothing.
     pub(super) costs: BTreeMap<ContainerId, PreemptionCost>,
+    /// The budgets of applications that have some.
+    pub(super) budgets: BTreeMap<ApplicationId, Vec<DisruptionBudget>>,
 }
 
 impl Disruption {
@@ -31,6 +37,11 @@ impl Disruption {
         self.costs.remove(&container);
     }
 
+    /// Forgets an application that has ended.
+    pub(super) fn forget_application(&mut self, application: ApplicationId) {
+        self.budgets.remove(&application);
+    }
+
     /// The containers that it knows.
     pub(crate) fn known_containers(&self) -> impl Iterator<Item = ContainerId> {
         self.costs.keys().copied()
@@ -39,5 +50,10 @@ impl Disruption {
     /// Whether everything that it refers to is in the image.
     pub(super) fn is_coherent(&self, image: &FactsImage) -> bool {
         self.costs.keys().all(|id| image.has_container(*id))
+            && self.budgets.iter().all(|(id, budgets)| {
+                image.has_application(*id)
+                    && !budgets.is_empty()
+                    && DisruptionBudget::check_all(budgets).is_ok()
+            })
     }
 }

@@ -133,6 +133,11 @@ impl FactsImage {
         is_live(&self.containers, id)
     }
 
+    /// Whether the application is alive.
+    pub(super) fn has_application(&self, id: ApplicationId) -> bool {
+        is_live(&self.applications, id)
+    }
+
     /// The application of a live ask, if that is alive too.
     pub(super) fn application_of(&self, ask: AskId) -> Option<ApplicationId> {
         let slot = self.asks.get(ask.index()).filter(|slot| slot.generation == ask.generation())?;

@@ -17,11 +17,16 @@
 //! Masters come last. Within a node, announced victims are tried first, then opportunistic and borrowed containers
 //! (`candidates`). A container whose cost is `Never` counts as exempt.
 //!
+//! A [`DisruptionBudget`] bounds how many containers of an application a plan takes (`budgets`). The victims of all partitions and
+//! announced victims count. The committer checks budgets, costs and guarantees again before it carries out a step of a round
+//! (`recheck`).
+//!
 //! Two plans in turn do not go in circles. A beneficiary gets no more than its fair amount, and a leaf loses nothing
 //! below its guarantee.
 
 mod amounts;
 mod beneficiaries;
+mod budgets;
 mod candidates;
 mod cost;
 mod exempt;
@@ -31,6 +36,7 @@ mod plan;
 mod planned_nodes;
 mod planned_use;
 mod planner;
+mod recheck;
 mod round;
 mod suitable_nodes;
 mod text;
@@ -43,12 +49,15 @@ use thin_vec::ThinVec;
 
 pub use crate::config::{PreemptionPolicy, WithinQueueOrder, WithinQueuePolicy};
 pub use crate::explain::UnhelpedReason;
-pub use crate::facts::{PreemptionCost, PreemptionNotice, PreemptionRule};
+pub use crate::facts::{
+    DisruptionBudget, DisruptionLimit, InvalidBudget, PreemptionCost, PreemptionNotice, PreemptionRule,
+};
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, ReservationId};
 use crate::request::{AllocationProposal, CommitSeq, ResourceAllocationCommitRequest};
 use crate::resource::Amounts;
 pub(crate) use plan::plan;
-pub(crate) use round::{are_victims_allowed, keeps_guarantees, round};
+pub(crate) use recheck::Recheck;
+pub(crate) use round::round;
 
 /// What one round of preemption would do. [`Display`](std::fmt::Display) writes it as sentences.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
+use super::budgets::PlannedBudgets;
 use super::tree::{Branch, coming};
 use crate::facts::{Application, Facts, LeafUse, Shape, TagCounts};
 use crate::ids::{ApplicationId, LeafUserId, LimitUsageId, NodeId, PartitionId, QueueId};
@@ -59,6 +60,7 @@ pub(super) struct PlannedUse<'a> {
     users: FxHashMap<LeafUserId, (Resources, Resources)>,
     limit_usages: FxHashMap<LimitUsageId, Resources>,
     pub(super) tags: TagCounts,
+    pub(super) budgets: PlannedBudgets,
 }
 
 impl<'a> PlannedUse<'a> {
@@ -82,7 +84,8 @@ impl<'a> PlannedUse<'a> {
         };
         let queues = branches.iter().zip(to_take).zip(coming(facts, partition)).map(queue_use).collect();
         let (users, limit_usages) = (FxHashMap::default(), FxHashMap::default());
-        Self { facts, partition, queues, users, limit_usages, tags: TagCounts::default() }
+        let (tags, budgets) = (TagCounts::default(), PlannedBudgets::default());
+        Self { facts, partition, queues, users, limit_usages, tags, budgets }
     }
 
     pub(super) fn queue(&self, id: QueueId) -> &PlannedQueueUse {

@@ -144,7 +144,7 @@ impl<'a> Planner<'a> {
                 false => Verdict::Unhelped(UnhelpedReason::LessThanOneContainer),
             };
         }
-        let of_reserved = Wanted { leaf, need: &shape.need, shortage: QueueShortage::NONE, within: None };
+        let of_reserved = Wanted::between_leaves(leaf, &shape.need);
         if let Some(placed) = self.on_reserved_node(&of_reserved, due) {
             return placed;
         }
@@ -200,12 +200,16 @@ impl<'a> Planner<'a> {
             within: wanted.within.map(|within| within.key()),
         };
         let Self { state, sites, planned_use, suitable_nodes, .. } = self;
+        let facts = &state.facts;
         let group = suitable_nodes
             .entry(key)
             .or_insert_with(|| SuitableNodes::new(state, &NodeFilter::new(state, id, ask), sites));
-        match group.best((&state.facts, shape), planned_use, sites, wanted) {
+        match group.best((facts, shape), planned_use, sites, wanted) {
             Some((site, choice)) => Verdict::Placed { site, choice, reservation: None },
             None if group.is_empty() => Verdict::Unhelped(UnhelpedReason::NoNode),
+            None if group.is_kept_by_budgets(facts, planned_use, sites, wanted) => {
+                Verdict::Unhelped(UnhelpedReason::DisruptionBudget)
+            }
             None => Verdict::Unhelped(self.reason_without_victims(&shape.need.resources)),
         }
     }
@@ -224,6 +228,7 @@ impl<'a> Planner<'a> {
         for victim in &choice.victims {
             let of_victim = facts.shapes.at(victim.shape);
             self.planned_use.take(victim.application, of_victim, node);
+            self.planned_use.budgets.take(facts, victim);
             let site = &mut self.sites.all[site];
             site.room.give(&of_victim.need, victim.devices);
             site.later.give(&of_victim.need, victim.devices);

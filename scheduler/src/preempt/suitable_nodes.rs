@@ -6,7 +6,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::planned_nodes::PlannedNodes;
+use super::planned_nodes::{PlannedNode, PlannedNodes};
 use super::planned_use::PlannedUse;
 use super::victims::{Choice, Loss, Wanted};
 use crate::explain::NodeFilter;
@@ -52,6 +52,21 @@ impl SuitableNodes {
             }
         }
         None
+    }
+
+    /// Whether only disruption budgets keep the victims on some node.
+    pub(super) fn is_kept_by_budgets(
+        &self,
+        facts: &Facts,
+        planned_use: &PlannedUse<'_>,
+        sites: &PlannedNodes,
+        wanted: &Wanted<'_>,
+    ) -> bool {
+        let wanted = Wanted { ignores_budgets: true, ..*wanted };
+        let is_suitable = |(site, is_suitable): (&PlannedNode, &bool)| {
+            *is_suitable && wanted.choose(facts, planned_use, site).is_some()
+        };
+        !planned_use.budgets.is_empty() && sites.all.iter().zip(&self.is_suitable).any(is_suitable)
     }
 
     /// Computes the losses of nodes that are new or have changed.

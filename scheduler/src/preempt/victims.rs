@@ -21,6 +21,8 @@ pub(super) struct Wanted<'a> {
     pub(super) shortage: QueueShortage,
     /// The conditions for victims in the same leaf; other leaves lose nothing then.
     pub(super) within: Option<WithinLeaf<'a>>,
+    /// Whether to see what could be taken without disruption budgets.
+    pub(super) ignores_budgets: bool,
 }
 
 /// What is lost on a node. The smallest is best.
@@ -44,7 +46,12 @@ pub(super) struct Choice {
     pub(super) victims: SmallVec<[Candidate; 4]>,
 }
 
-impl Wanted<'_> {
+impl<'a> Wanted<'a> {
+    /// Takes from other leaves, wherever they are.
+    pub(super) fn between_leaves(leaf: QueueId, need: &'a Need) -> Self {
+        Self { leaf, need, shortage: QueueShortage::NONE, within: None, ignores_budgets: false }
+    }
+
     /// The best victims on the node; `None` if those that may be taken do not free enough.
     pub(super) fn choose(
         &self,
@@ -130,6 +137,9 @@ impl<'a> Search<'a> {
     /// Whether the container may be taken, and frees something that is still lacking.
     fn may_take(&self, planned_use: &PlannedUse<'_>, candidate: &Candidate, victims: &[Candidate]) -> bool {
         let Wanted { leaf, shortage, within, .. } = self.wanted;
+        if !self.wanted.ignores_budgets && !planned_use.budgets.may_take(self.facts, candidate, victims) {
+            return false;
+        }
         if let Some(within) = within {
             let of_leaf = candidate.leaf == *leaf;
             return of_leaf && within.may_take(self.facts, planned_use, (candidate, victims), &self.lacking);

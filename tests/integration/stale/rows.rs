@@ -6,7 +6,7 @@ use apportion::config::{ConfigError, QueueUpdate};
 use apportion::engine::{BulkCall, NodeReport, SubmitError};
 use apportion::event::{Refusal, Subject};
 use apportion::gang::GangSpec;
-use apportion::preempt::PreemptionCost;
+use apportion::preempt::{DisruptionBudget, DisruptionLimit, PreemptionCost};
 use apportion::request::{AllocationProposal, RejectReason};
 use apportion::{
     ApplicationEnd, ApplicationSpec, AskSpec, Blacklist, GangId, NodeAttributes, NodeSpec,
@@ -377,6 +377,15 @@ fn containers() -> Vec<Row> {
                 listed(w, w.handle.set_preemption_costs([cost]))
             },
             container_refused,
+        ),
+        row(
+            "set_disruption_budgets",
+            "application",
+            |w| {
+                let budget = DisruptionBudget::new(2, DisruptionLimit::MinAvailable(1));
+                listed(w, w.handle.set_disruption_budgets(w.unknown_ids.application, vec![budget]))
+            },
+            application_refused,
         ),
         row(
             "confirm_preemption",

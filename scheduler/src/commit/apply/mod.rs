@@ -137,6 +137,9 @@ impl Applier<'_> {
                 self.state.facts.transition_set_cost(*container, *cost);
             }
             Change::PreemptionConfirmed { container } => self.confirm_preemption(*container),
+            Change::DisruptionBudgetsSet { application, budgets } => {
+                self.state.facts.transition_set_budgets(*application, budgets);
+            }
         }
         self.activate_if_due();
         seq
