@@ -313,7 +313,7 @@ fn check_containers(facts: &Facts, report: &mut AuditReport) {
     }
     for id in facts.disruption.known_containers() {
         report.check(facts.containers.get(id).is_some(), "I5", || {
-            format!("{id} has a cost for preemption but has ended")
+            format!("{id} has a cost or is a member of a gang, but has ended")
         });
     }
     check_ending(facts, report);

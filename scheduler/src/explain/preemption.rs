@@ -50,7 +50,7 @@ pub enum UnhelpedReason {
     RoundSpent,
     /// On no node the containers that may be taken leave enough room.
     NoVictims,
-    /// Some node would have enough room if no disruption budget kept the containers there.
+    /// Some node would have enough room if no disruption budget or minimum of a gang kept the containers there.
     DisruptionBudget,
 }
 
@@ -89,7 +89,9 @@ impl Display for UnhelpedReason {
             Self::Exempt => "Only exempt queues use more than their fair amount of what it lacks.",
             Self::RoundSpent => "This round takes no more of what it lacks.",
             Self::NoVictims => "On no node the containers that may be taken leave enough room.",
-            Self::DisruptionBudget => "Disruption budgets keep the containers that would leave enough room.",
+            Self::DisruptionBudget => {
+                "Disruption budgets or minima of gangs keep the containers that would leave enough room."
+            }
         })
     }
 }

@@ -1,19 +1,25 @@
-//! What holds preemption back: the costs of containers, and disruption budgets.
+//! What holds preemption back: the costs of containers, disruption budgets, and the minima of gangs that have started.
 
 mod budget;
 mod cost;
 mod group;
+mod started;
 
 use std::collections::BTreeMap;
 
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 pub use budget::{DisruptionBudget, DisruptionLimit, InvalidBudget};
 pub use cost::PreemptionCost;
 pub(crate) use group::DisruptionGroup;
+pub(crate) use started::StartedGang;
 
 use super::FactsImage;
-use crate::ids::{ApplicationId, ContainerId};
+use crate::ids::{ApplicationId, AskId, ContainerId, GangId};
+
+/// A gang that has started, and the place of a role in it.
+type RoleOf = (GangId, usize);
 
 /// What holds preemption back. Empty in an engine that uses none of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -22,19 +28,28 @@ pub(crate) struct Disruption {
     pub(super) costs: BTreeMap<ContainerId, PreemptionCost>,
     /// The budgets of applications that have some.
     pub(super) budgets: BTreeMap<ApplicationId, Vec<DisruptionBudget>>,
+    /// The gangs that have started and have running members.
+    pub(super) gangs: BTreeMap<GangId, StartedGang>,
+    /// The roles of members. They follow from the gangs.
+    #[serde(skip)]
+    members: FxHashMap<ContainerId, RoleOf>,
+    /// The roles of asks. They follow from the gangs.
+    #[serde(skip)]
+    asks: FxHashMap<AskId, RoleOf>,
 }
 
 impl Disruption {
     /// Whether it knows any container.
     #[inline]
     pub(super) fn knows_containers(&self) -> bool {
-        !self.costs.is_empty()
+        self.costs.len() | self.members.len() != 0
     }
 
     /// Forgets a container that has ended.
     #[cold]
     pub(super) fn forget(&mut self, container: ContainerId) {
         self.costs.remove(&container);
+        self.remove_member(container);
     }
 
     /// Forgets an application that has ended.
@@ -44,7 +59,7 @@ impl Disruption {
 
     /// The containers that it knows.
     pub(crate) fn known_containers(&self) -> impl Iterator<Item = ContainerId> {
-        self.costs.keys().copied()
+        self.costs.keys().chain(self.members.keys()).copied()
     }
 
     /// Whether everything that it refers to is in the image.
@@ -55,5 +70,6 @@ impl Disruption {
                     && !budgets.is_empty()
                     && DisruptionBudget::check_all(budgets).is_ok()
             })
+            && self.gangs.values().all(|gang| gang.is_coherent(image))
     }
 }

@@ -237,6 +237,7 @@ impl Facts {
             facts.inactive.add(id, application);
         }
         facts.held_asks = super::gang::held_asks(&facts.gangs);
+        facts.disruption.restore();
         facts.recount_limit_usages();
         facts.recount_active_by_user();
         facts.update_priorities();

@@ -57,6 +57,9 @@ impl Facts {
             allocation_request_id,
             is_recovered: false,
         });
+        if !self.disruption.gangs.is_empty() {
+            self.disruption.add_member(ask_id, container);
+        }
         (container, charged)
     }
 

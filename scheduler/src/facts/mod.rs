@@ -55,7 +55,7 @@ pub(crate) use charged::{Charged, Load};
 pub(crate) use container_list::ContainerList;
 pub(crate) use demand_priority::PendingPriorities;
 pub use digest::StateDigest;
-pub(crate) use disruption::{Disruption, DisruptionGroup};
+pub(crate) use disruption::{Disruption, DisruptionGroup, StartedGang};
 pub use disruption::{DisruptionBudget, DisruptionLimit, InvalidBudget, PreemptionCost};
 pub use gang::{GangEnd, GangStyle, GangTopology};
 pub(crate) use gang::{HeldAsks, HeldRole, WaitingGang, WaitingGangs};

@@ -55,6 +55,25 @@ impl PlannedBudgets {
         })
     }
 
+    /// Whether all of these members of one gang may be taken together, as far as budgets are concerned.
+    pub(super) fn may_take_all(&self, facts: &Facts, members: &[Candidate]) -> bool {
+        let mut lost: FxHashMap<DisruptionGroup, (u32, u32)> = FxHashMap::default();
+        for member in members {
+            let is_announced = facts.notices.contains_key(&member.container);
+            for group in facts.groups_of(member.container) {
+                let (all, announced) = lost.entry(group).or_default();
+                *all += 1;
+                *announced += u32::from(is_announced);
+            }
+        }
+        lost.iter().all(|(group, (all, announced))| match (group, self.left.get(group)) {
+            (DisruptionGroup::Budget(..), Some(left)) => {
+                left.spare >= all + left.announced.saturating_sub(*announced)
+            }
+            _ => true,
+        })
+    }
+
     /// Counts a victim.
     pub(super) fn take(&mut self, facts: &Facts, victim: &Candidate) {
         if self.is_empty() {

@@ -21,6 +21,10 @@
 //! announced victims count. The committer checks budgets, costs and guarantees again before it carries out a step of a round
 //! (`recheck`).
 //!
+//! A gang that has started loses members one by one down to the minimum of each role. The others end together in one commit, if
+//! nothing else helps, the leaf owes some of their room, and it keeps its guarantee (`whole_gangs`). Such a loss may exceed what a
+//! round takes. Within a leaf, no gang ends as a whole.
+//!
 //! Two plans in turn do not go in circles. A beneficiary gets no more than its fair amount, and a leaf loses nothing
 //! below its guarantee.
 
@@ -42,6 +46,7 @@ mod suitable_nodes;
 mod text;
 mod tree;
 mod victims;
+mod whole_gangs;
 mod within;
 
 use serde::{Deserialize, Serialize};
@@ -113,7 +118,8 @@ pub struct QueueShares {
     pub to_take: Amounts,
 }
 
-/// One container of a beneficiary that would be started in place of others on the same node.
+/// One container of a beneficiary that would be started in place of others on the same node. Only a gang that ends as a whole has
+/// victims on other nodes, too.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Preemption {
     /// The ask of the beneficiary.

@@ -177,6 +177,15 @@ impl<'a> PlannedUse<'a> {
         size.types().any(helps) && size.types().all(stays)
     }
 
+    /// Whether the leaf may lose this much at once, of which `lacking` helps: it owes some of it, and keeps its guarantee.
+    pub(super) fn may_lose_all(&self, leaf: QueueId, lost: &Resources, lacking: &Resources) -> bool {
+        let queue_use = self.queue(leaf);
+        let helps = |index: usize| lost[index] > 0 && lacking[index] > 0 && queue_use.to_take[index] > 0;
+        let stays =
+            |index: usize| lost[index] <= 0 || queue_use.used[index] - lost[index] >= queue_use.floor[index];
+        lost.types().any(helps) && lost.types().all(stays)
+    }
+
     /// Counts a container as ended.
     pub(super) fn take(&mut self, of: ApplicationId, shape: &Shape, node: NodeId) {
         let size = shape.need.resources;

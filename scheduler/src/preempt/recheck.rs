@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 
 use super::PreemptionRule;
 use crate::facts::{DisruptionGroup, Facts};
-use crate::ids::{PartitionId, QueueId};
+use crate::ids::{ContainerId, PartitionId, QueueId};
 use crate::request::ResourceAllocationCommitRequest;
 use crate::resource::Resources;
 
@@ -74,16 +74,29 @@ impl Recheck {
             *lost.entry(group).or_default() += 1;
         }
         let spare = |group| (facts.available_in(group).len() as u32).saturating_sub(facts.least_in(group));
-        let has_spare =
-            |(group, lost): (&_, &u32)| *self.spare.entry(*group).or_insert_with(|| spare(*group)) >= *lost;
+        let has_spare = |(group, lost): (&DisruptionGroup, &u32)| {
+            *self.spare.entry(*group).or_insert_with(|| spare(*group)) >= *lost
+                || takes_whole_gang(facts, request, *group)
+        };
         if !lost.iter().all(has_spare) {
             return false;
         }
         for (group, lost) in lost {
-            self.spare.entry(group).and_modify(|spare| *spare -= lost);
+            self.spare.entry(group).and_modify(|spare| *spare = spare.saturating_sub(lost));
         }
         true
     }
+}
+
+/// Whether the group is a role of a gang that ends as a whole.
+fn takes_whole_gang(
+    facts: &Facts,
+    request: &ResourceAllocationCommitRequest,
+    group: DisruptionGroup,
+) -> bool {
+    let DisruptionGroup::Role(gang, _) = group else { return false };
+    let ends = |id: ContainerId| facts.stopping.contains_key(&id) || request.release.contains(&id);
+    facts.started_gang(gang).is_some_and(|gang| gang.members().all(ends))
 }
 
 /// Whether the embedder lets preemption take all of these victims.

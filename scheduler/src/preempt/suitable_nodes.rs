@@ -29,6 +29,11 @@ impl SuitableNodes {
         Self { heap: BinaryHeap::new(), is_suitable, seen: usize::MAX }
     }
 
+    /// Whether the asks may run on the node at this place, if it has room.
+    pub(super) fn includes(&self, site: usize) -> bool {
+        self.is_suitable[site]
+    }
+
     /// Whether the asks may run on no node at all.
     pub(super) fn is_empty(&self) -> bool {
         !self.is_suitable.contains(&true)
@@ -91,7 +96,7 @@ impl SuitableNodes {
 }
 
 /// Whether the shape's rule holds on the node after the plan so far and without the victims.
-fn meets_rule(
+pub(super) fn meets_rule(
     facts: &Facts,
     shape: &Shape,
     planned_use: &PlannedUse<'_>,

@@ -76,6 +76,34 @@ impl<'a> Wanted<'a> {
         }
         None
     }
+
+    /// Whether a victim in this leaf helps against the shortage.
+    pub(super) fn is_in_scope(&self, facts: &Facts, leaf: QueueId) -> bool {
+        let is_below = |scope: QueueId| scope == ROOT || facts.queue(leaf).chain.contains(&scope);
+        self.shortage.scope.is_none_or(is_below)
+    }
+
+    /// The victims, which free this much, with their loss.
+    pub(super) fn choice(
+        &self,
+        facts: &Facts,
+        site: &PlannedNode,
+        freed: &Resources,
+        victims: SmallVec<[Candidate; 4]>,
+    ) -> Choice {
+        let needed = self.need.resources.saturating_sub(&site.room.free.max(&Resources::ZERO));
+        let excess = freed.saturating_sub(&needed);
+        let capacity = || &facts.nodes.at(site.node).capacity;
+        let loss = Loss {
+            masters: victims.iter().filter(|victim| victim.is_master).count() as u32,
+            victims: victims.len() as u32,
+            cost: cost_of(facts, &victims),
+            excess: if excess.is_zero() { 0 } else { dominant_share(&excess, capacity()) },
+            rank: victims.iter().map(|victim| victim.rank).max().unwrap_or(0),
+            node: site.node,
+        };
+        Choice { loss, victims }
+    }
 }
 
 /// The room of a node while victims are chosen.
@@ -111,18 +139,7 @@ impl<'a> Search<'a> {
     }
 
     fn choice(&self, site: &PlannedNode, victims: SmallVec<[Candidate; 4]>) -> Choice {
-        let needed = self.wanted.need.resources.saturating_sub(&site.room.free.max(&Resources::ZERO));
-        let excess = self.freed.saturating_sub(&needed);
-        let capacity = || &self.facts.nodes.at(site.node).capacity;
-        let loss = Loss {
-            masters: victims.iter().filter(|victim| victim.is_master).count() as u32,
-            victims: victims.len() as u32,
-            cost: cost_of(self.facts, &victims),
-            excess: if excess.is_zero() { 0 } else { dominant_share(&excess, capacity()) },
-            rank: victims.iter().map(|victim| victim.rank).max().unwrap_or(0),
-            node: site.node,
-        };
-        Choice { loss, victims }
+        self.wanted.choice(self.facts, site, &self.freed, victims)
     }
 
     fn is_enough(&self) -> bool {
@@ -136,7 +153,7 @@ impl<'a> Search<'a> {
 
     /// Whether the container may be taken, and frees something that is still lacking.
     fn may_take(&self, planned_use: &PlannedUse<'_>, candidate: &Candidate, victims: &[Candidate]) -> bool {
-        let Wanted { leaf, shortage, within, .. } = self.wanted;
+        let Wanted { leaf, within, .. } = self.wanted;
         if !self.wanted.ignores_budgets && !planned_use.budgets.may_take(self.facts, candidate, victims) {
             return false;
         }
@@ -144,9 +161,7 @@ impl<'a> Search<'a> {
             let of_leaf = candidate.leaf == *leaf;
             return of_leaf && within.may_take(self.facts, planned_use, (candidate, victims), &self.lacking);
         }
-        let is_below =
-            |scope: QueueId| scope == ROOT || self.facts.queue(candidate.leaf).chain.contains(&scope);
-        if candidate.leaf == *leaf || !shortage.scope.is_none_or(is_below) {
+        if candidate.leaf == *leaf || !self.wanted.is_in_scope(self.facts, candidate.leaf) {
             return false;
         }
         let size = |of: &Candidate| self.facts.shapes.at(of.shape).need.resources;

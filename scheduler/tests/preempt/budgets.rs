@@ -76,7 +76,12 @@ fn an_ask_that_only_budgets_leave_unhelped_has_that_reason() {
     assert_eq!((plan.preemptions.len(), reasons(&plan)), (1, vec![UnhelpedReason::DisruptionBudget]));
     assert_eq!(plan.unhelped[0].units, 2, "{plan}");
     let text = plan.to_string();
-    assert!(text.ends_with("Disruption budgets keep the containers that would leave enough room."), "{text}");
+    assert!(
+        text.ends_with(
+            "Disruption budgets or minima of gangs keep the containers that would leave enough room."
+        ),
+        "{text}"
+    );
     cluster.set_budgets(application, &[]);
     assert_eq!(cluster.plan(&at_once()).preemptions.len(), 3, "no budget is left");
 }

@@ -7,6 +7,7 @@ mod cases;
 mod confirm;
 mod cost;
 mod exempt;
+mod gang_victims;
 mod nodes;
 mod priority;
 mod property;

@@ -1,28 +1,34 @@
-//! Groups of containers of which some have to keep running: those that a budget covers.
+//! Groups of containers of which some have to keep running: those that a budget covers, and the members of a gang's role.
 
 use smallvec::SmallVec;
 
 use crate::facts::Facts;
-use crate::ids::{ApplicationId, ContainerId};
+use crate::ids::{ApplicationId, ContainerId, GangId};
 
 /// Containers of which some have to keep running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum DisruptionGroup {
     /// Those that the application's budget at this place covers.
     Budget(ApplicationId, usize),
+    /// The members of the role at this place of a started gang.
+    Role(GangId, usize),
 }
 
 impl Facts {
     /// Whether any container is in a group.
     pub(crate) fn has_disruption_groups(&self) -> bool {
-        !self.disruption.budgets.is_empty()
+        !self.disruption.budgets.is_empty() || !self.disruption.gangs.is_empty()
     }
 
     /// All groups.
     pub(crate) fn disruption_groups(&self) -> impl Iterator<Item = DisruptionGroup> {
-        self.disruption.budgets.iter().flat_map(|(id, budgets)| {
+        let budgets = self.disruption.budgets.iter().flat_map(|(id, budgets)| {
             (0..budgets.len()).map(move |place| DisruptionGroup::Budget(*id, place))
-        })
+        });
+        let gangs = self.disruption.gangs.iter();
+        let roles = gangs
+            .flat_map(|(id, gang)| (0..gang.roles.len()).map(move |place| DisruptionGroup::Role(*id, place)));
+        budgets.chain(roles)
     }
 
     /// The groups of a running container.
@@ -34,6 +40,9 @@ impl Facts {
             if budget.covers(shape) {
                 groups.push(DisruptionGroup::Budget(container.application, place));
             }
+        }
+        if let Some((gang, place)) = self.disruption.role_of(id) {
+            groups.push(DisruptionGroup::Role(gang, place));
         }
         groups
     }
@@ -48,6 +57,10 @@ impl Facts {
                 let all = self.applications.at(id).containers.iter(&self.containers);
                 all.filter(|id| is_available(id) && covers(id)).collect()
             }
+            DisruptionGroup::Role(id, place) => {
+                let role = self.started_gang(id).and_then(|gang| gang.roles.get(place));
+                role.into_iter().flat_map(|role| &role.members).copied().filter(is_available).collect()
+            }
         }
     }
 
@@ -56,6 +69,10 @@ impl Facts {
         match group {
             DisruptionGroup::Budget(id, place) => {
                 self.disruption_budgets(id).get(place).map_or(0, |budget| budget.least())
+            }
+            DisruptionGroup::Role(id, place) => {
+                let role = self.started_gang(id).and_then(|gang| gang.roles.get(place));
+                role.map_or(0, |role| role.minimum)
             }
         }
     }
