@@ -311,6 +311,11 @@ fn check_containers(facts: &Facts, report: &mut AuditReport) {
             format!("{id} is announced for preemption but has ended")
         });
     }
+    for id in facts.disruption.known_containers() {
+        report.check(facts.containers.get(id).is_some(), "I5", || {
+            format!("{id} has a cost or is a member of a gang, but has ended")
+        });
+    }
     check_ending(facts, report);
     let mut by_applications = 0;
     for (id, application) in facts.applications.iter() {

@@ -25,8 +25,8 @@ pub use running::RunningContainer;
 
 use crate::config::{EngineConfig, QueueUpdate, Reconfiguration};
 use crate::facts::{
-    ApplicationEnd, BlacklistUpdate, EndCause, ExecutionType, GangEnd, NodeAttributes, NodeState,
-    PreemptionNotice,
+    ApplicationEnd, BlacklistUpdate, DisruptionBudget, EndCause, ExecutionType, GangEnd, NodeAttributes,
+    NodeState, PreemptionCost, PreemptionNotice,
 };
 use crate::ids::{
     ApplicationId, AskId, ContainerId, GangId, NodeId, PartitionId, QueueId, RackId, ReservationId,
@@ -260,5 +260,24 @@ pub enum Change {
         gang: GangId,
         /// How it ended.
         end: GangEnd,
+    },
+    /// A container got another cost as a victim of preemption.
+    PreemptionCostSet {
+        /// The container.
+        container: ContainerId,
+        /// Its cost.
+        cost: PreemptionCost,
+    },
+    /// An announced victim may end at once.
+    PreemptionConfirmed {
+        /// The container.
+        container: ContainerId,
+    },
+    /// An application got other disruption budgets.
+    DisruptionBudgetsSet {
+        /// The application.
+        application: ApplicationId,
+        /// All of its budgets.
+        budgets: Vec<DisruptionBudget>,
     },
 }

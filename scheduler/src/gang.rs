@@ -15,6 +15,12 @@
 //! After each group of commits that changed the state while gangs wait, at most one proposer looks at the gangs, once. A gang
 //! that found no room is left out until some node gains room. An engine without gangs looks at one word for each pass.
 //!
+//! # Gangs as victims of preemption
+//!
+//! The engine remembers a started gang while one of its members runs. Members are the containers of its asks: a container that
+//! the application asks for later, in place of a lost one, is none. [Preemption](crate::preempt) takes members above a role's
+//! minimum as other containers. The rest of the gang ends as a whole or not at all, and only if no other victims help.
+//!
 //! # What is not there
 //!
 //! No room is gathered for a gang. In a full cluster, ordinary asks take each node that becomes free, so a large gang may

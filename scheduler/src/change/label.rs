@@ -37,4 +37,7 @@ labels! { Change {
     PreemptionWithdrawn => "preemption_withdrawn",
     GangSubmitted => "gang_submitted",
     GangEnded => "gang_ended",
+    PreemptionCostSet => "preemption_cost_set",
+    PreemptionConfirmed => "preemption_confirmed",
+    DisruptionBudgetsSet => "disruption_budgets_set",
 } }

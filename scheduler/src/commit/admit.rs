@@ -8,7 +8,7 @@ use super::resizing::{may_resize, resized};
 use crate::change::{AskSpec, Change, RunningContainer};
 use crate::config::QueueState;
 use crate::event::Refusal;
-use crate::facts::{Application, Destination, ExecutionType, Facts, Master, Queue, Quota};
+use crate::facts::{Application, Destination, DisruptionBudget, ExecutionType, Facts, Master, Queue, Quota};
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, PartitionId, QueueId, RackId};
 use crate::resource::{DEVICES_MAX, Resources};
 use crate::state::State;
@@ -64,6 +64,10 @@ pub(crate) fn admit(state: &State, change: &Change) -> Result<(), Refusal> {
         Change::ApplicationEnded { application, .. }
         | Change::ApplicationPrioritySet { application, .. }
         | Change::BlacklistUpdated { application, .. } => unended(facts, *application).map(|_| ()),
+        Change::DisruptionBudgetsSet { application, budgets } => {
+            ok(DisruptionBudget::check_all(budgets).is_ok(), Refusal::OutOfRange)?;
+            unended(facts, *application).map(|_| ())
+        }
         Change::AskSubmitted { application, ask, spec } => {
             admit_described_ask(facts, *ask, *application, spec)
         }
@@ -79,7 +83,9 @@ pub(crate) fn admit(state: &State, change: &Change) -> Result<(), Refusal> {
         | Change::ContainerStopping { .. }
         | Change::ContainerEnded { .. }
         | Change::PreemptionAnnounced { .. }
-        | Change::PreemptionWithdrawn { .. } => admit_container(facts, change),
+        | Change::PreemptionWithdrawn { .. }
+        | Change::PreemptionCostSet { .. }
+        | Change::PreemptionConfirmed { .. } => admit_container(facts, change),
         Change::QueueUpdated { .. } | Change::Reconfigured { .. } => {
             ok(check_configuration(facts, change).is_ok(), Refusal::InvalidLimits)
         }
@@ -208,6 +214,8 @@ fn admit_container(facts: &Facts, change: &Change) -> Result<(), Refusal> {
         | Change::ContainerStopping { container, .. }
         | Change::ContainerEnded { container, .. }
         | Change::PreemptionAnnounced { container, .. }
+        | Change::PreemptionCostSet { container, .. }
+        | Change::PreemptionConfirmed { container }
             if facts.containers.get(*container).is_none() =>
         {
             Err(Refusal::UnknownContainer)
@@ -215,10 +223,15 @@ fn admit_container(facts: &Facts, change: &Change) -> Result<(), Refusal> {
         Change::PreemptionWithdrawn { container } if !facts.notices.contains_key(container) => {
             Err(Refusal::UnknownContainer)
         }
+        Change::PreemptionConfirmed { container } if !facts.notices.contains_key(container) => {
+            Err(Refusal::NotAnnounced)
+        }
         Change::ContainerResized { container, .. }
         | Change::ExecutionTypeSet { container, .. }
         | Change::ContainerStopping { container, .. }
         | Change::PreemptionAnnounced { container, .. }
+        | Change::PreemptionCostSet { container, .. }
+        | Change::PreemptionConfirmed { container }
             if facts.stopping.contains_key(container) =>
         {
             Err(Refusal::ContainerStopping)

@@ -93,6 +93,7 @@ mod submit_error;
 mod tests;
 mod timing;
 mod trace;
+mod victims;
 
 use std::fmt;
 use std::io;

@@ -134,9 +134,12 @@ fn subject_of(change: &Change) -> Option<Subject> {
         Change::ApplicationSubmitted { application, .. }
         | Change::ApplicationEnded { application, .. }
         | Change::ApplicationPrioritySet { application, .. }
+        | Change::DisruptionBudgetsSet { application, .. }
         | Change::BlacklistUpdated { application, .. } => Some(Subject::Application(*application)),
         Change::AskSubmitted { ask, .. } | Change::AskCancelled { ask, .. } => Some(Subject::Ask(*ask)),
-        Change::ContainerEnded { container, .. } => Some(Subject::Container(*container)),
+        Change::ContainerEnded { container, .. }
+        | Change::PreemptionCostSet { container, .. }
+        | Change::PreemptionConfirmed { container } => Some(Subject::Container(*container)),
         Change::GangEnded { gang, .. } => Some(Subject::Gang(*gang)),
         _ => None,
     }

@@ -12,7 +12,7 @@ use super::shared::Shared;
 use crate::change::Change;
 use crate::explain::PreemptionOutlook;
 use crate::ids::AskId;
-use crate::preempt::{PreemptionPlan, keeps_guarantees, round};
+use crate::preempt::{PreemptionPlan, Recheck, round};
 use crate::propose::{BatchOwner, ProposalBatch, RoundStep};
 use crate::state::State;
 use crate::sync::{AtomicU64, Mutex, Ordering};
@@ -181,9 +181,10 @@ impl GroupCommitter {
         let Some(config) = &self.shared.config.preemption else { return };
         let interval_ms = config.interval_ms;
         let steps = self.rounds.left.len().min(STEPS_PER_GROUP);
+        let mut recheck = Recheck::default();
         for _ in 0..steps {
             if let Some(step) = self.rounds.left.pop_front() {
-                self.carry_out_step(state, step);
+                self.carry_out_step(state, step, &mut recheck);
             }
         }
         if self.rounds.is_present && self.rounds.left.is_empty() {
@@ -205,21 +206,24 @@ impl GroupCommitter {
         self.shared.round.set_due(self.rounds.due_ms);
     }
 
-    fn carry_out_step(&mut self, state: &mut State, step: RoundStep) {
+    fn carry_out_step(&mut self, state: &mut State, step: RoundStep, recheck: &mut Recheck) {
         match step {
             RoundStep::Preempt(request, rule) => {
                 state.recompute_limits();
-                if !keeps_guarantees(&state.facts, &request, rule) {
+                if !recheck.admits(&state.facts, &request, rule) {
                     return;
                 }
                 let victims = request.release.len() as u64;
                 if self.committer(state).commit(request).is_accepted() {
                     self.stats.preempted += victims;
+                } else {
+                    *recheck = Recheck::default();
                 }
             }
-            RoundStep::Announce(container, notice) => {
+            RoundStep::Announce(container, notice) if state.facts.may_be_victim(container) => {
                 self.change_for_round(state, Change::PreemptionAnnounced { container, notice });
             }
+            RoundStep::Announce(..) => {}
             RoundStep::Withdraw(container) => {
                 self.change_for_round(state, Change::PreemptionWithdrawn { container });
             }

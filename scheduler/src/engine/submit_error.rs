@@ -5,6 +5,7 @@ use thiserror::Error;
 
 use super::shared::Closed;
 use crate::change::InvalidGang;
+use crate::facts::InvalidBudget;
 use crate::ids::AskKindId;
 use crate::nearest::hint;
 use crate::resource::ResourceError;
@@ -101,6 +102,9 @@ pub enum SubmitError {
     /// A gang that makes no sense.
     #[error(transparent)]
     Gang(#[from] InvalidGang),
+    /// Disruption budgets that make no sense.
+    #[error(transparent)]
+    Budget(#[from] InvalidBudget),
 }
 
 impl From<Closed> for SubmitError {

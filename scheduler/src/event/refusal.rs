@@ -149,6 +149,9 @@ pub enum Refusal {
     /// The gang's minimum is larger than the cluster.
     #[error("the gang's minimum does not fit on all nodes together, even if they were empty")]
     GangAboveCluster,
+    /// Only an announced victim of preemption can be confirmed. The announcement may have been taken back.
+    #[error("the container is not announced as a victim of preemption, or not any more")]
+    NotAnnounced,
 }
 
 labels! { Refusal {
@@ -181,4 +184,5 @@ labels! { Refusal {
     UnknownGang => "unknown_gang",
     GangAboveMaximum => "gang_above_maximum",
     GangAboveCluster => "gang_above_cluster",
+    NotAnnounced => "not_announced",
 } }

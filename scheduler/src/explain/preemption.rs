@@ -50,6 +50,8 @@ pub enum UnhelpedReason {
     RoundSpent,
     /// On no node the containers that may be taken leave enough room.
     NoVictims,
+    /// Some node would have enough room if no disruption budget or minimum of a gang kept the containers there.
+    DisruptionBudget,
 }
 
 /// What is announced for the ask.
@@ -87,6 +89,9 @@ impl Display for UnhelpedReason {
             Self::Exempt => "Only exempt queues use more than their fair amount of what it lacks.",
             Self::RoundSpent => "This round takes no more of what it lacks.",
             Self::NoVictims => "On no node the containers that may be taken leave enough room.",
+            Self::DisruptionBudget => {
+                "Disruption budgets or minima of gangs keep the containers that would leave enough room."
+            }
         })
     }
 }

@@ -57,6 +57,9 @@ impl Facts {
             allocation_request_id,
             is_recovered: false,
         });
+        if !self.disruption.gangs.is_empty() {
+            self.disruption.add_member(ask_id, container);
+        }
         (container, charged)
     }
 
@@ -81,6 +84,9 @@ impl Facts {
         }
         if !self.notices.is_empty() {
             self.notices.remove(&id);
+        }
+        if self.disruption.knows_containers() {
+            self.disruption.forget(id);
         }
         self.unlist(id, &container);
         let charged = self.charge(container.application, container.shape, container.node, Use::Running, -1);

@@ -15,6 +15,7 @@ mod charged;
 mod container_list;
 mod demand_priority;
 mod digest;
+mod disruption;
 mod gang;
 mod headroom;
 mod image;
@@ -54,6 +55,8 @@ pub(crate) use charged::{Charged, Load};
 pub(crate) use container_list::ContainerList;
 pub(crate) use demand_priority::PendingPriorities;
 pub use digest::StateDigest;
+pub(crate) use disruption::{Disruption, DisruptionGroup, StartedGang};
+pub use disruption::{DisruptionBudget, DisruptionLimit, InvalidBudget, PreemptionCost};
 pub use gang::{GangEnd, GangStyle, GangTopology};
 pub(crate) use gang::{HeldAsks, HeldRole, WaitingGang, WaitingGangs};
 pub(crate) use image::{FactsImage, FactsImageOf};
@@ -134,6 +137,8 @@ pub(crate) struct Facts {
     pub(crate) notices: BTreeMap<ContainerId, PreemptionNotice>,
     /// Gangs that have not started.
     pub(crate) gangs: WaitingGangs,
+    /// What holds preemption back.
+    pub(crate) disruption: Disruption,
     pub(crate) shapes: Shapes,
     /// Containers by tag and place.
     pub(crate) tags: TagCounts,
@@ -178,6 +183,7 @@ impl Facts {
             reservation_ids: IdPool::new(),
             notices: BTreeMap::new(),
             gangs: WaitingGangs::new(),
+            disruption: Disruption::default(),
             shapes: Shapes::default(),
             tags: TagCounts::default(),
             held_asks: HeldAsks::default(),

@@ -1,5 +1,6 @@
 //! The containers that may be taken, in the order in which they are taken.
 
+use super::cost::ByCost;
 use super::exempt::Exemptions;
 use crate::facts::{Application, Facts};
 use crate::ids::{ApplicationId, ContainerId, NodeId, PartitionId, QueueId, ShapeId};
@@ -32,8 +33,8 @@ enum Class {
 }
 
 /// Lists the containers of leaves that `may_lose` some, with their nodes: announced victims first, then opportunistic
-/// containers, then borrowed ones, then of the application with the lowest priority, then of the latest application,
-/// then the newest. Masters come last.
+/// containers, then borrowed ones. Within each class the cheapest comes first, then that of the application with the lowest
+/// priority, then of the latest application, then the newest. Masters come last.
 pub(super) fn candidates(
     state: &State,
     partition: PartitionId,
@@ -54,6 +55,7 @@ pub(super) fn candidates(
         list(node, Candidate { rank, ..candidate });
     };
     let mut masters = Vec::new();
+    let mut listed = ByCost::new(facts);
     for class in classes(facts, partition) {
         for (id, application) in &applications {
             let containers = || application.containers.iter(&facts.containers);
@@ -65,13 +67,19 @@ pub(super) fn candidates(
                 let (node, candidate) = candidate(facts, (*id, application), container, master);
                 if candidate.is_master {
                     masters.push((node, candidate));
-                } else {
+                } else if let Some((node, candidate)) = listed.keep(node, candidate) {
                     list(node, candidate);
                 }
             }
         }
+        listed.give(&mut list);
     }
-    masters.into_iter().for_each(|(node, master)| list(node, master));
+    for (node, master) in masters {
+        if let Some((node, master)) = listed.keep(node, master) {
+            list(node, master);
+        }
+    }
+    listed.give(&mut list);
 }
 
 /// The classes that the partition may have.
@@ -92,7 +100,8 @@ fn class_of(
 ) -> Option<Class> {
     let shape = facts.shapes.at(facts.containers.at(container).shape);
     let is_stopping = !facts.stopping.is_empty() && facts.stopping.contains_key(&container);
-    if shape.partition != partition || is_stopping || exemptions.shape(shape) {
+    let is_exempt = exemptions.shape(shape) || exemptions.container(container);
+    if shape.partition != partition || is_stopping || is_exempt {
         return None;
     }
     if !facts.notices.is_empty() && facts.notices.contains_key(&container) {

@@ -1,10 +1,11 @@
-//! What the policy exempts from preemption: queues, applications and tagged containers.
+//! What the policy exempts from preemption: queues, applications and tagged containers. A container that never is a victim by
+//! its cost is as exempt.
 
 use std::collections::BTreeSet;
 
 use super::{PreemptionPolicy, UnknownQueue};
 use crate::facts::{Application, Facts, Queue, Shape};
-use crate::ids::PartitionId;
+use crate::ids::{ContainerId, PartitionId};
 use crate::nearest::nearest;
 use crate::resource::Resources;
 
@@ -30,10 +31,17 @@ impl<'a> Exemptions<'a> {
         !tags.is_empty() && shape.tags().iter().any(|tag| tags.contains(&**tag))
     }
 
+    /// Whether the container is exempt by its cost.
+    pub(super) fn container(&self, id: ContainerId) -> bool {
+        !self.facts.may_be_victim(id)
+    }
+
     /// The use of each leaf by exempt containers.
     pub(super) fn exempt_use(&self, partition: PartitionId) -> Vec<Resources> {
         let mut exempt_use = vec![Resources::ZERO; self.facts.queues.len()];
-        if self.policy.exempt_applications.is_empty() && self.policy.exempt_tags.is_empty() {
+        let is_policy_empty =
+            self.policy.exempt_applications.is_empty() && self.policy.exempt_tags.is_empty();
+        if is_policy_empty && !self.facts.has_preemption_costs() {
             return exempt_use;
         }
         for (_, application) in self.facts.applications.iter() {
@@ -41,7 +49,7 @@ impl<'a> Exemptions<'a> {
             for container in application.containers.iter(&self.facts.containers) {
                 let shape = self.facts.shapes.at(self.facts.containers.at(container).shape);
                 let is_here = shape.partition == partition && !self.facts.stopping.contains_key(&container);
-                if is_here && (is_exempt || self.shape(shape)) {
+                if is_here && (is_exempt || self.shape(shape) || self.container(container)) {
                     exempt_use[application.leaf.index()] += shape.need.resources;
                 }
             }

@@ -13,12 +13,26 @@
 //! With [`WithinQueuePolicy`], applications of one leaf may take from each other after that (`within`): those of higher
 //! priority, or those of users within their user limits. The victims are chosen by the same rules.
 //!
+//! The victims of a unit are as few as possible, then the cheapest by [`PreemptionCost`], then with the least amount to spare.
+//! Masters come last. Within a node, announced victims are tried first, then opportunistic and borrowed containers
+//! (`candidates`). A container whose cost is `Never` counts as exempt.
+//!
+//! A [`DisruptionBudget`] bounds how many containers of an application a plan takes (`budgets`). The victims of all partitions and
+//! announced victims count. The committer checks budgets, costs and guarantees again before it carries out a step of a round
+//! (`recheck`).
+//!
+//! A gang that has started loses members one by one down to the minimum of each role. The others end together in one commit, if
+//! nothing else helps, the leaf owes some of their room, and it keeps its guarantee (`whole_gangs`). Such a loss may exceed what a
+//! round takes. Within a leaf, no gang ends as a whole.
+//!
 //! Two plans in turn do not go in circles. A beneficiary gets no more than its fair amount, and a leaf loses nothing
 //! below its guarantee.
 
 mod amounts;
 mod beneficiaries;
+mod budgets;
 mod candidates;
+mod cost;
 mod exempt;
 mod ideal;
 mod outcome;
@@ -26,11 +40,13 @@ mod plan;
 mod planned_nodes;
 mod planned_use;
 mod planner;
+mod recheck;
 mod round;
 mod suitable_nodes;
 mod text;
 mod tree;
 mod victims;
+mod whole_gangs;
 mod within;
 
 use serde::{Deserialize, Serialize};
@@ -38,12 +54,15 @@ use thin_vec::ThinVec;
 
 pub use crate::config::{PreemptionPolicy, WithinQueueOrder, WithinQueuePolicy};
 pub use crate::explain::UnhelpedReason;
-pub use crate::facts::{PreemptionNotice, PreemptionRule};
+pub use crate::facts::{
+    DisruptionBudget, DisruptionLimit, InvalidBudget, PreemptionCost, PreemptionNotice, PreemptionRule,
+};
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, ReservationId};
 use crate::request::{AllocationProposal, CommitSeq, ResourceAllocationCommitRequest};
 use crate::resource::Amounts;
 pub(crate) use plan::plan;
-pub(crate) use round::{keeps_guarantees, round};
+pub(crate) use recheck::Recheck;
+pub(crate) use round::round;
 
 /// What one round of preemption would do. [`Display`](std::fmt::Display) writes it as sentences.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -99,7 +118,8 @@ pub struct QueueShares {
     pub to_take: Amounts,
 }
 
-/// One container of a beneficiary that would be started in place of others on the same node.
+/// One container of a beneficiary that would be started in place of others on the same node. Only a gang that ends as a whole has
+/// victims on other nodes, too.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Preemption {
     /// The ask of the beneficiary.

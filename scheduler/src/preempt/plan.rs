@@ -1,6 +1,7 @@
 //! The plan of one round, partition by partition.
 
 use super::amounts::to_take;
+use super::budgets::PlannedBudgets;
 use super::exempt::unknown_exempt;
 use super::ideal::assign;
 use super::planner::Planner;
@@ -22,6 +23,7 @@ pub(crate) fn plan(state: &State, policy: &PreemptionPolicy) -> PreemptionPlan {
         unhelped: Vec::new(),
         unknown_exempt: unknown_exempt(&state.facts, policy),
     };
+    let mut budgets = PlannedBudgets::new(&state.facts);
     for partition in state.partitions() {
         let mut branches = branches(&state.facts, partition, policy);
         assign(&mut branches, policy.balances);
@@ -29,8 +31,10 @@ pub(crate) fn plan(state: &State, policy: &PreemptionPolicy) -> PreemptionPlan {
         let to_take = to_take(&branches, &total, policy);
         plan.partitions.push(shares(state, partition, &branches, &to_take));
         let mut planner = Planner::new(state, partition, (&branches, &to_take), policy);
+        planner.planned_use.budgets = budgets;
         planner.run(&mut plan);
         planner.run_within(&mut plan);
+        budgets = planner.planned_use.budgets;
     }
     plan
 }

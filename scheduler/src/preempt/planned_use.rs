@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
+use super::budgets::PlannedBudgets;
 use super::tree::{Branch, coming};
 use crate::facts::{Application, Facts, LeafUse, Shape, TagCounts};
 use crate::ids::{ApplicationId, LeafUserId, LimitUsageId, NodeId, PartitionId, QueueId};
@@ -61,6 +62,7 @@ pub(super) struct PlannedUse<'a> {
     users: FxHashMap<LeafUserId, (Resources, Resources)>,
     limit_usages: FxHashMap<LimitUsageId, Resources>,
     pub(super) tags: TagCounts,
+    pub(super) budgets: PlannedBudgets,
 }
 
 impl<'a> PlannedUse<'a> {
@@ -85,7 +87,8 @@ impl<'a> PlannedUse<'a> {
         };
         let queues = branches.iter().zip(to_take).zip(coming(facts, partition)).map(queue_use).collect();
         let (users, limit_usages) = (FxHashMap::default(), FxHashMap::default());
-        Self { facts, partition, queues, users, limit_usages, tags: TagCounts::default() }
+        let (tags, budgets) = (TagCounts::default(), PlannedBudgets::default());
+        Self { facts, partition, queues, users, limit_usages, tags, budgets }
     }
 
     pub(super) fn queue(&self, id: QueueId) -> &PlannedQueueUse {
@@ -186,6 +189,15 @@ impl<'a> PlannedUse<'a> {
             size[index] <= 0 || queue_use.used[index] - lost[index] - size[index] >= queue_use.floor[index]
         };
         size.types().any(helps) && size.types().all(stays)
+    }
+
+    /// Whether the leaf may lose this much at once, of which `lacking` helps: it owes some of it, and keeps its guarantee.
+    pub(super) fn may_lose_all(&self, leaf: QueueId, lost: &Resources, lacking: &Resources) -> bool {
+        let queue_use = self.queue(leaf);
+        let helps = |index: usize| lost[index] > 0 && lacking[index] > 0 && queue_use.to_take[index] > 0;
+        let stays =
+            |index: usize| lost[index] <= 0 || queue_use.used[index] - lost[index] >= queue_use.floor[index];
+        lost.types().any(helps) && lost.types().all(stays)
     }
 
     /// Counts a container as ended.

@@ -3,12 +3,14 @@
 use rustc_hash::FxHashMap;
 
 use super::beneficiaries::{Beneficiaries, Due};
+use super::candidates::Candidate;
 use super::exempt::Exemptions;
 use super::planned_nodes::PlannedNodes;
 use super::planned_use::{PlannedUse, QueueShortage};
 use super::suitable_nodes::SuitableNodes;
 use super::tree::Branch;
 use super::victims::{Choice, Wanted};
+use super::whole_gangs::WholeGangs;
 use super::within::{WithinKey, leaves, round};
 use super::{PreemptionPlan, PreemptionPolicy, Unhelped, UnhelpedReason};
 use crate::explain::NodeFilter;
@@ -144,7 +146,7 @@ impl<'a> Planner<'a> {
                 false => Verdict::Unhelped(UnhelpedReason::LessThanOneContainer),
             };
         }
-        let of_reserved = Wanted { leaf, need: &shape.need, shortage: QueueShortage::NONE, within: None };
+        let of_reserved = Wanted::between_leaves(leaf, &shape.need);
         if let Some(placed) = self.on_reserved_node(&of_reserved, due) {
             return placed;
         }
@@ -201,16 +203,42 @@ impl<'a> Planner<'a> {
         };
         let may_take_some = wanted.within.is_some() || self.planned_use.may_take_some(&shape.need.resources);
         let Self { state, sites, planned_use, suitable_nodes, .. } = self;
+        let facts = &state.facts;
         let group = suitable_nodes
             .entry(key)
             .or_insert_with(|| SuitableNodes::new(state, &NodeFilter::new(state, id, ask), sites));
         if !may_take_some {
             group.keep_only_room(sites, &shape.need);
         }
-        match group.best((&state.facts, shape), planned_use, sites, wanted) {
+        match group.best((facts, shape), planned_use, sites, wanted) {
             Some((site, choice)) => Verdict::Placed { site, choice, reservation: None },
             None if group.is_empty() => Verdict::Unhelped(UnhelpedReason::NoNode),
+            None if let Some((site, choice)) =
+                WholeGangs::new(facts, planned_use, sites, wanted).best(shape, group) =>
+            {
+                Verdict::Placed { site, choice, reservation: None }
+            }
+            None if group.is_kept_by_budgets(facts, planned_use, sites, wanted) => {
+                Verdict::Unhelped(UnhelpedReason::DisruptionBudget)
+            }
             None => Verdict::Unhelped(self.reason_without_victims(&shape.need.resources)),
+        }
+    }
+
+    /// Counts a victim as ended: its room on its node is free from now on. The caller records the change of `own_site`.
+    fn take(&mut self, victim: &Candidate, own_site: usize) {
+        let facts = &self.state.facts;
+        let (shape, node) = (facts.shapes.at(victim.shape), facts.containers.at(victim.container).node);
+        self.planned_use.take(victim.application, shape, node);
+        self.planned_use.budgets.take(facts, victim);
+        if let Some(place) = self.sites.of_node(node) {
+            let site = &mut self.sites.all[place];
+            site.room.give(&shape.need, victim.devices);
+            site.later.give(&shape.need, victim.devices);
+            site.candidates.retain(|candidate| candidate.container != victim.container);
+            if place != own_site {
+                self.sites.touched.push(place);
+            }
         }
     }
 
@@ -226,12 +254,7 @@ impl<'a> Planner<'a> {
         let shape = facts.shapes.at(facts.asks.at(due.ask).shape);
         let node = self.sites.all[site].node;
         for victim in &choice.victims {
-            let of_victim = facts.shapes.at(victim.shape);
-            self.planned_use.take(victim.application, of_victim, node);
-            let site = &mut self.sites.all[site];
-            site.room.give(&of_victim.need, victim.devices);
-            site.later.give(&of_victim.need, victim.devices);
-            site.candidates.retain(|candidate| candidate.container != victim.container);
+            self.take(victim, site);
         }
         self.sites.all[site].room.take(&shape.need);
         self.sites.all[site].later.take(&shape.need);

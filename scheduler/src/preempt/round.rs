@@ -2,16 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use smallvec::SmallVec;
-
 use super::plan::plan;
-use super::{Preemption, PreemptionNotice, PreemptionPlan, PreemptionRule};
+use super::{Preemption, PreemptionNotice, PreemptionPlan};
 use crate::config::PreemptionRounds;
-use crate::facts::Facts;
-use crate::ids::{ContainerId, PartitionId, QueueId};
+use crate::ids::ContainerId;
 use crate::propose::RoundStep;
-use crate::request::ResourceAllocationCommitRequest;
-use crate::resource::Resources;
 use crate::state::State;
 
 /// The plan for the present state, and the steps that carry it out. Victims whose time has come end first, because other
@@ -31,45 +26,6 @@ pub(crate) fn round(state: &State, rounds: &PreemptionRounds) -> (PreemptionPlan
     }
     withdraw(state, &plan, wait_ms, &mut steps);
     (plan, steps)
-}
-
-/// Whether no leaf falls below its guarantee by these victims. The plan saw to that, but containers may have ended since. As
-/// in the plan, a leaf that is below its guarantee of one type may lose more of it with a container that frees another.
-/// Within a leaf, what one application loses another one gets.
-pub(crate) fn keeps_guarantees(
-    facts: &Facts,
-    request: &ResourceAllocationCommitRequest,
-    rule: PreemptionRule,
-) -> bool {
-    if matches!(rule, PreemptionRule::ApplicationPriority | PreemptionRule::UserLimit) {
-        return true;
-    }
-    let mut lost: SmallVec<[(QueueId, PartitionId, Resources); 4]> = SmallVec::new();
-    for container in request.release.iter().filter_map(|id| facts.containers.get(*id)) {
-        let leaf = facts.applications.at(container.application).leaf;
-        let shape = facts.shapes.at(container.shape);
-        match lost.iter_mut().find(|(of, partition, _)| (*of, *partition) == (leaf, shape.partition)) {
-            Some((_, _, sum)) => *sum += shape.need.resources,
-            None => lost.push((leaf, shape.partition, shape.need.resources)),
-        }
-    }
-    lost.iter().all(|(leaf, partition, lost)| {
-        let quota = facts.queue(*leaf).quota(*partition);
-        let running = quota.used - quota.reserved - stopping(facts, *leaf, *partition);
-        let stays = |index: usize| running[index] - lost[index] >= quota.guaranteed[index];
-        let is_below = |index: usize| running[index] < quota.guaranteed[index];
-        lost.types().any(|index| lost[index] > 0 && stays(index))
-            && lost.types().all(|index| lost[index] <= 0 || stays(index) || is_below(index))
-    })
-}
-
-/// The amounts of the leaf's containers that are being stopped.
-fn stopping(facts: &Facts, leaf: QueueId, partition: PartitionId) -> Resources {
-    let of_leaf = facts.stopping.keys().filter_map(|id| facts.containers.get(*id)).filter(|container| {
-        facts.applications.at(container.application).leaf == leaf
-            && facts.shapes.at(container.shape).partition == partition
-    });
-    of_leaf.map(|container| facts.shapes.at(container.shape).need.resources).sum()
 }
 
 /// Whether every victim was announced and its time has come.

@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 
-use super::planned_nodes::PlannedNodes;
+use super::planned_nodes::{PlannedNode, PlannedNodes};
 use super::planned_use::PlannedUse;
 use super::victims::{Choice, Loss, Wanted};
 use crate::explain::NodeFilter;
@@ -31,6 +31,11 @@ impl SuitableNodes {
         let is_suitable = |id| node(id).reservation.is_none() && filter.lacks_at_most_room(id, node(id));
         let is_suitable: Vec<bool> = sites.all.iter().map(|site| is_suitable(site.node)).collect();
         Self { heap: BinaryHeap::new(), is_suitable, seen: usize::MAX, has_only_room: false }
+    }
+
+    /// Whether the asks may run on the node at this place, if it has room.
+    pub(super) fn includes(&self, site: usize) -> bool {
+        self.is_suitable[site]
     }
 
     /// Whether the asks may run on no node at all.
@@ -78,6 +83,21 @@ impl SuitableNodes {
         None
     }
 
+    /// Whether only disruption budgets keep the victims on some node.
+    pub(super) fn is_kept_by_budgets(
+        &self,
+        facts: &Facts,
+        planned_use: &PlannedUse<'_>,
+        sites: &PlannedNodes,
+        wanted: &Wanted<'_>,
+    ) -> bool {
+        let wanted = Wanted { ignores_budgets: true, ..*wanted };
+        let is_suitable = |(site, is_suitable): (&PlannedNode, &bool)| {
+            *is_suitable && wanted.choose(facts, planned_use, site).is_some()
+        };
+        !planned_use.budgets.is_empty() && sites.all.iter().zip(&self.is_suitable).any(is_suitable)
+    }
+
     /// Computes the losses of nodes that are new or have changed.
     fn catch_up(
         &mut self,
@@ -109,7 +129,7 @@ impl SuitableNodes {
 }
 
 /// Whether the shape's rule holds on the node after the plan so far and without the victims.
-fn meets_rule(
+pub(super) fn meets_rule(
     facts: &Facts,
     shape: &Shape,
     planned_use: &PlannedUse<'_>,

@@ -3,6 +3,7 @@
 use smallvec::SmallVec;
 
 use super::candidates::Candidate;
+use super::cost::cost_of;
 use super::planned_nodes::PlannedNode;
 use super::planned_use::{PlannedUse, QueueShortage};
 use super::within::WithinLeaf;
@@ -20,13 +21,16 @@ pub(super) struct Wanted<'a> {
     pub(super) shortage: QueueShortage,
     /// The conditions for victims in the same leaf; other leaves lose nothing then.
     pub(super) within: Option<WithinLeaf<'a>>,
+    /// Whether to see what could be taken without disruption budgets.
+    pub(super) ignores_budgets: bool,
 }
 
-/// What is lost on a node. The smallest is best: it has the fewest masters, then the fewest victims, then the smallest amount
-/// beyond the need as a part of the node, then the victim that is last in turn is earliest. The node decides in the end.
+/// What is lost on a node. The smallest is best: it has the fewest masters, then the fewest victims, then the cheapest ones,
+/// then the smallest amount beyond the need as a part of the node, then the victim that is last in turn is earliest. The
+/// node decides in the end.
 ///
 /// These numbers are one integer, because a plan compares losses all the time: from the highest bits on, 16 bits for the
-/// masters, 16 for the victims, 64 for the part of the node and 32 for the rank.
+/// masters, 16 for the victims, 32 for their cost, 32 for the part of the node and 32 for the rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Loss {
     order: u128,
@@ -36,10 +40,11 @@ pub(super) struct Loss {
 const RANK: u128 = u32::MAX as u128;
 
 impl Loss {
-    fn new((masters, victims): (usize, usize), excess: u64, rank: u32, node: NodeId) -> Self {
+    fn new((masters, victims): (usize, usize), cost: u64, excess: u64, rank: u32, node: NodeId) -> Self {
         let count = |count: usize| u128::from(u16::try_from(count).unwrap_or(u16::MAX));
-        let order =
-            count(masters) << 112 | count(victims) << 96 | u128::from(excess) << 32 | u128::from(rank);
+        let amount = |amount: u64| u128::from(u32::try_from(amount).unwrap_or(u32::MAX));
+        let counts = count(masters) << 112 | count(victims) << 96;
+        let order = counts | amount(cost) << 64 | amount(excess) << 32 | u128::from(rank);
         Self { order, node }
     }
 
@@ -61,7 +66,12 @@ pub(super) struct Choice {
     pub(super) victims: SmallVec<[Candidate; 4]>,
 }
 
-impl Wanted<'_> {
+impl<'a> Wanted<'a> {
+    /// Takes from other leaves, wherever they are.
+    pub(super) fn between_leaves(leaf: QueueId, need: &'a Need) -> Self {
+        Self { leaf, need, shortage: QueueShortage::NONE, within: None, ignores_budgets: false }
+    }
+
     /// A loss that the present one is at least, where it was `before`. It only leaves out the leaves that may lose nothing
     /// more, so it costs much less than a [choice](Self::choose).
     pub(super) fn bound(
@@ -102,6 +112,31 @@ impl Wanted<'_> {
         }
         None
     }
+
+    /// Whether a victim in this leaf helps against the shortage.
+    pub(super) fn is_in_scope(&self, facts: &Facts, leaf: QueueId) -> bool {
+        let is_below = |scope: QueueId| scope == ROOT || facts.queue(leaf).chain.contains(&scope);
+        self.shortage.scope.is_none_or(is_below)
+    }
+
+    /// The victims, which free this much, with their loss.
+    pub(super) fn choice(
+        &self,
+        facts: &Facts,
+        site: &PlannedNode,
+        freed: &Resources,
+        victims: SmallVec<[Candidate; 4]>,
+    ) -> Choice {
+        let needed = self.need.resources.saturating_sub(&site.room.free.max(&Resources::ZERO));
+        let excess = freed.saturating_sub(&needed);
+        let capacity = || &facts.nodes.at(site.node).capacity;
+        let masters = victims.iter().filter(|victim| victim.is_master).count();
+        let excess = if excess.is_zero() { 0 } else { dominant_share(&excess, capacity()) };
+        let rank = victims.iter().map(|victim| victim.rank).max().unwrap_or(0);
+        let counts = (masters, victims.len());
+        let loss = Loss::new(counts, cost_of(facts, &victims), excess, rank, site.node);
+        Choice { loss, victims }
+    }
 }
 
 /// The room of a node while victims are chosen.
@@ -137,14 +172,7 @@ impl<'a> Search<'a> {
     }
 
     fn choice(&self, site: &PlannedNode, victims: SmallVec<[Candidate; 4]>) -> Choice {
-        let needed = self.wanted.need.resources.saturating_sub(&site.room.free.max(&Resources::ZERO));
-        let excess = self.freed.saturating_sub(&needed);
-        let capacity = || &self.facts.nodes.at(site.node).capacity;
-        let masters = victims.iter().filter(|victim| victim.is_master).count();
-        let excess = if excess.is_zero() { 0 } else { dominant_share(&excess, capacity()) };
-        let rank = victims.iter().map(|victim| victim.rank).max().unwrap_or(0);
-        let loss = Loss::new((masters, victims.len()), excess, rank, site.node);
-        Choice { loss, victims }
+        self.wanted.choice(self.facts, site, &self.freed, victims)
     }
 
     fn is_enough(&self) -> bool {
@@ -158,7 +186,10 @@ impl<'a> Search<'a> {
 
     /// Whether the container may be taken, and frees something that is still lacking.
     fn may_take(&self, planned_use: &PlannedUse<'_>, candidate: &Candidate, victims: &[Candidate]) -> bool {
-        let Wanted { leaf, shortage, within, .. } = self.wanted;
+        let Wanted { leaf, within, .. } = self.wanted;
+        if !self.wanted.ignores_budgets && !planned_use.budgets.may_take(self.facts, candidate, victims) {
+            return false;
+        }
         if let Some(within) = within {
             let of_leaf = candidate.leaf == *leaf;
             return of_leaf && within.may_take(self.facts, planned_use, (candidate, victims), &self.lacking);
@@ -167,9 +198,7 @@ impl<'a> Search<'a> {
         if !planned_use.may_lose_more(candidate.leaf) {
             return false;
         }
-        let is_below =
-            |scope: QueueId| scope == ROOT || self.facts.queue(candidate.leaf).chain.contains(&scope);
-        if candidate.leaf == *leaf || !shortage.scope.is_none_or(is_below) {
+        if candidate.leaf == *leaf || !self.wanted.is_in_scope(self.facts, candidate.leaf) {
             return false;
         }
         let size = |of: &Candidate| self.facts.shapes.at(of.shape).need.resources;

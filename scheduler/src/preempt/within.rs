@@ -223,7 +223,8 @@ impl Planner<'_> {
             limits,
             budget: self.budget_within(leaf),
         };
-        let wanted = Wanted { leaf, need: &shape.need, shortage, within: Some(within) };
+        let within = Some(within);
+        let wanted = Wanted { leaf, need: &shape.need, shortage, within, ignores_budgets: false };
         match self.on_reserved_node(&wanted, due) {
             Some(placed) => placed,
             None => self.on_open_node(&wanted, due.ask, (ask, shape)),

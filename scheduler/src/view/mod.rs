@@ -11,7 +11,7 @@ pub use placements::{ContainerView, ReservationView};
 
 use crate::config::{QueueConfig, QueueMapping};
 use crate::explain::{Explanation, PendingReason, explain, pending_reason};
-use crate::facts::{Ask, Node, NodeAttributes, NodeState};
+use crate::facts::{Ask, DisruptionBudget, Node, NodeAttributes, NodeState};
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, PartitionId, QueueId, ReservationId};
 use crate::preempt::{PreemptionPlan, PreemptionPolicy, plan};
 use crate::request::CommitSeq;
@@ -177,6 +177,12 @@ impl<'a> View<'a> {
     #[must_use]
     pub fn preemption_plan(&self, policy: &PreemptionPolicy) -> PreemptionPlan {
         plan(self.state, policy)
+    }
+
+    /// The disruption budgets of an application; none if it is unknown.
+    #[must_use]
+    pub fn disruption_budgets(&self, application: ApplicationId) -> &'a [DisruptionBudget] {
+        self.state.facts.disruption_budgets(application)
     }
 
     /// All asks with outstanding units, by identifier.

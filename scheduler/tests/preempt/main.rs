@@ -2,8 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
 
+mod budgets;
 mod cases;
+mod confirm;
+mod cost;
 mod exempt;
+mod gang_victims;
 mod nodes;
 mod priority;
 mod property;

@@ -17,8 +17,8 @@ use apportion::{
 
 use crate::{at_once, queue};
 
-const INTERVAL_MS: u64 = 1_000;
-const WAIT_MS: u64 = 10_000;
+pub(crate) const INTERVAL_MS: u64 = 1_000;
+pub(crate) const WAIT_MS: u64 = 10_000;
 
 /// A log in memory that outlives its engine.
 #[derive(Clone, Default)]
@@ -47,14 +47,14 @@ impl LogSink for Log {
     }
 }
 
-struct Running {
-    engine: Engine,
-    clock: Arc<ManualClock>,
-    events: EventStream,
-    log: Log,
+pub(crate) struct Running {
+    pub(crate) engine: Engine,
+    pub(crate) clock: Arc<ManualClock>,
+    pub(crate) events: EventStream,
+    pub(crate) log: Log,
 }
 
-fn rounds() -> PreemptionRounds {
+pub(crate) fn rounds() -> PreemptionRounds {
     PreemptionRounds {
         policy: at_once(),
         interval_ms: INTERVAL_MS,
@@ -63,19 +63,19 @@ fn rounds() -> PreemptionRounds {
     }
 }
 
-fn modes() -> Vec<Mode> {
+pub(crate) fn modes() -> Vec<Mode> {
     let parallel = |proposers| Mode::Parallel { proposers };
     vec![Mode::Serial, Mode::Background, parallel(1), parallel(2), parallel(4)]
 }
 
 impl Running {
     /// Case 52: A40 B40 C20 with containers of 1, of which B uses 60 and C 40.
-    fn full(mode: Mode, rounds: PreemptionRounds) -> (Self, [ApplicationId; 2]) {
+    pub(crate) fn full(mode: Mode, rounds: PreemptionRounds) -> (Self, [ApplicationId; 2]) {
         Self::full_of(1, mode, rounds)
     }
 
     /// The same, so many times as large.
-    fn full_of(times: i64, mode: Mode, rounds: PreemptionRounds) -> (Self, [ApplicationId; 2]) {
+    pub(crate) fn full_of(times: i64, mode: Mode, rounds: PreemptionRounds) -> (Self, [ApplicationId; 2]) {
         let queues = [("a", 40), ("b", 40), ("c", 20)].map(|(name, part)| queue(name, &[part * times], None));
         let mut config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::root(queues));
         config.preemption = Some(rounds);
@@ -96,7 +96,7 @@ impl Running {
         (running, others)
     }
 
-    fn demand(&self, queue: &str, count: u32) -> ApplicationId {
+    pub(crate) fn demand(&self, queue: &str, count: u32) -> ApplicationId {
         let handle = self.engine.handle();
         let spec = ApplicationSpec::new("application", queue, "user");
         let application = handle.submit_application(spec, &self.events).unwrap();
@@ -106,14 +106,14 @@ impl Running {
         application
     }
 
-    fn settle(&self) {
+    pub(crate) fn settle(&self) {
         self.engine.run_until_quiet();
         let report = self.engine.audit();
         assert!(report.is_clean(), "{report}");
     }
 
     /// Moves the clock to this time in steps of an interval.
-    fn run_to(&self, to_ms: u64) {
+    pub(crate) fn run_to(&self, to_ms: u64) {
         while self.clock.now_ms() < to_ms {
             let next_ms = (self.clock.now_ms() + INTERVAL_MS).min(to_ms);
             self.clock.set(next_ms);
@@ -122,12 +122,12 @@ impl Running {
         }
     }
 
-    fn running(&self, application: ApplicationId) -> usize {
+    pub(crate) fn running(&self, application: ApplicationId) -> usize {
         self.engine.read(|view| view.application(application).unwrap().containers().count())
     }
 
     /// The numbers of announcements, withdrawals, and ends by preemption since the last call.
-    fn events(&self) -> [usize; 3] {
+    pub(crate) fn events(&self) -> [usize; 3] {
         let mut counts = [0; 3];
         while let Some(event) = self.events.try_next().unwrap() {
             match event.kind {
@@ -141,7 +141,7 @@ impl Running {
     }
 
     /// The state of a replay equals the engine's, and nothing is announced in vain.
-    fn expect_replay_equal(&self) {
+    pub(crate) fn expect_replay_equal(&self) {
         let log = self.log.0.lock().unwrap().clone();
         let mut replay = Replay::read(&log[..], None).unwrap();
         assert_eq!(replay.digest(), self.engine.digest());

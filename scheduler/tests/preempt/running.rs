@@ -9,6 +9,7 @@ use apportion::config::{EngineConfig, PreemptionRounds, QueueConfig};
 use apportion::engine::{Parts, Step};
 use apportion::event::EventKind;
 use apportion::log::LogReader;
+use apportion::preempt::{DisruptionBudget, DisruptionLimit, PreemptionCost};
 use apportion::replay::Replay;
 use apportion::{
     ApplicationId, Change, Clock, ContainerId, EndCause, Engine, ManualClock, NodeSpec, ResourceTypes,
@@ -35,6 +36,10 @@ enum Op {
     Submit(usize),
     /// The clock moves on.
     Wait(u64),
+    /// An application gets a budget: so many of its containers have to be available.
+    SetBudget(usize, u32),
+    /// A container gets a cost.
+    SetCost(usize, PreemptionCost),
 }
 
 fn op() -> impl Strategy<Value = Op> {
@@ -44,7 +49,13 @@ fn op() -> impl Strategy<Value = Op> {
         2 => any::<usize>().prop_map(Op::Complete),
         1 => any::<usize>().prop_map(Op::Submit),
         2 => (1..3 * INTERVAL_MS).prop_map(Op::Wait),
+        1 => (any::<usize>(), 0..12u32).prop_map(|(which, least)| Op::SetBudget(which, least)),
+        1 => (any::<usize>(), cost()).prop_map(|(which, cost)| Op::SetCost(which, cost)),
     ]
+}
+
+fn cost() -> impl Strategy<Value = PreemptionCost> {
+    prop_oneof![2 => (0..5u32).prop_map(PreemptionCost::Units), 1 => Just(PreemptionCost::Never)]
 }
 
 struct Load {
@@ -83,10 +94,8 @@ impl Load {
                 }
             }
             Op::Complete(which) => {
-                let running: Vec<ContainerId> =
-                    self.cluster.engine.read(|view| view.containers().map(|(id, _)| id).collect());
-                if let Some(container) = running.get(which % running.len().max(1)) {
-                    self.cluster.engine.handle().complete_container(*container).unwrap();
+                if let Some(container) = self.container(which) {
+                    self.cluster.engine.handle().complete_container(container).unwrap();
                 }
             }
             Op::Submit(which) => self.cluster.submit_job(&case.jobs[which % case.jobs.len()], &[]),
@@ -94,8 +103,30 @@ impl Load {
                 self.clock.set(self.clock.now_ms() + ms);
                 self.cluster.engine.handle().tick().unwrap();
             }
+            Op::SetBudget(which, least) => {
+                let all: Vec<ApplicationId> = self
+                    .cluster
+                    .engine
+                    .read(|view| view.containers().map(|(_, one)| one.application).collect());
+                if let Some(application) = all.get(which % all.len().max(1)) {
+                    let budget = DisruptionBudget::new(12, DisruptionLimit::MinAvailable(least));
+                    let handle = self.cluster.engine.handle();
+                    handle.set_disruption_budgets(*application, vec![budget]).unwrap();
+                }
+            }
+            Op::SetCost(which, cost) => {
+                if let Some(container) = self.container(which) {
+                    self.cluster.engine.handle().set_preemption_cost(container, cost).unwrap();
+                }
+            }
         }
         self.ask_again();
+    }
+
+    fn container(&self, which: usize) -> Option<ContainerId> {
+        let running: Vec<ContainerId> =
+            self.cluster.engine.read(|view| view.containers().map(|(id, _)| id).collect());
+        running.get(which % running.len().max(1)).copied()
     }
 
     /// The application of a victim asks for its container again, as an application master does.
@@ -147,7 +178,8 @@ impl Load {
     }
 }
 
-/// Follows the log: each commit that preempts starts a container, and takes no leaf below its guarantee.
+/// Follows the log: each commit that preempts starts a container, meets all disruption budgets, and takes no leaf below its
+/// guarantee.
 fn check_log(log: &[u8]) -> Replay {
     let mut reader = LogReader::new(log).unwrap();
     let mut replay = Replay::begin(&mut reader).unwrap();
@@ -155,6 +187,7 @@ fn check_log(log: &[u8]) -> Replay {
         let before = match &change {
             Change::Committed { request } if !request.release.is_empty() => {
                 assert_eq!(request.allocate.len(), 1, "victims end for one container");
+                check_budgets(&mut replay, &request.release);
                 let leaves = leaves(&mut replay, &request.release);
                 Some((leaves, request.allocate[0].ask))
             }
@@ -180,6 +213,23 @@ fn check_log(log: &[u8]) -> Replay {
         }
     }
     replay
+}
+
+/// Each budget of an application that loses a victim is met without the victims, and each victim may be one.
+fn check_budgets(replay: &mut Replay, victims: &[ContainerId]) {
+    let view = replay.view();
+    let known = |id: &ContainerId| view.container(*id).unwrap();
+    assert!(victims.iter().all(|id| known(id).preemption_cost != PreemptionCost::Never));
+    for application in victims.iter().map(|id| known(id).application) {
+        let available = view.containers().filter(|(id, one)| {
+            one.application == application && one.stopping.is_none() && !victims.contains(id)
+        });
+        let available = available.count() as u32;
+        for budget in view.disruption_budgets(application) {
+            let lost = victims.iter().filter(|id| known(id).stopping.is_none()).count();
+            assert!(lost == 0 || available >= budget.least(), "{available} of {application}: {budget}");
+        }
+    }
 }
 
 /// The use by running containers, the guarantee, and what these victims take, of each leaf that has victims.

@@ -6,6 +6,7 @@ use apportion::config::{ConfigError, QueueUpdate};
 use apportion::engine::{BulkCall, NodeReport, SubmitError};
 use apportion::event::{Refusal, Subject};
 use apportion::gang::GangSpec;
+use apportion::preempt::{DisruptionBudget, DisruptionLimit, PreemptionCost};
 use apportion::request::{AllocationProposal, RejectReason};
 use apportion::{
     ApplicationEnd, ApplicationSpec, AskSpec, Blacklist, GangId, NodeAttributes, NodeSpec,
@@ -360,6 +361,36 @@ fn containers() -> Vec<Row> {
             "release_container",
             "container",
             |w| listed(w, w.handle.release_container(w.unknown_ids.container)),
+            container_refused,
+        ),
+        row(
+            "set_preemption_cost",
+            "container",
+            |w| listed(w, w.handle.set_preemption_cost(w.unknown_ids.container, PreemptionCost::Never)),
+            container_refused,
+        ),
+        row(
+            "set_preemption_costs",
+            "container",
+            |w| {
+                let cost = (w.unknown_ids.container, PreemptionCost::Never);
+                listed(w, w.handle.set_preemption_costs([cost]))
+            },
+            container_refused,
+        ),
+        row(
+            "set_disruption_budgets",
+            "application",
+            |w| {
+                let budget = DisruptionBudget::new(2, DisruptionLimit::MinAvailable(1));
+                listed(w, w.handle.set_disruption_budgets(w.unknown_ids.application, vec![budget]))
+            },
+            application_refused,
+        ),
+        row(
+            "confirm_preemption",
+            "container",
+            |w| listed(w, w.handle.confirm_preemption(w.unknown_ids.container)),
             container_refused,
         ),
     ];

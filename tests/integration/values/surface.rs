@@ -80,7 +80,7 @@ fn values() -> Vec<String> {
         GangId, GangSpec, GangRole, GangStyle, GangTopology, GangEnd, InvalidGang, GangRefusal, GangWait,
         Amounts, Explanation, Standing, WhyPending, Blocker, ActivationLimit, LimitHolder, LimitReached, Funnel, Stage,
         PendingReason, Shortage, DeviceShortage, LocalityWait, NodeOfOtherAsk, ReservedNode, Rejection,
-        PreemptionPolicy, PreemptionRounds, PreemptionNotice, PreemptionPlan, PartitionShares, QueueShares, Preemption, Victim, PreemptionRule, Unhelped,
+        PreemptionPolicy, PreemptionRounds, DisruptionBudget, DisruptionLimit, InvalidBudget, PreemptionCost, PreemptionNotice, PreemptionPlan, PartitionShares, QueueShares, Preemption, Victim, PreemptionRule, Unhelped,
         UnhelpedReason, PreemptionOutlook, UnknownQueue, WithinQueuePolicy, WithinQueueOrder,
         ContainerView, ReservationView, QueueStatus, PendingWithinLimits,
         AccessList, ApplicationOrdering, Bound, Capacity, Creation, LocalityDelay, MappingAction, Maximum,

@@ -21,6 +21,9 @@ impl Applier<'_> {
         }
         let has_gangs = !self.state.facts.gangs.is_empty();
         let started = if has_gangs { self.gangs_in(request) } else { Vec::new() };
+        for gang in &started {
+            self.state.facts.transition_begin_gang(*gang);
+        }
         for proposal in &request.allocate {
             self.allocate(proposal, debited_in);
         }

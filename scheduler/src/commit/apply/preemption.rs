@@ -1,4 +1,4 @@
-//! Announces victims of preemption, and takes announcements back.
+//! Announces victims of preemption, confirms them, and takes announcements back.
 
 use super::Applier;
 use crate::event::EventKind;
@@ -10,6 +10,14 @@ impl Applier<'_> {
         let application = self.state.facts.containers.at(container).application;
         self.state.facts.notices.insert(container, notice);
         self.tell(application, EventKind::PreemptionAnnounced { container, notice });
+    }
+
+    /// The victim's time becomes now, unless it has come already.
+    pub(super) fn confirm_preemption(&mut self, container: ContainerId) {
+        let facts = &mut self.state.facts;
+        if let Some(notice) = facts.notices.get_mut(&container) {
+            notice.kill_ms = notice.kill_ms.min(facts.now_ms);
+        }
     }
 
     pub(super) fn withdraw_preemption(&mut self, container: ContainerId) {

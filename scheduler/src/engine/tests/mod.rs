@@ -22,6 +22,7 @@ mod refusals;
 mod rounds;
 mod shares;
 mod single_step;
+mod stale_rounds;
 mod stops;
 mod views;
 mod waiting;

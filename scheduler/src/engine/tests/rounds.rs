@@ -27,7 +27,7 @@ fn preempting(node: i64) -> (Hand, Arc<ManualClock>) {
 }
 
 /// Leaf `a` has the only node, and `b` waits for its half. A round is wanted that ends two containers of `a`.
-fn owed() -> (Hand, Arc<ManualClock>) {
+pub(super) fn owed() -> (Hand, Arc<ManualClock>) {
     let (mut hand, clock) = preempting(4);
     for (queue, count) in [("root.a", 4), ("root.b", 2)] {
         let application = hand.application_in(queue);
@@ -41,7 +41,7 @@ fn owed() -> (Hand, Arc<ManualClock>) {
 }
 
 impl Hand {
-    fn expect_preempted(&mut self, containers: u64) {
+    pub(super) fn expect_preempted(&mut self, containers: u64) {
         self.expect_idle(4);
         assert!(self.engine.shared.round.is_idle());
         let stats = self.engine.stats();

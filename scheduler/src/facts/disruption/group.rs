@@ -1,0 +1,79 @@
+//! Groups of containers of which some have to keep running: those that a budget covers, and the members of a gang's role.
+
+use smallvec::SmallVec;
+
+use crate::facts::Facts;
+use crate::ids::{ApplicationId, ContainerId, GangId};
+
+/// Containers of which some have to keep running.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum DisruptionGroup {
+    /// Those that the application's budget at this place covers.
+    Budget(ApplicationId, usize),
+    /// The members of the role at this place of a started gang.
+    Role(GangId, usize),
+}
+
+impl Facts {
+    /// Whether any container is in a group.
+    pub(crate) fn has_disruption_groups(&self) -> bool {
+        !self.disruption.budgets.is_empty() || !self.disruption.gangs.is_empty()
+    }
+
+    /// All groups.
+    pub(crate) fn disruption_groups(&self) -> impl Iterator<Item = DisruptionGroup> {
+        let budgets = self.disruption.budgets.iter().flat_map(|(id, budgets)| {
+            (0..budgets.len()).map(move |place| DisruptionGroup::Budget(*id, place))
+        });
+        let gangs = self.disruption.gangs.iter();
+        let roles = gangs
+            .flat_map(|(id, gang)| (0..gang.roles.len()).map(move |place| DisruptionGroup::Role(*id, place)));
+        budgets.chain(roles)
+    }
+
+    /// The groups of a running container.
+    pub(crate) fn groups_of(&self, id: ContainerId) -> SmallVec<[DisruptionGroup; 2]> {
+        let mut groups = SmallVec::new();
+        let Some(container) = self.containers.get(id) else { return groups };
+        let shape = self.shapes.at(container.shape);
+        for (place, budget) in self.disruption_budgets(container.application).iter().enumerate() {
+            if budget.covers(shape) {
+                groups.push(DisruptionGroup::Budget(container.application, place));
+            }
+        }
+        if let Some((gang, place)) = self.disruption.role_of(id) {
+            groups.push(DisruptionGroup::Role(gang, place));
+        }
+        groups
+    }
+
+    /// The available containers of the group: those that run and are not being stopped.
+    pub(crate) fn available_in(&self, group: DisruptionGroup) -> Vec<ContainerId> {
+        let is_available = |id: &ContainerId| !self.stopping.contains_key(id);
+        match group {
+            DisruptionGroup::Budget(id, place) => {
+                let Some(budget) = self.disruption_budgets(id).get(place) else { return Vec::new() };
+                let covers = |id: &ContainerId| budget.covers(self.shapes.at(self.containers.at(*id).shape));
+                let all = self.applications.at(id).containers.iter(&self.containers);
+                all.filter(|id| is_available(id) && covers(id)).collect()
+            }
+            DisruptionGroup::Role(id, place) => {
+                let role = self.started_gang(id).and_then(|gang| gang.roles.get(place));
+                role.into_iter().flat_map(|role| &role.members).copied().filter(is_available).collect()
+            }
+        }
+    }
+
+    /// The number of containers of the group that have to stay available.
+    pub(crate) fn least_in(&self, group: DisruptionGroup) -> u32 {
+        match group {
+            DisruptionGroup::Budget(id, place) => {
+                self.disruption_budgets(id).get(place).map_or(0, |budget| budget.least())
+            }
+            DisruptionGroup::Role(id, place) => {
+                let role = self.started_gang(id).and_then(|gang| gang.roles.get(place));
+                role.map_or(0, |role| role.minimum)
+            }
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Gangs that have started: their running members, of which fewer than the minimum make no sense.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Disruption, RoleOf};
+use crate::facts::{Facts, FactsImage, WaitingGang};
+use crate::ids::{AskId, ContainerId, GangId};
+
+/// A gang that has started and has running members. Members come from its asks only: a container of a later ask is none.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct StartedGang {
+    pub(crate) roles: Vec<StartedRole>,
+}
+
+/// One role of a gang that has started.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct StartedRole {
+    pub(crate) ask: AskId,
+    /// The number of members with which the gang started at least.
+    pub(crate) minimum: u32,
+    /// Its containers, in any state.
+    pub(crate) members: BTreeSet<ContainerId>,
+}
+
+impl StartedGang {
+    /// All of its containers.
+    pub(crate) fn members(&self) -> impl Iterator<Item = ContainerId> {
+        self.roles.iter().flat_map(|role| role.members.iter().copied())
+    }
+
+    pub(super) fn is_coherent(&self, image: &FactsImage) -> bool {
+        self.members().next().is_some() && self.members().all(|id| image.has_container(id))
+    }
+}
+
+impl Disruption {
+    /// Computes the roles of members and asks.
+    pub(in crate::facts) fn restore(&mut self) {
+        let Self { gangs, members, asks, .. } = self;
+        for (id, gang) in gangs {
+            for (place, role) in gang.roles.iter().enumerate() {
+                members.extend(role.members.iter().map(|member| (*member, (*id, place))));
+                asks.insert(role.ask, (*id, place));
+            }
+        }
+    }
+
+    /// The role of a member.
+    pub(super) fn role_of(&self, container: ContainerId) -> Option<RoleOf> {
+        self.members.get(&container).copied()
+    }
+
+    /// Lists a container of a role's ask as a member.
+    #[cold]
+    pub(in crate::facts) fn add_member(&mut self, ask: AskId, container: ContainerId) {
+        let Some((gang, place)) = self.asks.get(&ask).copied() else { return };
+        if let Some(known) = self.gangs.get_mut(&gang) {
+            known.roles[place].members.insert(container);
+            self.members.insert(container, (gang, place));
+        }
+    }
+
+    /// Takes out a member. Without members the gang is over, and later containers of its asks are ordinary ones.
+    pub(super) fn remove_member(&mut self, container: ContainerId) {
+        let Some((id, place)) = self.members.remove(&container) else { return };
+        let Some(gang) = self.gangs.get_mut(&id) else { return };
+        gang.roles[place].members.remove(&container);
+        if gang.members().next().is_none() {
+            for role in &gang.roles {
+                self.asks.remove(&role.ask);
+            }
+            self.gangs.remove(&id);
+        }
+    }
+}
+
+impl Facts {
+    /// The gangs that have started, and all of their containers.
+    pub(crate) fn started_gangs(&self) -> impl Iterator<Item = (GangId, &StartedGang)> {
+        self.disruption.gangs.iter().map(|(id, gang)| (*id, gang))
+    }
+
+    pub(crate) fn started_gang(&self, id: GangId) -> Option<&StartedGang> {
+        self.disruption.gangs.get(&id)
+    }
+
+    /// A gang starts: the containers of its asks are members from now on.
+    #[cold]
+    pub(crate) fn transition_begin_gang(&mut self, id: GangId) {
+        let Some(WaitingGang { roles, .. }) = self.gangs.get(&id) else { return };
+        let role = |(ask, minimum)| StartedRole { ask, minimum, members: BTreeSet::new() };
+        let gang = StartedGang { roles: roles.iter().map(|held| role((held.ask, held.minimum))).collect() };
+        for (place, role) in gang.roles.iter().enumerate() {
+            self.disruption.asks.insert(role.ask, (id, place));
+        }
+        self.disruption.gangs.insert(id, gang);
+    }
+}

@@ -1,0 +1,116 @@
+//! What the committer checks again before it ends victims: the plan may be stale.
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use super::PreemptionRule;
+use crate::facts::{DisruptionGroup, Facts};
+use crate::ids::{ContainerId, PartitionId, QueueId};
+use crate::request::ResourceAllocationCommitRequest;
+use crate::resource::Resources;
+
+/// Checks the victims of one step after another. It knows sums of the state and subtracts what each step takes, so that a
+/// step costs no look at all containers. It is made anew after anything else has changed the state.
+#[derive(Debug, Default)]
+pub(crate) struct Recheck {
+    /// The amounts of the containers that are being stopped, by leaf and partition, once a step has asked for them.
+    stopping: Option<FxHashMap<(QueueId, PartitionId), Resources>>,
+    /// The containers of each group that may be taken, for groups that a step has asked for.
+    spare: FxHashMap<DisruptionGroup, u32>,
+}
+
+impl Recheck {
+    /// Whether the victims may end. If so, they count as ended.
+    pub(crate) fn admits(
+        &mut self,
+        facts: &Facts,
+        request: &ResourceAllocationCommitRequest,
+        rule: PreemptionRule,
+    ) -> bool {
+        may_all_be_victims(facts, request)
+            && self.keeps_guarantees(facts, request, rule)
+            && (!facts.has_disruption_groups() || self.keeps_budgets(facts, request))
+    }
+
+    /// Whether no leaf falls below its guarantee by these victims. The plan saw to that, but containers may have ended since.
+    /// As in the plan, a leaf that is below its guarantee of one type may lose more of it with a container that frees
+    /// another. Within a leaf, what one application loses another one gets.
+    fn keeps_guarantees(
+        &mut self,
+        facts: &Facts,
+        request: &ResourceAllocationCommitRequest,
+        rule: PreemptionRule,
+    ) -> bool {
+        if matches!(rule, PreemptionRule::ApplicationPriority | PreemptionRule::UserLimit) {
+            return true;
+        }
+        let mut lost: SmallVec<[((QueueId, PartitionId), Resources); 4]> = SmallVec::new();
+        for container in request.release.iter().filter_map(|id| facts.containers.get(*id)) {
+            let shape = facts.shapes.at(container.shape);
+            let place = (facts.applications.at(container.application).leaf, shape.partition);
+            match lost.iter_mut().find(|(of, _)| *of == place) {
+                Some((_, sum)) => *sum += shape.need.resources,
+                None => lost.push((place, shape.need.resources)),
+            }
+        }
+        let stopping = self.stopping.get_or_insert_with(|| stopping(facts));
+        lost.iter().all(|(place, lost)| {
+            let quota = facts.queue(place.0).quota(place.1);
+            let stopping = stopping.get(place).copied().unwrap_or_default();
+            let running = quota.used - quota.reserved - stopping;
+            let stays = |index: usize| running[index] - lost[index] >= quota.guaranteed[index];
+            let is_below = |index: usize| running[index] < quota.guaranteed[index];
+            lost.types().any(|index| lost[index] > 0 && stays(index))
+                && lost.types().all(|index| lost[index] <= 0 || stays(index) || is_below(index))
+        })
+    }
+
+    /// Whether every budget is met without these victims. Those that are being stopped are unavailable already.
+    #[cold]
+    fn keeps_budgets(&mut self, facts: &Facts, request: &ResourceAllocationCommitRequest) -> bool {
+        let mut lost: FxHashMap<DisruptionGroup, u32> = FxHashMap::default();
+        let available = request.release.iter().filter(|id| !facts.stopping.contains_key(id));
+        for group in available.flat_map(|id| facts.groups_of(*id)) {
+            *lost.entry(group).or_default() += 1;
+        }
+        let spare = |group| (facts.available_in(group).len() as u32).saturating_sub(facts.least_in(group));
+        let has_spare = |(group, lost): (&DisruptionGroup, &u32)| {
+            *self.spare.entry(*group).or_insert_with(|| spare(*group)) >= *lost
+                || takes_whole_gang(facts, request, *group)
+        };
+        if !lost.iter().all(has_spare) {
+            return false;
+        }
+        for (group, lost) in lost {
+            self.spare.entry(group).and_modify(|spare| *spare = spare.saturating_sub(lost));
+        }
+        true
+    }
+}
+
+/// Whether the group is a role of a gang that ends as a whole.
+fn takes_whole_gang(
+    facts: &Facts,
+    request: &ResourceAllocationCommitRequest,
+    group: DisruptionGroup,
+) -> bool {
+    let DisruptionGroup::Role(gang, _) = group else { return false };
+    let ends = |id: ContainerId| facts.stopping.contains_key(&id) || request.release.contains(&id);
+    facts.started_gang(gang).is_some_and(|gang| gang.members().all(ends))
+}
+
+/// Whether the embedder lets preemption take all of these victims.
+fn may_all_be_victims(facts: &Facts, request: &ResourceAllocationCommitRequest) -> bool {
+    !facts.has_preemption_costs() || request.release.iter().all(|id| facts.may_be_victim(*id))
+}
+
+/// The amounts of the containers that are being stopped.
+fn stopping(facts: &Facts) -> FxHashMap<(QueueId, PartitionId), Resources> {
+    let mut sums: FxHashMap<_, Resources> = FxHashMap::default();
+    for container in facts.stopping.keys().filter_map(|id| facts.containers.get(*id)) {
+        let shape = facts.shapes.at(container.shape);
+        let leaf = facts.applications.at(container.application).leaf;
+        *sums.entry((leaf, shape.partition)).or_default() += shape.need.resources;
+    }
+    sums
+}
