@@ -1,7 +1,7 @@
 //! Rounds of preemption in a running engine.
 //!
-//! The committer decides when a round is due, a proposer computes it under the read guard, and the committer carries out
-//! its steps, a few in each group. A round is due an interval after it became worthwhile: asks wait and the state has changed
+//! The committer decides when a round is due, a proposer computes it on a copy of the state, and the committer carries out
+//! its steps, a few in each group. Only the copy is made under the read guard. A round is due an interval after it became worthwhile: asks wait and the state has changed
 //! since the last round, or victims are announced. So an engine in which nothing waits makes no rounds.
 
 use std::collections::VecDeque;
@@ -117,8 +117,9 @@ pub(super) fn compute_round(shared: &Arc<Shared>) -> Option<Box<ProposalBatch>> 
     let mut batch = Box::new(ProposalBatch::for_round(Arc::clone(shared) as Arc<dyn BatchOwner>));
     let state = shared.state.read();
     batch.begun_ns = shared.clock.measured_ns();
-    let (plan, steps) = round(&state, rounds);
+    let copy = State::clone(&state);
     drop(state);
+    let (plan, steps) = round(&copy, rounds);
     batch.proposing_ns = shared.clock.measured_ns().saturating_sub(batch.begun_ns);
     batch.round = Some(steps);
     *shared.round.last_plan.lock() = Some(plan);
