@@ -33,15 +33,17 @@ impl Cluster {
     pub(super) fn commit_plan(&mut self) -> Done {
         let plan = self.plan.take();
         let plan = plan.ok_or_else(|| StepError::bad("there is no plan; `plan_preemption` comes first"))?;
-        let send = |preemption: &apportion::preempt::Preemption| self.handle.commit(preemption.request());
-        let tickets: Vec<_> = plan.preemptions.iter().map(send).collect::<Result<_, _>>()?;
+        let gangs = plan.gangs.iter().map(|gang| (gang.request(), gang.to_string()));
+        let single = plan.preemptions.iter().map(|preemption| (preemption.request(), preemption.to_string()));
+        let send = |(request, text)| Ok((self.handle.commit(request)?, text));
+        let tickets: Vec<_> = gangs.chain(single).map(send).collect::<Result<_, StepError>>()?;
         self.await_answers()?;
-        let refused = |(preemption, ticket): (&_, apportion::Ticket<apportion::CommitOutcome>)| {
+        let refused = |(ticket, text): (apportion::Ticket<apportion::CommitOutcome>, String)| {
             let outcome = ticket.try_take();
             let is_accepted = outcome.as_ref().is_some_and(|outcome| outcome.is_accepted());
-            (!is_accepted).then(|| format!("{outcome:?} for {preemption}"))
+            (!is_accepted).then(|| format!("{outcome:?} for {text}"))
         };
-        let refused: Vec<String> = plan.preemptions.iter().zip(tickets).filter_map(refused).collect();
+        let refused: Vec<String> = tickets.into_iter().filter_map(refused).collect();
         if refused.is_empty() { Ok(()) } else { Err(StepError::Failed(refused)) }
     }
 

@@ -114,7 +114,9 @@ impl<'a> NodeFilter<'a> {
         let shape = state.facts.shapes.at(ask.shape);
         // An ask with a reserved node has waited long enough to go anywhere, if it accepts any node at all.
         let is_bound = ask.preference.loosest() < Locality::OffSwitch;
-        let allowed = if shape.has_locality && (is_bound || ask.reservations.is_empty()) {
+        // Members of a gang that start together look everywhere at once.
+        let is_held = state.facts.gang_of(id).is_some();
+        let allowed = if shape.has_locality && !is_held && (is_bound || ask.reservations.is_empty()) {
             state.backlog.locality.allowed(&state.facts, id, ask)
         } else {
             ask.preference.loosest()

@@ -40,6 +40,8 @@ pub enum UnhelpedReason {
     NoNode,
     /// Its queue is owed less than one container.
     LessThanOneContainer,
+    /// Its queue is owed less than the minimum of the gang, which gets all or nothing.
+    LessThanMinimum,
     /// No queue uses more than its fair amount of what the ask lacks.
     NothingToTake,
     /// Only queues in the dead zone use more than their fair amount of what the ask lacks.
@@ -56,7 +58,8 @@ pub enum UnhelpedReason {
 
 /// What is announced for the ask.
 pub(super) fn outlook(facts: &Facts, ask: AskId) -> Option<PreemptionOutlook> {
-    let notices = facts.notices.values().filter(|notice| notice.ask == ask);
+    let beneficiary = facts.beneficiary(ask);
+    let notices = facts.notices.values().filter(|notice| notice.ask == beneficiary);
     let (victims, kill_ms) =
         notices.fold((0, u64::MAX), |(count, first), notice| (count + 1, first.min(notice.kill_ms)));
     (victims > 0).then_some(PreemptionOutlook::Announced { victims, kill_ms })
@@ -82,6 +85,7 @@ impl Display for UnhelpedReason {
             Self::Limit => "A limit of a queue, a user or a group leaves no room for one more.",
             Self::NoNode => "No node that could hold it meets its conditions.",
             Self::LessThanOneContainer => "Its queue is owed less than one container.",
+            Self::LessThanMinimum => "Its queue is owed less than the minimum of the gang.",
             Self::NothingToTake => "No queue uses more than its fair amount of what it lacks.",
             Self::DeadZone => {
                 "Only queues in the dead zone use more than their fair amount of what it lacks."

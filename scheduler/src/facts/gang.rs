@@ -9,7 +9,8 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::Facts;
-use crate::ids::{ApplicationId, AskId, GangId};
+use crate::ids::{ApplicationId, AskId, GangId, PartitionId};
+use crate::resource::Resources;
 
 /// What becomes of a gang whose timeout passes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -69,6 +70,22 @@ pub(crate) struct HeldRole {
 }
 
 impl WaitingGang {
+    /// The partition of all members that start together; none if they are in several.
+    pub(crate) fn partition(&self, facts: &Facts) -> Option<PartitionId> {
+        let of_role = |role: &HeldRole| facts.shapes.at(facts.asks.at(role.ask).shape).partition;
+        let mut partitions = self.roles.iter().filter(|role| role.minimum > 0).map(of_role);
+        let first = partitions.next()?;
+        partitions.all(|partition| partition == first).then_some(first)
+    }
+
+    /// The amounts of the members that start together.
+    pub(crate) fn minimum_size(&self, facts: &Facts) -> Resources {
+        let of_role = |role: &HeldRole| {
+            facts.shapes.at(facts.asks.at(role.ask).shape).need.resources.times(role.minimum.into())
+        };
+        self.roles.iter().map(of_role).sum()
+    }
+
     /// The number of members that start together, over all roles.
     pub(crate) fn minimum(&self) -> u64 {
         self.roles.iter().map(|role| u64::from(role.minimum)).sum()
@@ -86,6 +103,12 @@ impl Facts {
     #[inline]
     pub(crate) fn gang_of(&self, ask: AskId) -> Option<GangId> {
         if self.held_asks.is_empty() { None } else { self.held_asks.get(&ask).copied() }
+    }
+
+    /// The ask by which plans of preemption and their announcements name the ask: for a gang, that of its first role.
+    pub(crate) fn beneficiary(&self, ask: AskId) -> AskId {
+        let gang = self.gang_of(ask).and_then(|gang| self.gangs.get(&gang));
+        gang.and_then(|gang| gang.roles.first()).map_or(ask, |role| role.ask)
     }
 
     /// The role of a gang that holds the ask.

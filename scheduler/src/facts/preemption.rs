@@ -11,7 +11,8 @@ use crate::label::seconds;
 /// other containers, or the beneficiary no longer needs the room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct PreemptionNotice {
-    /// The ask that it would make room for. A later round may give the room to another.
+    /// The ask that it would make room for; for a gang, the ask of its first role. A later round may give the room to
+    /// another.
     pub ask: AskId,
     /// Why the ask may have the room.
     pub rule: PreemptionRule,

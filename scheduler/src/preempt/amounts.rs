@@ -21,6 +21,15 @@ pub(super) fn to_take(branches: &[Branch], total: &Resources, policy: &Preemptio
     branches.iter().map(of_branch).collect()
 }
 
+/// All that may be taken from each queue, by number, however many rounds it takes.
+pub(super) fn all_to_take(branches: &[Branch], policy: &PreemptionPolicy) -> Vec<Resources> {
+    let of_branch = |branch: &Branch| match branch.is_leaf() && !branch.is_exempt {
+        true => outside_dead_zone(branch, policy.dead_zone),
+        false => Resources::ZERO,
+    };
+    branches.iter().map(of_branch).collect()
+}
+
 fn above_ideal(branch: &Branch) -> Resources {
     branch.used.saturating_sub(&branch.ideal)
 }

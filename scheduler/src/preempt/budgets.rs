@@ -15,7 +15,7 @@ struct Left {
 }
 
 /// The groups of containers of which some have to keep running. It counts the victims of all partitions.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct PlannedBudgets {
     left: FxHashMap<DisruptionGroup, Left>,
 }

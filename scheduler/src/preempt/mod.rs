@@ -10,6 +10,8 @@
 //! (`planned_use`, `planned_nodes`). A later change of the state may make a preemption stale. Then the committer rejects its request,
 //! and no container ends.
 //!
+//! Gangs that wait come first (`gangs`): one gets room for its whole minimum in one commit request, or nothing.
+//!
 //! With [`WithinQueuePolicy`], applications of one leaf may take from each other after that (`within`): those of higher
 //! priority, or those of users within their user limits. The victims are chosen by the same rules.
 //!
@@ -34,6 +36,7 @@ mod budgets;
 mod candidates;
 mod cost;
 mod exempt;
+mod gangs;
 mod ideal;
 mod outcome;
 mod plan;
@@ -57,7 +60,7 @@ pub use crate::explain::UnhelpedReason;
 pub use crate::facts::{
     DisruptionBudget, DisruptionLimit, InvalidBudget, PreemptionCost, PreemptionNotice, PreemptionRule,
 };
-use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, ReservationId};
+use crate::ids::{ApplicationId, AskId, ContainerId, GangId, NodeId, ReservationId};
 use crate::request::{AllocationProposal, CommitSeq, ResourceAllocationCommitRequest};
 use crate::resource::Amounts;
 pub(crate) use plan::plan;
@@ -73,8 +76,12 @@ pub struct PreemptionPlan {
     pub now_ms: u64,
     /// The amounts of all queues, by partition.
     pub partitions: Vec<PartitionShares>,
-    /// The containers that would be started in place of others. Commit their requests in this order and at once: a pass
-    /// between two of them may use room that the second counts on, and the second is then rejected.
+    /// The gangs that would start in place of others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gangs: Vec<GangPreemption>,
+    /// The containers that would be started in place of others. Commit the requests of the gangs and then of these in this
+    /// order and at once: a pass between two of them may use room that the second counts on, and the second is then
+    /// rejected.
     pub preemptions: Vec<Preemption>,
     /// The asks of queues that are owed more, but would get nothing more, in the order in which they are due.
     pub unhelped: Vec<Unhelped>,
@@ -146,6 +153,49 @@ impl Preemption {
             AllocationProposal { ask: self.ask, node: self.node, from_reservation: self.reservation };
         ResourceAllocationCommitRequest {
             allocate: [proposal].into_iter().collect(),
+            release: self.victims.iter().map(|victim| victim.container).collect::<ThinVec<_>>(),
+            ..ResourceAllocationCommitRequest::default()
+        }
+    }
+}
+
+/// The minimum of a gang that would be started in place of others: all of it or nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GangPreemption {
+    /// The gang.
+    pub gang: GangId,
+    /// Its application.
+    pub application: ApplicationId,
+    /// The path of its leaf.
+    pub queue: String,
+    /// Its containers, in the order of its roles: at least one.
+    pub members: Vec<PlannedMember>,
+    /// The containers that would end.
+    pub victims: Vec<Victim>,
+    /// Why the gang may have their room.
+    pub rule: PreemptionRule,
+}
+
+/// A container of a gang that would be started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlannedMember {
+    /// The ask of its role.
+    pub ask: AskId,
+    /// The node.
+    pub node: NodeId,
+}
+
+impl GangPreemption {
+    /// The commit request that ends the victims and starts the gang, or does nothing.
+    #[must_use]
+    pub fn request(&self) -> ResourceAllocationCommitRequest {
+        let allocate = |member: &PlannedMember| AllocationProposal {
+            ask: member.ask,
+            node: member.node,
+            from_reservation: None,
+        };
+        ResourceAllocationCommitRequest {
+            allocate: self.members.iter().map(allocate).collect(),
             release: self.victims.iter().map(|victim| victim.container).collect::<ThinVec<_>>(),
             ..ResourceAllocationCommitRequest::default()
         }

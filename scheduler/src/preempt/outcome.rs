@@ -16,7 +16,7 @@ impl Planner<'_> {
         let leaves = || self.branches.iter().filter(|branch| branch.is_leaf());
         if self.planned_use.may_take_some(size) {
             UnhelpedReason::NoVictims
-        } else if self.to_take.iter().any(has) {
+        } else if self.takings.of_round.iter().any(has) {
             UnhelpedReason::RoundSpent
         } else if leaves().any(|branch| !branch.is_exempt && has(&owed(branch))) {
             UnhelpedReason::DeadZone
@@ -27,10 +27,10 @@ impl Planner<'_> {
         }
     }
 
-    /// The rule by which the leaf may have one more unit of the ask.
-    pub(super) fn rule(&self, leaf: QueueId, due: &Due) -> PreemptionRule {
+    /// The rule by which the leaf may have this much more.
+    pub(super) fn rule(&self, leaf: QueueId, size: &Resources) -> PreemptionRule {
         let guaranteed = &self.branches[leaf.index()].guaranteed;
-        match self.planned_use.queue(leaf).claimed.can_grow(&self.size(due), guaranteed) {
+        match self.planned_use.queue(leaf).claimed.can_grow(size, guaranteed) {
             true => PreemptionRule::Guarantee,
             false => PreemptionRule::Balance,
         }
@@ -57,21 +57,24 @@ impl Planner<'_> {
         (site, choice, reservation): (usize, &Choice, Option<ReservationId>),
         rule: PreemptionRule,
     ) -> Preemption {
-        let facts = &self.state.facts;
-        let victim = |victim: &Candidate| Victim {
-            container: victim.container,
-            application: victim.application,
-            queue: self.path(victim.leaf),
-            size: facts.config.resources.amounts(&facts.shapes.at(victim.shape).need.resources),
-        };
         Preemption {
             ask: due.ask,
             application: due.application,
             queue: self.path(leaf),
             node: self.sites.all[site].node,
             reservation,
-            victims: choice.victims.iter().map(victim).collect(),
+            victims: choice.victims.iter().map(|victim| self.victim(victim)).collect(),
             rule,
+        }
+    }
+
+    pub(super) fn victim(&self, victim: &Candidate) -> Victim {
+        let facts = &self.state.facts;
+        Victim {
+            container: victim.container,
+            application: victim.application,
+            queue: self.path(victim.leaf),
+            size: facts.config.resources.amounts(&facts.shapes.at(victim.shape).need.resources),
         }
     }
 

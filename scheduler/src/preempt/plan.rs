@@ -1,9 +1,10 @@
 //! The plan of one round, partition by partition.
 
-use super::amounts::to_take;
+use super::amounts::{all_to_take, to_take};
 use super::budgets::PlannedBudgets;
 use super::exempt::unknown_exempt;
 use super::ideal::assign;
+use super::planned_use::Takings;
 use super::planner::Planner;
 use super::tree::{Branch, branches};
 use super::{PartitionShares, PreemptionPlan, PreemptionPolicy, QueueShares};
@@ -19,6 +20,7 @@ pub(crate) fn plan(state: &State, policy: &PreemptionPolicy) -> PreemptionPlan {
         seq: CommitSeq(state.facts.changes),
         now_ms: state.facts.now_ms,
         partitions: Vec::new(),
+        gangs: Vec::new(),
         preemptions: Vec::new(),
         unhelped: Vec::new(),
         unknown_exempt: unknown_exempt(&state.facts, policy),
@@ -28,15 +30,25 @@ pub(crate) fn plan(state: &State, policy: &PreemptionPolicy) -> PreemptionPlan {
         let mut branches = branches(&state.facts, partition, policy);
         assign(&mut branches, policy.balances);
         let total = state.facts.partitions[partition.index()].capacity;
-        let to_take = to_take(&branches, &total, policy);
-        plan.partitions.push(shares(state, partition, &branches, &to_take));
-        let mut planner = Planner::new(state, partition, (&branches, &to_take), policy);
+        let takings = takings(state, &branches, &total, policy);
+        plan.partitions.push(shares(state, partition, &branches, &takings.of_round));
+        let mut planner = Planner::new(state, partition, (&branches, &takings), policy);
         planner.planned_use.budgets = budgets;
+        planner.run_gangs(&mut plan);
         planner.run(&mut plan);
         planner.run_within(&mut plan);
         budgets = planner.planned_use.budgets;
     }
     plan
+}
+
+fn takings(state: &State, branches: &[Branch], total: &Resources, policy: &PreemptionPolicy) -> Takings {
+    let of_round = to_take(branches, total, policy);
+    let all = match state.facts.gangs.is_empty() {
+        true => vec![Resources::ZERO; branches.len()],
+        false => all_to_take(branches, policy),
+    };
+    Takings { of_round, all }
 }
 
 fn shares(

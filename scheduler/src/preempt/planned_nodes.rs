@@ -24,6 +24,8 @@ pub(super) struct PlannedNodes {
     by_slot: Vec<u32>,
     /// The nodes that the plan has changed, in order.
     pub(super) touched: Vec<usize>,
+    /// The nodes as they were before a trial, in the order of its changes.
+    before: Option<Vec<(usize, PlannedNode)>>,
 }
 
 impl PlannedNodes {
@@ -48,7 +50,7 @@ impl PlannedNodes {
             }
             by_slot[slot] = place;
         }
-        let mut sites = Self { all, by_slot, touched: Vec::new() };
+        let mut sites = Self { all, by_slot, touched: Vec::new(), before: None };
         sites.add_stopping(state);
         candidates(state, partition, exemptions, may_lose, |node, candidate| {
             if let Some(place) = sites.of_node(node) {
@@ -64,6 +66,29 @@ impl PlannedNodes {
 
     pub(super) fn of_node(&self, node: NodeId) -> Option<usize> {
         (*self.by_slot.get(node.index())? as usize).checked_sub(1)
+    }
+
+    /// The node, to be changed.
+    pub(super) fn change(&mut self, place: usize) -> &mut PlannedNode {
+        self.touched.push(place);
+        if let Some(before) = &mut self.before {
+            before.push((place, self.all[place].clone()));
+        }
+        &mut self.all[place]
+    }
+
+    /// Begins a trial: from now on changes can be taken back.
+    pub(super) fn begin_trial(&mut self) {
+        self.before = Some(Vec::new());
+    }
+
+    /// Ends the trial, and takes its changes back unless it was a success.
+    pub(super) fn end_trial(&mut self, is_success: bool) {
+        let changes = self.before.take().into_iter().flatten();
+        for (place, node) in changes.rev().filter(|_| !is_success) {
+            self.all[place] = node;
+            self.touched.push(place);
+        }
     }
 
     fn add_stopping(&mut self, state: &State) {

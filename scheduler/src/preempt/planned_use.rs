@@ -23,12 +23,27 @@ pub(super) struct PlannedQueueUse {
     by_pass: Resources,
     /// The amounts of containers that are being stopped.
     coming: Resources,
-    /// What may still be taken (leaves).
-    pub(super) to_take: Resources,
-    /// Whether that is anything.
-    may_lose_more: bool,
+    /// What the round may still take (leaves).
+    to_take: Resources,
+    /// What may be taken in all, for gangs.
+    all_to_take: Resources,
     /// What is left to the leaf at least: its guarantee in types in which it had as much.
     floor: Resources,
+}
+
+/// What may be taken from each queue, by number; zero except for leaves above their fair amounts.
+pub(super) struct Takings {
+    /// In this round.
+    pub(super) of_round: Vec<Resources>,
+    /// In all. Zero everywhere if no gang waits.
+    pub(super) all: Vec<Resources>,
+}
+
+impl Takings {
+    /// Whether the leaf may lose anything.
+    pub(super) fn may_lose(&self, leaf: QueueId) -> bool {
+        !self.of_round[leaf.index()].is_zero() || !self.all[leaf.index()].is_zero()
+    }
 }
 
 /// What one more container of a beneficiary lacks below the maxima of its queues.
@@ -54,6 +69,7 @@ impl QueueShortage {
 }
 
 /// The amounts of all queues, users and limit usages that differ from the facts.
+#[derive(Clone)]
 pub(super) struct PlannedUse<'a> {
     pub(super) facts: &'a Facts,
     pub(super) partition: PartitionId,
@@ -63,6 +79,8 @@ pub(super) struct PlannedUse<'a> {
     limit_usages: FxHashMap<LimitUsageId, Resources>,
     pub(super) tags: TagCounts,
     pub(super) budgets: PlannedBudgets,
+    /// Whether all may be taken that leaves owe, instead of the part of one round.
+    pub(super) takes_all: bool,
 }
 
 impl<'a> PlannedUse<'a> {
@@ -70,25 +88,27 @@ impl<'a> PlannedUse<'a> {
         facts: &'a Facts,
         partition: PartitionId,
         branches: &[Branch],
-        to_take: &[Resources],
+        takings: &Takings,
     ) -> Self {
-        let queue_use = |((branch, to_take), coming): ((&Branch, &Resources), Resources)| PlannedQueueUse {
-            used: branch.used,
-            claimed: branch.used,
-            change: Resources::ZERO,
-            active: Resources::ZERO,
-            by_pass: Resources::ZERO,
-            coming,
-            to_take: *to_take,
-            may_lose_more: !to_take.is_zero(),
-            floor: branch
-                .guaranteed
-                .combine(&branch.used, |floor, used| if used >= floor { floor } else { 0 }),
-        };
-        let queues = branches.iter().zip(to_take).zip(coming(facts, partition)).map(queue_use).collect();
+        let queue_use =
+            |(((branch, to_take), all), coming): (((&Branch, &Resources), &Resources), _)| PlannedQueueUse {
+                used: branch.used,
+                claimed: branch.used,
+                change: Resources::ZERO,
+                active: Resources::ZERO,
+                by_pass: Resources::ZERO,
+                coming,
+                to_take: *to_take,
+                all_to_take: *all,
+                floor: branch
+                    .guaranteed
+                    .combine(&branch.used, |floor, used| if used >= floor { floor } else { 0 }),
+            };
+        let takings = branches.iter().zip(&takings.of_round).zip(&takings.all);
+        let queues = takings.zip(coming(facts, partition)).map(queue_use).collect();
         let (users, limit_usages) = (FxHashMap::default(), FxHashMap::default());
         let (tags, budgets) = (TagCounts::default(), PlannedBudgets::default());
-        Self { facts, partition, queues, users, limit_usages, tags, budgets }
+        Self { facts, partition, queues, users, limit_usages, tags, budgets, takes_all: false }
     }
 
     pub(super) fn queue(&self, id: QueueId) -> &PlannedQueueUse {
@@ -114,18 +134,23 @@ impl<'a> PlannedUse<'a> {
 
     /// Whether nothing may be taken any more.
     pub(super) fn is_spent(&self) -> bool {
-        self.queues.iter().all(|queue_use| queue_use.to_take.is_zero())
+        self.queues.iter().all(|queue_use| self.left_of(queue_use).is_zero())
     }
 
     /// Whether the leaf may lose anything more.
     pub(super) fn may_lose_more(&self, leaf: QueueId) -> bool {
-        self.queue(leaf).may_lose_more
+        !self.left_of(self.queue(leaf)).is_zero()
+    }
+
+    /// What may still be taken.
+    pub(super) fn left_of<'b>(&self, queue_use: &'b PlannedQueueUse) -> &'b Resources {
+        if self.takes_all { &queue_use.all_to_take } else { &queue_use.to_take }
     }
 
     /// Whether some leaf may still lose something that a container of this size needs.
     pub(super) fn may_take_some(&self, size: &Resources) -> bool {
         let has = |amount: &Resources| size.types().any(|index| size[index] > 0 && amount[index] > 0);
-        self.queues.iter().any(|queue_use| has(&queue_use.to_take))
+        self.queues.iter().any(|queue_use| has(self.left_of(queue_use)))
     }
 
     /// What one more container of this size lacks below the maxima of the queues on the path to the leaf.
@@ -183,8 +208,9 @@ impl<'a> PlannedUse<'a> {
         lost: &Resources,
     ) -> bool {
         let queue_use = self.queue(leaf);
-        let helps =
-            |index: usize| size[index] > 0 && lacking[index] > 0 && queue_use.to_take[index] > lost[index];
+        let helps = |index: usize| {
+            size[index] > 0 && lacking[index] > 0 && self.left_of(queue_use)[index] > lost[index]
+        };
         let stays = |index: usize| {
             size[index] <= 0 || queue_use.used[index] - lost[index] - size[index] >= queue_use.floor[index]
         };
@@ -206,7 +232,7 @@ impl<'a> PlannedUse<'a> {
         let leaf = self.facts.applications.at(of).leaf;
         let queue_use = &mut self.queues[leaf.index()];
         queue_use.to_take = queue_use.to_take.saturating_sub(&size);
-        queue_use.may_lose_more = !queue_use.to_take.is_zero();
+        queue_use.all_to_take = queue_use.all_to_take.saturating_sub(&size);
         self.count(of, shape, node, -1, &(Resources::ZERO - size));
     }
 

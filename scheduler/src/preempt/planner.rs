@@ -6,7 +6,7 @@ use super::beneficiaries::{Beneficiaries, Due};
 use super::candidates::Candidate;
 use super::exempt::Exemptions;
 use super::planned_nodes::PlannedNodes;
-use super::planned_use::{PlannedUse, QueueShortage};
+use super::planned_use::{PlannedUse, QueueShortage, Takings};
 use super::suitable_nodes::SuitableNodes;
 use super::tree::Branch;
 use super::victims::{Choice, Wanted};
@@ -15,14 +15,14 @@ use super::within::{WithinKey, leaves, round};
 use super::{PreemptionPlan, PreemptionPolicy, Unhelped, UnhelpedReason};
 use crate::explain::NodeFilter;
 use crate::facts::{Ask, Shape};
-use crate::ids::{AskId, PartitionId, QueueId, ReservationId, ShapeId};
+use crate::ids::{AskId, PartitionId, QueueId, RackId, ReservationId, ShapeId};
 use crate::resource::Resources;
 use crate::state::State;
 
 /// Asks with equal keys may run on the same nodes, with the same victims: those below one queue, but not in the ask's
 /// leaf.
 #[derive(PartialEq, Eq, Hash)]
-struct SuitableKey {
+pub(super) struct SuitableKey {
     shape: ShapeId,
     scope: Option<QueueId>,
     /// The leaf, if it may lose containers itself.
@@ -31,6 +31,8 @@ struct SuitableKey {
     ask: Option<AskId>,
     /// The beneficiary's place in its leaf, if its victims are there.
     within: Option<WithinKey>,
+    /// The rack, if all members of a gang must be on one.
+    rack: Option<RackId>,
 }
 
 /// Makes the plan of one partition.
@@ -38,7 +40,7 @@ pub(super) struct Planner<'a> {
     pub(super) state: &'a State,
     pub(super) partition: PartitionId,
     pub(super) branches: &'a [Branch],
-    pub(super) to_take: &'a [Resources],
+    pub(super) takings: &'a Takings,
     pub(super) planned_use: PlannedUse<'a>,
     pub(super) sites: PlannedNodes,
     pub(super) policy: &'a PreemptionPolicy,
@@ -46,7 +48,7 @@ pub(super) struct Planner<'a> {
     pub(super) within: Vec<bool>,
     /// The most that the round takes from the partition.
     pub(super) round: Resources,
-    suitable_nodes: FxHashMap<SuitableKey, SuitableNodes>,
+    pub(super) suitable_nodes: FxHashMap<SuitableKey, SuitableNodes>,
     pub(super) beneficiaries: Beneficiaries,
 }
 
@@ -67,20 +69,20 @@ impl<'a> Planner<'a> {
     pub(super) fn new(
         state: &'a State,
         partition: PartitionId,
-        (branches, to_take): (&'a [Branch], &'a [Resources]),
+        (branches, takings): (&'a [Branch], &'a Takings),
         policy: &'a PreemptionPolicy,
     ) -> Self {
         let facts = &state.facts;
-        let planned_use = PlannedUse::new(facts, partition, branches, to_take);
+        let planned_use = PlannedUse::new(facts, partition, branches, takings);
         let within = leaves(facts, branches, policy);
-        let may_lose = |leaf: QueueId| within[leaf.index()] || !to_take[leaf.index()].is_zero();
+        let may_lose = |leaf: QueueId| within[leaf.index()] || takings.may_lose(leaf);
         let sites = PlannedNodes::new(state, partition, Exemptions::new(facts, policy), may_lose);
         let beneficiaries = Beneficiaries::new(state, partition, branches, &within);
         Self {
             state,
             partition,
             branches,
-            to_take,
+            takings,
             planned_use,
             sites,
             policy,
@@ -112,7 +114,7 @@ impl<'a> Planner<'a> {
                     // The normal pass serves the ask, and the plan takes nothing more for queues.
                     return self.beneficiaries.give_up(leaf, due);
                 }
-                let rule = self.rule(leaf, due);
+                let rule = self.rule(leaf, &self.size(due));
                 self.place(due, site, &choice, reservation);
                 self.beneficiaries.leaves[leaf.index()].got_some = true;
                 due.units -= 1;
@@ -163,7 +165,7 @@ impl<'a> Planner<'a> {
             return Verdict::Unhelped(UnhelpedReason::Limit);
         }
         let wanted = Wanted { shortage, ..of_reserved };
-        self.on_open_node(&wanted, due.ask, (ask, shape))
+        self.on_open_node(&wanted, due.ask, (ask, shape), None)
     }
 
     /// Looks at the nodes that are reserved for the ask.
@@ -192,21 +194,23 @@ impl<'a> Planner<'a> {
         wanted: &Wanted<'_>,
         id: AskId,
         (ask, shape): (&Ask, &Shape),
+        rack: Option<RackId>,
     ) -> Verdict {
-        let may_lose = wanted.within.is_some() || !self.to_take[wanted.leaf.index()].is_zero();
+        let may_lose = wanted.within.is_some() || self.takings.may_lose(wanted.leaf);
         let key = SuitableKey {
             shape: ask.shape,
             scope: wanted.shortage.scope,
             leaf: may_lose.then_some(wanted.leaf),
             ask: shape.has_locality.then_some(id),
             within: wanted.within.map(|within| within.key()),
+            rack,
         };
         let may_take_some = wanted.within.is_some() || self.planned_use.may_take_some(&shape.need.resources);
         let Self { state, sites, planned_use, suitable_nodes, .. } = self;
         let facts = &state.facts;
         let group = suitable_nodes
             .entry(key)
-            .or_insert_with(|| SuitableNodes::new(state, &NodeFilter::new(state, id, ask), sites));
+            .or_insert_with(|| SuitableNodes::new(state, &NodeFilter::new(state, id, ask), rack, sites));
         if !may_take_some {
             group.keep_only_room(sites, &shape.need);
         }
@@ -225,21 +229,26 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Counts a victim as ended: its room on its node is free from now on. The caller records the change of `own_site`.
-    fn take(&mut self, victim: &Candidate, own_site: usize) {
+    /// Counts a victim as ended: its room on its node is free from now on.
+    fn take(&mut self, victim: &Candidate) {
         let facts = &self.state.facts;
         let (shape, node) = (facts.shapes.at(victim.shape), facts.containers.at(victim.container).node);
         self.planned_use.take(victim.application, shape, node);
         self.planned_use.budgets.take(facts, victim);
         if let Some(place) = self.sites.of_node(node) {
-            let site = &mut self.sites.all[place];
+            let site = self.sites.change(place);
             site.room.give(&shape.need, victim.devices);
             site.later.give(&shape.need, victim.devices);
             site.candidates.retain(|candidate| candidate.container != victim.container);
-            if place != own_site {
-                self.sites.touched.push(place);
-            }
         }
+    }
+
+    /// Counts the victims as ended and a container of this shape as started.
+    pub(super) fn start(&mut self, shape: &Shape, site: usize, victims: &[Candidate]) {
+        victims.iter().for_each(|victim| self.take(victim));
+        let site = self.sites.change(site);
+        site.room.take(&shape.need);
+        site.later.take(&shape.need);
     }
 
     /// Counts the victims as ended and the unit as started.
@@ -253,12 +262,7 @@ impl<'a> Planner<'a> {
         let facts = &self.state.facts;
         let shape = facts.shapes.at(facts.asks.at(due.ask).shape);
         let node = self.sites.all[site].node;
-        for victim in &choice.victims {
-            self.take(victim, site);
-        }
-        self.sites.all[site].room.take(&shape.need);
-        self.sites.all[site].later.take(&shape.need);
-        self.sites.touched.push(site);
+        self.start(shape, site, &choice.victims);
         due.reserved -= usize::from(reservation.is_some());
         let surplus = facts.surplus_reservations(due.units - 1 + due.by_pass, due.reserved);
         due.reserved -= surplus;

@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use super::plan::plan;
-use super::{Preemption, PreemptionNotice, PreemptionPlan};
+use super::{GangPreemption, Preemption, PreemptionNotice, PreemptionPlan, PreemptionRule, Victim};
 use crate::config::PreemptionRounds;
-use crate::ids::ContainerId;
+use crate::ids::{AskId, ContainerId};
 use crate::propose::RoundStep;
+use crate::request::ResourceAllocationCommitRequest;
 use crate::state::State;
 
 /// The plan for the present state, and the steps that carry it out. Victims whose time has come end first, because other
@@ -18,28 +19,71 @@ pub(crate) fn round(state: &State, rounds: &PreemptionRounds) -> (PreemptionPlan
     }
     let wait_ms = rounds.max_wait_before_kill_ms;
     let mut steps = Vec::new();
-    for preemption in plan.preemptions.iter().filter(|one| is_due(state, one, wait_ms)) {
-        steps.push(RoundStep::Preempt(preemption.request(), preemption.rule));
+    for start in starts(&plan).filter(|start| is_due(state, start, wait_ms)) {
+        steps.push(RoundStep::Preempt(start.request(), start.rule()));
     }
-    for preemption in plan.preemptions.iter().filter(|one| !is_due(state, one, wait_ms)) {
-        announce(state, preemption, wait_ms, &mut steps);
+    for start in starts(&plan).filter(|start| !is_due(state, start, wait_ms)) {
+        announce(state, &start, wait_ms, &mut steps);
     }
     withdraw(state, &plan, wait_ms, &mut steps);
     (plan, steps)
 }
 
+/// A gang or a container that the plan starts in place of victims.
+#[derive(Clone, Copy)]
+enum Start<'a> {
+    Gang(&'a GangPreemption),
+    Container(&'a Preemption),
+}
+
+/// In the order in which they hold.
+fn starts(plan: &PreemptionPlan) -> impl Iterator<Item = Start<'_>> {
+    plan.gangs.iter().map(Start::Gang).chain(plan.preemptions.iter().map(Start::Container))
+}
+
+impl<'a> Start<'a> {
+    fn victims(self) -> &'a [Victim] {
+        match self {
+            Self::Gang(gang) => &gang.victims,
+            Self::Container(container) => &container.victims,
+        }
+    }
+
+    fn ask(self) -> Option<AskId> {
+        match self {
+            Self::Gang(gang) => gang.members.first().map(|member| member.ask),
+            Self::Container(container) => Some(container.ask),
+        }
+    }
+
+    fn rule(self) -> PreemptionRule {
+        match self {
+            Self::Gang(gang) => gang.rule,
+            Self::Container(container) => container.rule,
+        }
+    }
+
+    fn request(self) -> ResourceAllocationCommitRequest {
+        match self {
+            Self::Gang(gang) => gang.request(),
+            Self::Container(container) => container.request(),
+        }
+    }
+}
+
 /// Whether every victim was announced and its time has come.
-fn is_due(state: &State, preemption: &Preemption, wait_ms: u64) -> bool {
+fn is_due(state: &State, start: &Start<'_>, wait_ms: u64) -> bool {
     let notices = &state.facts.notices;
     let is_due =
         |id: &ContainerId| notices.get(id).is_some_and(|notice| notice.kill_ms <= state.facts.now_ms);
-    wait_ms == 0 || preemption.victims.iter().all(|victim| is_due(&victim.container))
+    wait_ms == 0 || start.victims().iter().all(|victim| is_due(&victim.container))
 }
 
-fn announce(state: &State, preemption: &Preemption, wait_ms: u64, steps: &mut Vec<RoundStep>) {
+fn announce(state: &State, start: &Start<'_>, wait_ms: u64, steps: &mut Vec<RoundStep>) {
+    let Some(ask) = start.ask() else { return };
     let kill_ms = state.facts.now_ms.saturating_add(wait_ms);
-    let notice = PreemptionNotice { ask: preemption.ask, rule: preemption.rule, kill_ms };
-    let new = preemption.victims.iter().map(|victim| victim.container);
+    let notice = PreemptionNotice { ask: state.facts.beneficiary(ask), rule: start.rule(), kill_ms };
+    let new = start.victims().iter().map(|victim| victim.container);
     let new = new.filter(|id| !state.facts.notices.contains_key(id));
     steps.extend(new.map(|id| RoundStep::Announce(id, notice)));
 }
@@ -47,7 +91,7 @@ fn announce(state: &State, preemption: &Preemption, wait_ms: u64, steps: &mut Ve
 /// Takes back announcements of containers that the plan has not named for as long as they were announced. So a container that
 /// is named again meanwhile keeps its time.
 fn withdraw(state: &State, plan: &PreemptionPlan, wait_ms: u64, steps: &mut Vec<RoundStep>) {
-    let victims = plan.preemptions.iter().flat_map(|preemption| &preemption.victims);
+    let victims = starts(plan).flat_map(|start| start.victims());
     let named: BTreeSet<ContainerId> = victims.map(|victim| victim.container).collect();
     let is_over = |notice: &PreemptionNotice| notice.kill_ms.saturating_add(wait_ms) <= state.facts.now_ms;
     let over = state.facts.notices.iter().filter(|(id, notice)| is_over(notice) && !named.contains(id));

@@ -12,6 +12,7 @@ use super::planned_use::PlannedUse;
 use super::victims::{Choice, Loss, Wanted};
 use crate::explain::NodeFilter;
 use crate::facts::{Facts, Shape, TagCounts};
+use crate::ids::RackId;
 use crate::resource::Need;
 use crate::state::State;
 
@@ -26,9 +27,17 @@ pub(super) struct SuitableNodes {
 }
 
 impl SuitableNodes {
-    pub(super) fn new(state: &State, filter: &NodeFilter<'_>, sites: &PlannedNodes) -> Self {
+    /// The nodes, on one rack if it is given.
+    pub(super) fn new(
+        state: &State,
+        filter: &NodeFilter<'_>,
+        rack: Option<RackId>,
+        sites: &PlannedNodes,
+    ) -> Self {
         let node = |id| state.facts.nodes.at(id);
-        let is_suitable = |id| node(id).reservation.is_none() && filter.lacks_at_most_room(id, node(id));
+        let is_on_rack = |id| rack.is_none_or(|rack| node(id).rack == rack);
+        let is_suitable =
+            |id| is_on_rack(id) && node(id).reservation.is_none() && filter.lacks_at_most_room(id, node(id));
         let is_suitable: Vec<bool> = sites.all.iter().map(|site| is_suitable(site.node)).collect();
         Self { heap: BinaryHeap::new(), is_suitable, seen: usize::MAX, has_only_room: false }
     }

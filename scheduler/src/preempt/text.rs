@@ -1,18 +1,25 @@
 //! Plans as short sentences.
 
+use std::collections::BTreeSet;
 use std::fmt::{self, Display, Formatter};
 
-use super::{Preemption, PreemptionPlan, PreemptionRule, QueueShares, Unhelped, UnknownQueue, Victim};
+use super::{
+    GangPreemption, Preemption, PreemptionPlan, PreemptionRule, QueueShares, Unhelped, UnknownQueue, Victim,
+};
+use crate::ids::NodeId;
 use crate::label::counted;
 use crate::nearest::hint;
 
 /// Writes one line for each preemption and each ask that is not helped.
 impl Display for PreemptionPlan {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let of_gangs: usize = self.gangs.iter().map(|gang| gang.victims.len()).sum();
         let victims: usize = self.preemptions.iter().map(|preemption| preemption.victims.len()).sum();
-        let (started, ended) = (containers(self.preemptions.len()), containers(victims));
+        let members: usize = self.gangs.iter().map(|gang| gang.members.len()).sum();
+        let (started, ended) = (containers(members + self.preemptions.len()), containers(of_gangs + victims));
         let asks = self.unhelped.len();
         write!(f, "{started} would start in place of {ended}; {asks} asks are owed more and get nothing.")?;
+        self.gangs.iter().try_for_each(|gang| write!(f, "\n{gang}"))?;
         self.preemptions.iter().try_for_each(|preemption| write!(f, "\n{preemption}"))?;
         self.unhelped.iter().try_for_each(|unhelped| write!(f, "\n{unhelped}"))?;
         self.unknown_exempt.iter().try_for_each(|unknown| write!(f, "\n{unknown}"))
@@ -41,17 +48,37 @@ impl Display for Preemption {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let Self { ask, queue, node, rule, victims, .. } = self;
         write!(f, "{ask} of {queue} on {node}, because ")?;
-        match rule {
-            PreemptionRule::Guarantee => write!(f, "{queue} is below its guarantee: "),
-            PreemptionRule::Balance => write!(f, "{queue} has a smaller part of the rest: "),
-            PreemptionRule::ApplicationPriority => f.write_str("its application has a higher priority: "),
-            PreemptionRule::UserLimit => f.write_str("its user is within the user limit: "),
-        }?;
-        for (place, victim) in victims.iter().enumerate() {
-            write!(f, "{}{victim}", if place > 0 { ", " } else { "" })?;
-        }
-        Ok(())
+        write_victims(f, *rule, queue, victims)
     }
+}
+
+/// `8 containers of gang-3 of root.a on 2 nodes, because root.a is below its guarantee: container-7 of root.b (1 GiB)`.
+impl Display for GangPreemption {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self { gang, queue, members, rule, victims, .. } = self;
+        let nodes: BTreeSet<NodeId> = members.iter().map(|member| member.node).collect();
+        let (members, nodes) = (containers(members.len()), counted(nodes.len() as u64, "node"));
+        write!(f, "{members} of {gang} of {queue} on {nodes}, because ")?;
+        write_victims(f, *rule, queue, victims)
+    }
+}
+
+fn write_victims(
+    f: &mut Formatter<'_>,
+    rule: PreemptionRule,
+    queue: &str,
+    victims: &[Victim],
+) -> fmt::Result {
+    match rule {
+        PreemptionRule::Guarantee => write!(f, "{queue} is below its guarantee: "),
+        PreemptionRule::Balance => write!(f, "{queue} has a smaller part of the rest: "),
+        PreemptionRule::ApplicationPriority => f.write_str("its application has a higher priority: "),
+        PreemptionRule::UserLimit => f.write_str("its user is within the user limit: "),
+    }?;
+    for (place, victim) in victims.iter().enumerate() {
+        write!(f, "{}{victim}", if place > 0 { ", " } else { "" })?;
+    }
+    Ok(())
 }
 
 /// `container-7 of root.b (1 GiB)`.

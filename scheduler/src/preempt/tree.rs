@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::PreemptionPolicy;
 use super::exempt::{Exemptions, is_below};
 use crate::config::QueueOrdering;
-use crate::facts::Facts;
-use crate::ids::{LeafUserId, PartitionId, QueueId};
+use crate::facts::{Ask, Facts};
+use crate::ids::{AskId, LeafUserId, PartitionId, QueueId};
 use crate::resource::Resources;
 
 /// A queue in one partition, for the computation of fair amounts.
@@ -107,18 +107,26 @@ pub(super) fn coming(facts: &Facts, partition: PartitionId) -> Vec<Resources> {
     coming
 }
 
+/// The units of the ask for which preemption can do something. Of a gang that waits it can start the minimum, if that is in
+/// one partition.
+fn wanted(facts: &Facts, id: AskId, ask: &Ask) -> i64 {
+    let Some((gang, role)) = facts.held_role(id) else { return ask.outstanding().into() };
+    let is_here = facts.gangs.get(&gang).is_some_and(|gang| gang.partition(facts).is_some());
+    if is_here { role.minimum.into() } else { 0 }
+}
+
 /// Adds the pending amounts to each leaf. A user's amount is at most the user's headroom. What a user has reserved is
 /// charged already. As in YARN it counts twice: often the cluster has the room in total, but not on one node.
 fn add_pending(facts: &Facts, partition: PartitionId, pending: &mut [Resources]) {
     let mut by_user: BTreeMap<LeafUserId, Resources> = BTreeMap::new();
     for (id, ask) in facts.asks.iter() {
         let (application, shape) = (facts.applications.at(ask.application), facts.shapes.at(ask.shape));
-        // Preemption cannot help a gang that waits, so its asks claim no fair share.
-        if shape.partition != partition || !application.is_active || facts.gang_of(id).is_some() {
+        if shape.partition != partition || !application.is_active {
             continue;
         }
-        let reserved = i64::from(ask.outstanding()).min(ask.reservations.len() as i64);
-        let unreserved = i64::from(ask.outstanding()) - reserved;
+        let wanted = wanted(facts, id, ask);
+        let reserved = wanted.min(ask.reservations.len() as i64);
+        let unreserved = wanted - reserved;
         pending[application.leaf.index()] += shape.need.resources.times(2 * reserved);
         *by_user.entry(application.user).or_default() += shape.need.resources.times(unreserved);
     }

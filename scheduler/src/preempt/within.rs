@@ -227,7 +227,7 @@ impl Planner<'_> {
         let wanted = Wanted { leaf, need: &shape.need, shortage, within, ignores_budgets: false };
         match self.on_reserved_node(&wanted, due) {
             Some(placed) => placed,
-            None => self.on_open_node(&wanted, due.ask, (ask, shape)),
+            None => self.on_open_node(&wanted, due.ask, (ask, shape), None),
         }
     }
 

@@ -173,6 +173,16 @@ impl<'a> View<'a> {
         explain(self.state, id)
     }
 
+    /// A copy of the whole state.
+    pub(crate) fn copy_of_state(&self) -> State {
+        self.state.clone()
+    }
+
+    /// The ask by which plans of preemption name the ask: for a gang, that of its first role.
+    pub(crate) fn beneficiary(&self, ask: AskId) -> AskId {
+        self.state.facts.beneficiary(ask)
+    }
+
     /// What one round of preemption would do. Looks at all nodes, asks and containers.
     #[must_use]
     pub fn preemption_plan(&self, policy: &PreemptionPolicy) -> PreemptionPlan {

@@ -194,18 +194,23 @@ fn victims_are_below_the_queue_that_is_full() {
     cluster.execute(&plan);
 }
 
-/// Preemption cannot help a gang that waits. So its asks change no fair amount, and nobody loses anything for them.
+/// What a gang wants above its minimum has to wait: preemption starts the minimum.
 #[test]
-fn a_gang_that_waits_claims_nothing() {
+fn a_gang_claims_its_minimum() {
     let cluster = Cluster::new([queue("a", &[50], None), queue("b", &[50], None)]);
     cluster.nodes(10, &[10]);
     cluster.demand("root.a", &[1], 100);
     cluster.run();
     let application = cluster.application("root.b");
-    let gang = GangSpec::new(application).with_role("worker", AskSpec::new(Resources::new(&[1]), 20));
+    let workers = AskSpec::new(Resources::new(&[1]), 30);
+    let gang = GangSpec::new(application).with_role_of_at_least("worker", workers, 20);
     cluster.engine.handle().submit_gang(gang).unwrap();
     let plan = cluster.plan(&at_once());
-    assert_eq!((plan.preemptions.len(), reasons(&plan).len()), (0, 0), "{plan}");
-    let shares = &plan.partitions[0].queues;
-    assert!(shares.iter().all(|queue| queue.pending.is_empty() && queue.to_take.is_empty()), "{shares:?}");
+    let amounts: Vec<_> =
+        plan.partitions[0].queues.iter().map(|queue| (&queue.pending, &queue.to_take)).collect();
+    let none = apportion::resource::Amounts::default();
+    let twenty = &plan.partitions[0].queues[0].pending;
+    assert_eq!(twenty.iter().collect::<Vec<_>>(), [("memory_mib", 20)]);
+    assert_eq!(amounts, [(twenty, &none), (&none, twenty), (twenty, &none)]);
+    assert_eq!((plan.gangs[0].members.len(), plan.gangs[0].victims.len()), (20, 20), "{plan}");
 }

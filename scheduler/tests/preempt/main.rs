@@ -7,6 +7,7 @@ mod cases;
 mod confirm;
 mod cost;
 mod exempt;
+mod gang_beneficiaries;
 mod gang_victims;
 mod nodes;
 mod priority;
@@ -114,11 +115,10 @@ impl Cluster {
     /// Commits all preemptions in order, without a pass between them. Each must be accepted.
     fn execute(&self, plan: &PreemptionPlan) {
         let handle = self.engine.handle();
-        let tickets: Vec<_> = plan
-            .preemptions
-            .iter()
-            .map(|preemption| (preemption, handle.commit(preemption.request()).unwrap()))
-            .collect();
+        let gangs = plan.gangs.iter().map(|gang| (gang.to_string(), gang.request()));
+        let single = plan.preemptions.iter().map(|one| (one.to_string(), one.request()));
+        let tickets: Vec<_> =
+            gangs.chain(single).map(|(text, request)| (text, handle.commit(request).unwrap())).collect();
         self.run();
         for (preemption, ticket) in tickets {
             let outcome = ticket.try_take().unwrap();

@@ -8,12 +8,14 @@ use std::sync::Arc;
 use apportion::config::{EngineConfig, PreemptionRounds, QueueConfig};
 use apportion::engine::{Parts, Step};
 use apportion::event::EventKind;
+use apportion::gang::GangSpec;
 use apportion::log::LogReader;
 use apportion::preempt::{DisruptionBudget, DisruptionLimit, PreemptionCost};
 use apportion::replay::Replay;
+use apportion::request::ResourceAllocationCommitRequest;
 use apportion::{
-    ApplicationId, Change, Clock, ContainerId, EndCause, Engine, ManualClock, NodeSpec, ResourceTypes,
-    Resources,
+    ApplicationId, AskId, AskSpec, Change, Clock, ContainerId, EndCause, Engine, ManualClock, NodeSpec,
+    ResourceTypes, Resources,
 };
 use proptest::prelude::*;
 
@@ -34,6 +36,8 @@ enum Op {
     Complete(usize),
     /// A job of the case comes once more.
     Submit(usize),
+    /// A gang of so many containers of size 1 comes.
+    SubmitGang(usize, u32),
     /// The clock moves on.
     Wait(u64),
     /// An application gets a budget: so many of its containers have to be available.
@@ -48,6 +52,7 @@ fn op() -> impl Strategy<Value = Op> {
         4 => (0..2usize).prop_map(Op::Propose),
         2 => any::<usize>().prop_map(Op::Complete),
         1 => any::<usize>().prop_map(Op::Submit),
+        1 => (any::<usize>(), 1..6u32).prop_map(|(which, members)| Op::SubmitGang(which, members)),
         2 => (1..3 * INTERVAL_MS).prop_map(Op::Wait),
         1 => (any::<usize>(), 0..12u32).prop_map(|(which, least)| Op::SetBudget(which, least)),
         1 => (any::<usize>(), cost()).prop_map(|(which, cost)| Op::SetCost(which, cost)),
@@ -99,6 +104,16 @@ impl Load {
                 }
             }
             Op::Submit(which) => self.cluster.submit_job(&case.jobs[which % case.jobs.len()], &[]),
+            Op::SubmitGang(which, members) => {
+                let all: Vec<ApplicationId> =
+                    self.cluster.engine.read(|view| view.applications().map(|(id, _)| id).collect());
+                if let Some(application) = all.get(which % all.len().max(1)) {
+                    let one = AskSpec::new(Resources::new(&[1, 1]), members);
+                    let ask = AskSpec { allocation_request_id: 101, ..one };
+                    let gang = GangSpec::new(*application).with_role("worker", ask);
+                    self.cluster.engine.handle().submit_gang(gang).unwrap();
+                }
+            }
             Op::Wait(ms) => {
                 self.clock.set(self.clock.now_ms() + ms);
                 self.cluster.engine.handle().tick().unwrap();
@@ -186,7 +201,7 @@ fn check_log(log: &[u8]) -> Replay {
     while let Some(change) = reader.next_change().unwrap() {
         let before = match &change {
             Change::Committed { request } if !request.release.is_empty() => {
-                assert_eq!(request.allocate.len(), 1, "victims end for one container");
+                check_beneficiary(&mut replay, request);
                 check_budgets(&mut replay, &request.release);
                 let leaves = leaves(&mut replay, &request.release);
                 Some((leaves, request.allocate[0].ask))
@@ -213,6 +228,15 @@ fn check_log(log: &[u8]) -> Replay {
         }
     }
     replay
+}
+
+/// Victims end for one container, or for one gang that starts with its whole minimum.
+fn check_beneficiary(replay: &mut Replay, request: &ResourceAllocationCommitRequest) {
+    let asks: Vec<AskId> = request.allocate.iter().map(|proposal| proposal.ask).collect();
+    let view = replay.view();
+    let outstanding = asks.first().and_then(|ask| view.ask(*ask)).map_or(0, |ask| ask.outstanding());
+    assert!(asks.len() == 1 || asks.iter().all(|ask| *ask == asks[0]), "one role in these tests");
+    assert!(asks.len() == 1 || asks.len() == outstanding as usize, "{} of {outstanding}", asks.len());
 }
 
 /// Each budget of an application that loses a victim is met without the victims, and each victim may be one.

@@ -1,0 +1,149 @@
+//! Gangs for which others lose containers: room for the whole minimum, or nothing.
+
+use apportion::config::Percent;
+use apportion::event::EventKind;
+use apportion::explain::{PreemptionOutlook, Standing};
+use apportion::gang::GangSpec;
+use apportion::preempt::{PreemptionPlan, PreemptionPolicy, PreemptionRule, UnhelpedReason};
+use apportion::{ApplicationId, AskSpec, NodeSpec, Resources};
+
+use crate::rounds::{INTERVAL_MS, Running, WAIT_MS, modes, rounds};
+use crate::{Cluster, at_once, by_queue, queue, reasons};
+
+const ONE: &[i64] = &[1, 1];
+
+/// A gang of an application of its own in this queue, with so many workers of this size.
+fn gang(cluster: &Cluster, queue: &str, roles: &[(u32, &[i64])]) -> ApplicationId {
+    let application = cluster.application(queue);
+    let role = |gang: GangSpec, (place, (count, size)): (usize, &(u32, &[i64]))| {
+        gang.with_role(format!("role-{place}"), AskSpec::new(Resources::new(size), *count))
+    };
+    let spec = roles.iter().enumerate().fold(GangSpec::new(application), role);
+    cluster.engine.handle().submit_gang(spec).unwrap();
+    application
+}
+
+/// Ten nodes of size 10, full of containers of size 1 in a queue without a guarantee.
+fn full(guaranteed: i64) -> Cluster {
+    let cluster = Cluster::new([queue("a", &[guaranteed, guaranteed], None), queue("b", &[0, 0], None)]);
+    cluster.nodes(10, &[10, 10]);
+    cluster.demand("root.b", ONE, 100);
+    cluster.run();
+    cluster
+}
+
+fn gangs(plan: &PreemptionPlan) -> Vec<(usize, usize)> {
+    plan.gangs.iter().map(|gang| (gang.members.len(), gang.victims.len())).collect()
+}
+
+/// The default policy takes a fifth of what is owed, and no more than a tenth of the cluster. A gang gets all.
+#[test]
+fn a_round_takes_all_that_a_gang_needs() {
+    let cluster = full(40);
+    let a = gang(&cluster, "root.a", &[(1, &[4, 4]), (20, ONE)]);
+    cluster.demand("root.a", ONE, 16);
+    let plan = cluster.plan(&PreemptionPolicy::default());
+    assert_eq!(gangs(&plan), [(21, 24)], "{plan}");
+    assert_eq!(plan.gangs[0].rule, PreemptionRule::Guarantee);
+    assert!(plan.preemptions.is_empty(), "the round has taken enough: {plan}");
+    cluster.execute(&plan);
+    cluster.run();
+    assert_eq!(cluster.running(a), 21);
+    assert!(plan.to_string().contains("21 containers of gang-"), "{plan}");
+}
+
+#[test]
+fn a_gang_that_is_owed_too_little_gets_nothing() {
+    let cluster = full(20);
+    gang(&cluster, "root.a", &[(21, ONE)]);
+    let plan = cluster.plan(&at_once());
+    assert_eq!((gangs(&plan), reasons(&plan)), (vec![], vec![UnhelpedReason::LessThanMinimum]), "{plan}");
+    assert_eq!(plan.unhelped[0].units, 21);
+    let smaller = gang(&cluster, "root.a", &[(20, ONE)]);
+    let plan = cluster.plan(&at_once());
+    assert_eq!(gangs(&plan), [(20, 20)], "the larger gang does not stand in the way: {plan}");
+    cluster.execute(&plan);
+    assert_eq!(cluster.running(smaller), 20);
+}
+
+/// On every node a container is exempt. So the second role finds no node, and what the trial took for the first is there for
+/// others.
+#[test]
+fn a_trial_without_success_leaves_nothing_behind() {
+    let cluster = Cluster::new([queue("a", &[60, 60], None), queue("b", &[0, 0], None)]);
+    cluster.nodes(10, &[10, 10]);
+    let exempt = cluster.application("root.b");
+    let ask = AskSpec::new(Resources::new(ONE), 10)
+        .with_tag("exempt")
+        .with_tag_limit(apportion::TagLimit::per_node("exempt", 1));
+    cluster.ask_for(exempt, ask);
+    cluster.run();
+    cluster.demand("root.b", ONE, 90);
+    cluster.run();
+    let policy = PreemptionPolicy {
+        exempt_tags: ["exempt".to_owned()].into(),
+        natural_termination: Percent::ALL,
+        per_round: Percent::ALL,
+        ..PreemptionPolicy::default()
+    };
+    cluster.demand("root.a", ONE, 30);
+    let without = cluster.plan(&policy);
+    gang(&cluster, "root.a", &[(20, ONE), (1, &[10, 10])]);
+    let with = cluster.plan(&policy);
+    assert_eq!((gangs(&with), reasons(&with)), (vec![], vec![UnhelpedReason::NoVictims]), "{with}");
+    assert_eq!(with.preemptions, without.preemptions);
+    assert_eq!(by_queue(&with), [("b".to_owned(), 30)].into());
+}
+
+/// On one rack the containers of another queue are exempt. On the other one there is enough for the gang.
+#[test]
+fn a_gang_on_one_rack_gets_room_on_one_rack() {
+    let cluster = Cluster::new([queue("a", &[40, 40], None), queue("b", &[0, 0], None)]);
+    let handle = cluster.engine.handle();
+    for number in 0..6 {
+        let node = NodeSpec::new(format!("n{number}"), Resources::new(&[10, 10]));
+        handle.add_node(node.on_rack(format!("rack-{}", number / 2))).unwrap();
+    }
+    cluster.demand("root.b", ONE, 60);
+    cluster.run();
+    let application = cluster.application("root.a");
+    let workers = AskSpec::new(Resources::new(&[4, 4]), 4);
+    handle.submit_gang(GangSpec::new(application).with_role("worker", workers).on_one_rack()).unwrap();
+    let plan = cluster.plan(&PreemptionPolicy::default());
+    assert_eq!(gangs(&plan), [(4, 16)], "{plan}");
+    let racks: std::collections::BTreeSet<String> = cluster.engine.read(|view| {
+        let rack = |node| view.node(node).unwrap().rack().to_owned();
+        plan.gangs[0].members.iter().map(|member| rack(member.node)).collect()
+    });
+    assert_eq!(racks.len(), 1, "{racks:?}");
+    cluster.execute(&plan);
+    assert_eq!(cluster.running(application), 4);
+}
+
+/// Victims are announced, and end together when their time has come.
+#[test]
+fn a_gang_starts_when_its_victims_have_had_their_time() {
+    for mode in modes() {
+        let (cluster, others) = Running::full(mode, rounds());
+        let handle = cluster.engine.handle();
+        let a = cluster.demand("root.a", 0);
+        let workers = AskSpec::new(Resources::new(&[1]), 12);
+        let submitted = handle.submit_gang(GangSpec::new(a).with_role("worker", workers)).unwrap();
+        cluster.run_to(2 * INTERVAL_MS);
+        assert_eq!(cluster.events(), [12, 0, 0], "{mode:?}");
+        let explanation = cluster.engine.explain(submitted.asks[0]);
+        let Standing::Pending(why) = &explanation.standing else { panic!("{explanation:?}") };
+        assert!(matches!(why.preemption, Some(PreemptionOutlook::Announced { victims: 12, .. })), "{why:?}");
+        assert_eq!(cluster.running(a), 0);
+        let mut is_started = false;
+        cluster.run_to(WAIT_MS + 3 * INTERVAL_MS);
+        while let Some(event) = cluster.events.try_next().unwrap() {
+            is_started |= event.kind == EventKind::GangStarted { gang: submitted.gang };
+        }
+        assert!(is_started, "{mode:?}");
+        assert_eq!(cluster.running(a), 12, "{mode:?}");
+        let left: usize = others.iter().map(|other| cluster.running(*other)).sum();
+        assert_eq!(left, 88, "{mode:?}");
+        cluster.expect_replay_equal();
+    }
+}
