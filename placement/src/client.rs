@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use apportion::Resources;
+use apportion::preempt::DisruptionBudget;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -39,6 +40,8 @@ pub struct ContainerRequest {
     /// The container's tag: at most one container with this tag runs on a host. Only for managers that
     /// [keep containers apart](ClusterClient::keeps_apart).
     pub apart: Option<Arc<str>>,
+    /// A further tag of the container, by which a disruption budget covers it.
+    pub budget: Option<Arc<str>>,
 }
 
 impl ContainerRequest {
@@ -46,7 +49,8 @@ impl ContainerRequest {
     #[must_use]
     pub fn new(id: RequestId, size: Resources, priority: u32) -> Self {
         let (hosts, racks) = (Vec::new(), Vec::new());
-        Self { id, size, priority, hosts, racks, relax_locality: true, label: None, apart: None }
+        let (label, apart, budget) = (None, None, None);
+        Self { id, size, priority, hosts, racks, relax_locality: true, label, apart, budget }
     }
 
     /// Restricts the request to these hosts.
@@ -277,6 +281,16 @@ pub trait ClusterClient {
     /// # Errors
     /// If the manager is gone.
     fn update_blacklist(&mut self, add: &[Arc<str>], remove: &[Arc<str>]) -> Result<(), ClientError>;
+
+    /// Sets the disruption budgets of the service, in place of those that it had. Managers that do not preempt
+    /// need not implement it.
+    ///
+    /// # Errors
+    /// If the manager is gone or refuses the budgets.
+    fn set_disruption_budgets(&mut self, budgets: Vec<DisruptionBudget>) -> Result<(), ClientError> {
+        let _ = budgets;
+        Ok(())
+    }
 
     /// Returns the present nodes.
     fn nodes(&self) -> Vec<NodeReport>;

@@ -1,6 +1,7 @@
 //! Components: the parts of a service (Slider's roles).
 
 use apportion::Resources;
+use apportion::preempt::DisruptionLimit;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -150,6 +151,11 @@ pub struct ComponentSpec {
     /// Whether the service runs on without it after too many failures (Samza's degraded mode).
     #[serde(default)]
     pub degrades: bool,
+    /// How many of the desired instances preemption leaves available; `None`: any number. Components of one
+    /// group have one budget together. It covers containers that were requested with the budget. With fewer
+    /// desired instances than the minimum, all of them have to be available. At most 100 groups have budgets.
+    #[serde(default)]
+    pub disruption: Option<DisruptionLimit>,
 }
 
 impl ComponentSpec {
@@ -182,6 +188,7 @@ impl ComponentSpec {
             takes_over: Vec::new(),
             version: String::new(),
             degrades: false,
+            disruption: None,
         }
     }
 
@@ -196,6 +203,13 @@ impl ComponentSpec {
     #[must_use]
     pub fn apart_from(mut self, name: impl Into<String>, domain: FaultDomain) -> Self {
         self.apart_from = Some(ApartGroup { name: name.into(), domain });
+        self
+    }
+
+    /// Sets how many instances preemption leaves available.
+    #[must_use]
+    pub fn with_disruption_limit(mut self, limit: DisruptionLimit) -> Self {
+        self.disruption = Some(limit);
         self
     }
 

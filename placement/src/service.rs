@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use apportion::preempt::DisruptionBudget;
 use thiserror::Error;
 
 use crate::application::{
@@ -59,7 +60,19 @@ impl<C: ClusterClient> Service<C> {
         let mut state = ApplicationState::new(components, settings, now_ms);
         let thawed = history.map(|file| state.thaw(file));
         state.learn_nodes(&client.nodes());
-        Self { saved_version: state.history_version(), state, client, thawed, answers: Vec::new(), moves: 0 }
+        let budgets = state.disruption_budgets();
+        let mut service = Self {
+            saved_version: state.history_version(),
+            state,
+            client,
+            thawed,
+            answers: Vec::new(),
+            moves: 0,
+        };
+        if !budgets.is_empty() {
+            service.set_budgets(budgets);
+        }
+        service
     }
 
     /// Restarts the master of a service; its containers ran on and stay.
@@ -136,8 +149,19 @@ impl<C: ClusterClient> Service<C> {
 
     /// Handles an event that does not come from the manager.
     pub fn handle(&mut self, event: ServiceEvent, now_ms: u64) {
+        let may_change_budgets = matches!(event, ServiceEvent::Flex(_) | ServiceEvent::Change(_));
+        let before = if may_change_budgets { self.state.disruption_budgets() } else { Vec::new() };
         let operations = self.state.handle(event, now_ms);
+        let after = if may_change_budgets { self.state.disruption_budgets() } else { Vec::new() };
+        if before != after {
+            self.set_budgets(after);
+        }
         self.perform(operations, now_ms);
+    }
+
+    /// Sets the budgets. A manager that is gone preempts nothing.
+    fn set_budgets(&mut self, budgets: Vec<DisruptionBudget>) {
+        let _ = self.client.set_disruption_budgets(budgets);
     }
 
     /// Returns the status of the service, with the reason why each request waits.

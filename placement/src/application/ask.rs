@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::Operation;
+use super::budgets::budget_tag;
 use super::fleet::Fleet;
 use super::outstanding::{OutstandingRequest, Reach};
 use super::requests::Requests;
@@ -37,6 +38,7 @@ impl Fleet {
         if spec.policy == PlacementPolicy::AntiAffinity && !self.asks_one_by_one {
             request.apart = Some(spec.name.as_str().into());
         }
+        request.budget = spec.disruption.map(|_| budget_tag(&spec.group).into());
         request
     }
 

@@ -10,6 +10,7 @@ mod ask;
 mod audit;
 mod back_off;
 mod blacklist;
+mod budgets;
 mod component;
 mod components;
 mod escalate;

@@ -134,5 +134,6 @@ fn asks_differently(before: &ComponentSpec, after: &ComponentSpec) -> bool {
         || before.label != after.label
         || before.policy != after.policy
         || before.apart_from != after.apart_from
+        || before.disruption.is_some() != after.disruption.is_some()
         || (before.name != after.name && after.policy == PlacementPolicy::AntiAffinity)
 }

@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use apportion::engine::SubmitError;
 use apportion::event::{Event, EventKind};
+use apportion::preempt::DisruptionBudget;
 use apportion::view::ApplicationView;
 use apportion::{
     ApplicationEnd, ApplicationId, ApplicationSpec, AskId, Blacklist, ContainerId, EndCause, EventStream,
@@ -354,6 +355,11 @@ impl ClusterClient for EngineClient {
         self.blacklisted.retain(|host| !remove.contains(host));
         self.blacklisted.extend(add.iter().cloned());
         Ok(())
+    }
+
+    fn set_disruption_budgets(&mut self, budgets: Vec<DisruptionBudget>) -> Result<(), ClientError> {
+        let set = self.handle.set_disruption_budgets(self.application, budgets);
+        set.map_err(|error| self.refused(&error))
     }
 
     fn nodes(&self) -> Vec<NodeReport> {

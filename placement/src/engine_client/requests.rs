@@ -102,6 +102,9 @@ pub(super) fn ask_spec(handle: &Handle, request: &ContainerRequest) -> Result<As
     if let Some(tag) = &request.apart {
         spec = spec.with_tag(&**tag).with_tag_limit(TagLimit::per_node(&**tag, 1).within_application());
     }
+    if let Some(tag) = &request.budget {
+        spec = spec.with_tag(&**tag);
+    }
     Ok(spec)
 }
 

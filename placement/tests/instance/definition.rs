@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use apportion::preempt::DisruptionLimit;
 use apportion_placement::instance::{
     ConfFile, ConfTree, Definition, DefinitionError, ExitCode, MASTER, Options, SizeBounds,
 };
@@ -75,6 +76,29 @@ fn health_is_looked_at_where_a_share_is_given() -> Outcome {
         ("yarn.container.health.threshold.init.delay.secs", "0"),
     ])?;
     assert_eq!(given.health, Some(HealthThreshold { percent: 1, window_ms: 2_000, initial_delay_ms: 0 }));
+    Ok(())
+}
+
+#[test]
+fn a_disruption_budget_that_can_never_be_met_is_an_error() -> Outcome {
+    const MIN: &str = "yarn.component.disruption.min.available";
+    const MAX: &str = "yarn.component.disruption.max.unavailable";
+    let four = |keys: &[(&str, &str)]| spec(&[&[("yarn.component.instances", "4")], keys].concat());
+    for (keys, limit) in [
+        (vec![], None),
+        (vec![(MIN, "-1"), (MAX, "-1")], None),
+        (vec![(MIN, "4")], Some(DisruptionLimit::MinAvailable(4))),
+        (vec![(MAX, "0")], Some(DisruptionLimit::MaxUnavailable(0))),
+    ] {
+        assert_eq!(four(&keys)?.disruption, limit, "{keys:?}");
+    }
+    let error = |keys: &[(&str, &str)]| four(keys).err().map(|error| error.to_string());
+    let never_met = "resources.json: component `worker` has 4 instances, but \
+        `yarn.component.disruption.min.available` = 5 of them have to be available; it can never be met";
+    assert_eq!(error(&[(MIN, "5")]).as_deref(), Some(never_met));
+    let two = "resources.json: component `worker` has `yarn.component.disruption.min.available` and \
+        `yarn.component.disruption.max.unavailable`; leave one of them out";
+    assert_eq!(error(&[(MIN, "3"), (MAX, "1")]).as_deref(), Some(two));
     Ok(())
 }
 

@@ -24,6 +24,7 @@ mod lost_and_late;
 mod matching;
 mod outstanding;
 mod placing;
+mod preemption;
 mod sharing;
 mod support;
 mod swaps;

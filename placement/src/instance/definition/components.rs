@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use apportion::preempt::DisruptionLimit;
+
 use super::error::DefinitionError;
 use super::keys::{
     CONTAINER_FAILURES, ConfFile, ESCALATE_SECONDS, HEALTH_DELAY, HEALTH_PERCENT, HEALTH_WINDOW, INSTANCES,
-    LABEL, NODE_FAILURES, POLICY, PRIORITY, PRIORITY_MAX, UNIQUE_NAMES,
+    LABEL, MAX_UNAVAILABLE, MIN_AVAILABLE, NODE_FAILURES, POLICY, PRIORITY, PRIORITY_MAX, UNIQUE_NAMES,
 };
 use super::master::MASTER;
 use super::number::decode;
@@ -68,6 +70,7 @@ fn component(name: &str, values: &Values<'_>, bounds: &SizeBounds) -> Result<Com
             .ok()
             .filter(|most| *most > 0),
         health: health(values)?,
+        disruption: disruption(name, values)?,
         ..ComponentSpec::new(name, priority, values.unsigned(&INSTANCES)?, size)
     })
 }
@@ -85,6 +88,21 @@ fn health(values: &Values<'_>) -> Result<Option<HealthThreshold>, DefinitionErro
     let window_ms = values.seconds_as_ms(&HEALTH_WINDOW)?;
     let initial_delay_ms = values.seconds_as_ms(&HEALTH_DELAY)?;
     Ok(Some(HealthThreshold { percent, window_ms, initial_delay_ms }))
+}
+
+/// Returns the part of the instances that preemption leaves available; `None` if both keys are negative.
+fn disruption(name: &str, values: &Values<'_>) -> Result<Option<DisruptionLimit>, DefinitionError> {
+    let number = |key| Ok(u32::try_from(values.number(key)?).ok());
+    let instances = values.unsigned(&INSTANCES)?;
+    let component = name.to_owned();
+    match (number(&MIN_AVAILABLE)?, number(&MAX_UNAVAILABLE)?) {
+        (Some(_), Some(_)) => Err(DefinitionError::TwoBudgets { component }),
+        (Some(least), None) if least > instances && instances > 0 => {
+            Err(DefinitionError::BudgetNeverMet { component, least, instances })
+        }
+        (Some(least), None) => Ok(Some(DisruptionLimit::MinAvailable(least))),
+        (None, most) => Ok(most.map(DisruptionLimit::MaxUnavailable)),
+    }
 }
 
 /// Splits a group into a component for each instance. Ids count up from the group's own id. If an id is

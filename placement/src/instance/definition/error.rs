@@ -139,6 +139,30 @@ pub enum DefinitionError {
         /// The limit.
         most: u32,
     },
+    /// More instances have to be available than are desired.
+    #[error(
+        "{}: component `{component}` has {instances} instances, but `yarn.component.disruption.min.available` = \
+         {least} of them have to be available; it can never be met",
+        ConfFile::Resources
+    )]
+    BudgetNeverMet {
+        /// The component.
+        component: String,
+        /// The least number of available instances.
+        least: u32,
+        /// The desired number of instances.
+        instances: u32,
+    },
+    /// A component has both kinds of limits.
+    #[error(
+        "{}: component `{component}` has `yarn.component.disruption.min.available` and \
+         `yarn.component.disruption.max.unavailable`; leave one of them out",
+        ConfFile::Resources
+    )]
+    TwoBudgets {
+        /// The component.
+        component: String,
+    },
     /// A component has no id.
     #[error(
         "{}: component `{component}` has no `yarn.role.priority`; give it a number from 1 that no other has",

@@ -121,6 +121,8 @@ keys! {
     NODE_FAILURES = of_component("yarn.node.failure.threshold", "3", Number(i64::MIN, u32::MAX as i64));
     CONTAINER_FAILURES =
         of_component("yarn.container.failure.threshold", "5", Number(i64::MIN, u32::MAX as i64));
+    MIN_AVAILABLE = of_component("yarn.component.disruption.min.available", "-1", Number(-1, INSTANCES_MAX));
+    MAX_UNAVAILABLE = of_component("yarn.component.disruption.max.unavailable", "-1", Number(-1, INSTANCES_MAX));
     HEALTH_PERCENT = of_component("yarn.container.health.threshold.percent", "-1", Number(-1, 100));
     HEALTH_WINDOW =
         of_component("yarn.container.health.threshold.window.secs", "600", Number(1, SECONDS_MAX));
