@@ -261,4 +261,20 @@ pub enum Change {
         /// How it ended.
         end: GangEnd,
     },
+    /// An application submitted an ask for real containers of a task group.
+    TaskGroupAskSubmitted {
+        /// The ask's identifier.
+        ask: AskId,
+        /// The application that asks.
+        application: ApplicationId,
+        /// The name of the task group.
+        group: String,
+        /// The description of the ask.
+        spec: Box<AskSpec>,
+    },
+    /// Placeholders of a gang were not replaced in time.
+    PlaceholdersTimedOut {
+        /// The gang.
+        gang: GangId,
+    },
 }

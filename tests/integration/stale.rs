@@ -110,6 +110,12 @@ fn check(world: &World, row: &Row, context: &str) {
         Answer::AskRefused(_) if world.unknown == Unknown::Gone => {
             assert_eq!(told, ["former: ask_refused"], "{context}");
         }
+        Answer::GroupAskRefused(Refusal::OutOfRange) => {
+            assert_eq!(told, ["live: ask_refused"], "{context}");
+        }
+        Answer::GroupAskRefused(_) if world.unknown == Unknown::Gone => {
+            assert_eq!(told, ["former: ask_refused"], "{context}");
+        }
         Answer::GangRefused(Refusal::OutOfRange) => assert_eq!(told, ["live: gang_refused"], "{context}"),
         Answer::GangRefused(_) if world.unknown == Unknown::Gone => {
             assert_eq!(told, ["former: gang_refused"], "{context}");

@@ -37,4 +37,6 @@ labels! { Change {
     PreemptionWithdrawn => "preemption_withdrawn",
     GangSubmitted => "gang_submitted",
     GangEnded => "gang_ended",
+    TaskGroupAskSubmitted => "task_group_ask_submitted",
+    PlaceholdersTimedOut => "placeholders_timed_out",
 } }

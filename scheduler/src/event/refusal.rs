@@ -149,6 +149,12 @@ pub enum Refusal {
     /// The gang's minimum is larger than the cluster.
     #[error("the gang's minimum does not fit on all nodes together, even if they were empty")]
     GangAboveCluster,
+    /// No gang of the application has a task group with this name.
+    #[error("the application has no such task group")]
+    UnknownTaskGroup,
+    /// Another gang of the application has placeholders of a task group with this name.
+    #[error("another gang of the application has placeholders of a task group with this name")]
+    TaskGroupInUse,
 }
 
 labels! { Refusal {
@@ -181,4 +187,6 @@ labels! { Refusal {
     UnknownGang => "unknown_gang",
     GangAboveMaximum => "gang_above_maximum",
     GangAboveCluster => "gang_above_cluster",
+    UnknownTaskGroup => "unknown_task_group",
+    TaskGroupInUse => "task_group_in_use",
 } }

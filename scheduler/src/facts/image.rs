@@ -133,6 +133,11 @@ impl FactsImage {
         is_live(&self.containers, id)
     }
 
+    /// Whether the application is alive.
+    pub(super) fn has_application(&self, id: ApplicationId) -> bool {
+        is_live(&self.applications, id)
+    }
+
     /// The application of a live ask, if that is alive too.
     pub(super) fn application_of(&self, ask: AskId) -> Option<ApplicationId> {
         let slot = self.asks.get(ask.index()).filter(|slot| slot.generation == ask.generation())?;
@@ -217,8 +222,8 @@ impl Facts {
 
     /// The facts that were written.
     pub(crate) fn of_image(image: FactsImage, later: LaterFacts) -> Self {
-        let LaterFacts { notices, gangs } = later;
-        let mut facts = Self { notices, gangs, ..Self::bare(image) };
+        let LaterFacts { notices, gangs, placeholders } = later;
+        let mut facts = Self { notices, gangs, placeholders, ..Self::bare(image) };
         for (index, queue) in facts.queues.iter().enumerate() {
             facts.queue_ids.insert(Arc::clone(&queue.path), QueueId(index as u32));
         }
@@ -232,6 +237,7 @@ impl Facts {
             facts.inactive.add(id, application);
         }
         facts.held_asks = super::gang::held_asks(&facts.gangs);
+        facts.placeholders.restore();
         facts.recount_limit_usages();
         facts.recount_active_by_user();
         facts.update_priorities();

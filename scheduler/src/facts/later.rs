@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::gang::{WaitingGangs, held_asks};
+use super::placeholders::Placeholders;
 use super::{Facts, FactsImage, PreemptionNotice};
 use crate::ids::ContainerId;
 
@@ -14,6 +15,7 @@ use crate::ids::ContainerId;
 pub(crate) struct LaterFacts {
     pub(super) notices: BTreeMap<ContainerId, PreemptionNotice>,
     pub(super) gangs: WaitingGangs,
+    pub(super) placeholders: Placeholders,
 }
 
 impl LaterFacts {
@@ -24,11 +26,16 @@ impl LaterFacts {
             && self.gangs.values().all(|gang| !gang.roles.is_empty())
             && roles().all(|(gang, role)| image.application_of(role.ask) == Some(gang.application))
             && held_asks(&self.gangs).len() == roles().count()
+            && self.placeholders.is_coherent(image)
     }
 }
 
 impl Facts {
     pub(crate) fn later(&self) -> LaterFacts {
-        LaterFacts { notices: self.notices.clone(), gangs: self.gangs.clone() }
+        LaterFacts {
+            notices: self.notices.clone(),
+            gangs: self.gangs.clone(),
+            placeholders: self.placeholders.clone(),
+        }
     }
 }

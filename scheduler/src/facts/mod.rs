@@ -24,6 +24,7 @@ mod limit_usage;
 mod limits;
 mod node;
 mod opportunity;
+mod placeholders;
 mod preemption;
 mod queue;
 mod queue_order;
@@ -55,13 +56,15 @@ pub(crate) use container_list::ContainerList;
 pub(crate) use demand_priority::PendingPriorities;
 pub use digest::StateDigest;
 pub use gang::{GangEnd, GangStyle, GangTopology};
-pub(crate) use gang::{HeldAsks, HeldRole, WaitingGang, WaitingGangs};
+pub(crate) use gang::{HeldAsks, HeldRole, RoleKind, WaitingGang, WaitingGangs};
 pub(crate) use image::{FactsImage, FactsImageOf};
 pub(crate) use later::LaterFacts;
 pub(crate) use limit_usage::{Holder, LimitUsages};
 pub(crate) use node::Node;
 pub use node::{NodeAttributes, NodeState};
 pub(crate) use opportunity::Opportunities;
+pub use placeholders::Placeholder;
+pub(crate) use placeholders::{PlaceholderGang, Placeholders, TaskGroup};
 pub use preemption::{PreemptionNotice, PreemptionRule};
 pub use queue::Quota;
 pub(crate) use queue::{ActiveUsers, Queue, QueueRole};
@@ -134,6 +137,8 @@ pub(crate) struct Facts {
     pub(crate) notices: BTreeMap<ContainerId, PreemptionNotice>,
     /// Gangs that have not started.
     pub(crate) gangs: WaitingGangs,
+    /// Task groups, and the containers that keep their room.
+    pub(crate) placeholders: Placeholders,
     pub(crate) shapes: Shapes,
     /// Containers by tag and place.
     pub(crate) tags: TagCounts,
@@ -178,6 +183,7 @@ impl Facts {
             reservation_ids: IdPool::new(),
             notices: BTreeMap::new(),
             gangs: WaitingGangs::new(),
+            placeholders: Placeholders::default(),
             shapes: Shapes::default(),
             tags: TagCounts::default(),
             held_asks: HeldAsks::default(),

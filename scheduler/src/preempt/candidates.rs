@@ -24,6 +24,8 @@ pub(super) struct Candidate {
 enum Class {
     /// Announced as a victim, so that rounds in turn name the same containers.
     Announced,
+    /// Room that no real container uses: no work is lost.
+    Placeholder,
     /// Of them only the devices count.
     Opportunistic,
     /// On a node of another partition.
@@ -31,8 +33,8 @@ enum Class {
     Own,
 }
 
-/// Lists the containers of leaves that `may_lose` some, with their nodes: announced victims first, then opportunistic
-/// containers, then borrowed ones, then of the application with the lowest priority, then of the latest application,
+/// Lists the containers of leaves that `may_lose` some, with their nodes: announced victims first, then
+/// placeholders, opportunistic containers and borrowed ones, then of the application with the lowest priority, then of the latest application,
 /// then the newest. Masters come last.
 pub(super) fn candidates(
     state: &State,
@@ -76,11 +78,14 @@ pub(super) fn candidates(
 
 /// The classes that the partition may have.
 fn classes(facts: &Facts, partition: PartitionId) -> impl Iterator<Item = Class> {
-    let may_be_here =
-        [!facts.notices.is_empty(), !facts.opportunistic.is_empty(), facts.lends(partition), true];
-    let classes =
-        [Class::Announced, Class::Opportunistic, Class::Borrowed, Class::Own].into_iter().zip(may_be_here);
-    classes.filter(|(_, may_be_here)| *may_be_here).map(|(class, _)| class)
+    let classes = [
+        (Class::Announced, !facts.notices.is_empty()),
+        (Class::Placeholder, facts.placeholders.any_run()),
+        (Class::Opportunistic, !facts.opportunistic.is_empty()),
+        (Class::Borrowed, facts.lends(partition)),
+        (Class::Own, true),
+    ];
+    classes.into_iter().filter(|(_, may_be_here)| *may_be_here).map(|(class, _)| class)
 }
 
 /// The class of a container; none if it is in another partition, is exempt or is being stopped.
@@ -97,6 +102,9 @@ fn class_of(
     }
     if !facts.notices.is_empty() && facts.notices.contains_key(&container) {
         return Some(Class::Announced);
+    }
+    if facts.placeholders.of(container).is_some() {
+        return Some(Class::Placeholder);
     }
     let is_opportunistic = !facts.opportunistic.is_empty() && facts.opportunistic.contains_key(&container);
     Some(match (is_opportunistic, shape.share().is_borrowed) {

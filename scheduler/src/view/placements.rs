@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::View;
-use crate::facts::{ExecutionType, PreemptionNotice, Stopping};
+use crate::facts::{ExecutionType, Placeholder, PreemptionNotice, Stopping};
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, ReservationId};
 use crate::resource::Resources;
 
@@ -28,6 +28,8 @@ pub struct ContainerView {
     pub stopping: Option<Stopping>,
     /// Whether it was announced as a victim of preemption.
     pub preemption: Option<PreemptionNotice>,
+    /// Whether it only keeps room for a real container of its task group.
+    pub placeholder: Option<Placeholder>,
 }
 
 /// A reservation on a node.
@@ -63,6 +65,7 @@ impl<'a> View<'a> {
             is_borrowed: shape.share().is_borrowed,
             stopping: self.state.facts.stopping.get(&id).copied(),
             preemption: self.state.facts.notices.get(&id).copied(),
+            placeholder: self.state.facts.placeholders.of(id),
         })
     }
 

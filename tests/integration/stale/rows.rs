@@ -35,7 +35,7 @@ impl Row {
 pub(super) const ELSEWHERE: [&str; 1] = ["recover_node"];
 
 pub(super) fn rows() -> Vec<Row> {
-    [nodes(), applications(), asks(), asks_of_kinds(), gangs(), bulk(), containers(), others()]
+    [nodes(), applications(), asks(), asks_of_kinds(), gangs(), task_groups(), bulk(), containers(), others()]
         .into_iter()
         .flatten()
         .collect()
@@ -249,6 +249,38 @@ fn gangs() -> Vec<Row> {
             "gang",
             |w| listed(w, w.handle.cancel_gang(unknown_gang(w))),
             |w| Answer::Listed(Subject::Gang(unknown_gang(w)), Refusal::UnknownGang),
+        ),
+    ]
+}
+
+fn task_groups() -> Vec<Row> {
+    vec![
+        row(
+            "submit_ask_of_group",
+            "application",
+            |w| {
+                let ask = AskSpec::new(size(), 1);
+                grouped(w, w.handle.submit_ask_of_group(w.unknown_ids.application, "worker", ask))
+            },
+            |_| Answer::GroupAskRefused(Refusal::ApplicationEnded),
+        ),
+        row(
+            "submit_ask_of_group",
+            "partition",
+            |w| {
+                let ask = AskSpec::new(size(), 1).in_partition(w.partition);
+                grouped(w, w.handle.submit_ask_of_group(w.live.application, "worker", ask))
+            },
+            no_partition,
+        ),
+        row(
+            "submit_ask_of_group",
+            "rack",
+            |w| {
+                let ask = AskSpec::new(size(), 1).on_racks([w.rack]);
+                grouped(w, w.handle.submit_ask_of_group(w.live.application, "worker", ask))
+            },
+            |_| Answer::GroupAskRefused(Refusal::OutOfRange),
         ),
     ]
 }

@@ -10,6 +10,7 @@ mod gangs;
 mod many;
 mod moving;
 mod nodes;
+mod placeholders;
 mod placements;
 mod preemption;
 mod queues;
@@ -133,6 +134,10 @@ impl Applier<'_> {
             Change::PreemptionWithdrawn { container } => self.withdraw_preemption(*container),
             Change::GangSubmitted { asks, spec } => self.submit_gang(asks, spec),
             Change::GangEnded { gang, end } => self.end_gang(*gang, *end),
+            Change::TaskGroupAskSubmitted { ask, application, group, spec } => {
+                self.submit_ask_of_group(*ask, *application, group, spec);
+            }
+            Change::PlaceholdersTimedOut { gang } => self.give_up_placeholders(*gang),
         }
         self.activate_if_due();
         seq
