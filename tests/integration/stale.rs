@@ -4,6 +4,7 @@
 //! the state or reaches the object in the slot.
 
 mod answers;
+mod gang_rows;
 mod rows;
 mod world;
 

@@ -59,7 +59,8 @@ pub(super) fn candidates(
     for class in classes(facts, partition) {
         for (id, application) in &applications {
             let containers = || application.containers.iter(&facts.containers);
-            let master = application.master.and_then(|_| containers().next());
+            let is_real = |id: &ContainerId| facts.placeholders.of(*id).is_none();
+            let master = application.master.and_then(|_| containers().find(is_real));
             let of_class = containers()
                 .rev()
                 .filter(|container| class_of(facts, partition, exemptions, *container) == Some(class));
