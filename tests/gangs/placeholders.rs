@@ -120,6 +120,23 @@ fn a_larger_container_replaces_nothing_and_a_placeholder_is_released() {
     }
 }
 
+/// The limits of queues and users have not admitted the larger size.
+#[test]
+fn a_larger_container_replaces_nothing_even_where_it_has_room() {
+    let cluster = Cluster::serial();
+    cluster.nodes(1, 8);
+    let job = cluster.application();
+    cluster.submit(GangSpec::new(job).with_placeholders("worker", ask(2, 2), 2));
+    cluster.run();
+    cluster.events();
+    let (_, answer) = real(&cluster, job, "worker", ask(3, 1));
+    answer.unwrap();
+    let events = cluster.events();
+    assert!(ended(&events, EndCause::Replaced).is_empty());
+    assert_eq!(ended(&events, EndCause::PlaceholderReleased).len(), 1);
+    assert_eq!((placed(&events).len(), used(&cluster, job)), (1, 5), "a pass has placed it");
+}
+
 #[test]
 fn only_the_named_task_group_is_replaced() {
     let cluster = Cluster::serial();

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use apportion::config::{ConfigError, QueueUpdate};
 use apportion::engine::{BulkCall, NodeReport, SubmitError};
-use apportion::event::{Refusal, Subject};
+use apportion::event::Refusal;
 use apportion::request::{AllocationProposal, RejectReason};
 use apportion::{
     ApplicationEnd, ApplicationSpec, AskSpec, Blacklist, NodeAttributes, NodeSpec,
