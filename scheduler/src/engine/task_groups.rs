@@ -29,7 +29,7 @@ pub struct SubmittedGroupAsk {
 /// known until the application ends.
 impl Handle {
     /// Asks for real containers of a task group. Each unit takes the place of one placeholder of the group: the placeholder
-    /// [ends as replaced](crate::event::EndCause::Replaced) and the container starts on its node, in one change. The difference in size
+    /// [ends as replaced](crate::EndCause::Replaced) and the container starts on its node, in one change. The difference in size
     /// is given back.
     ///
     /// A unit that is larger than every placeholder in some type, or that their nodes may not serve, stays pending as an
@@ -40,7 +40,7 @@ impl Handle {
     /// use apportion::gang::GangSpec;
     /// # use std::sync::Arc;
     /// # use apportion::config::{EngineConfig, QueueConfig};
-    /// # use apportion::event::EndCause;
+    /// # use apportion::EndCause;
     /// # use apportion::event::EventKind;
     /// # use apportion::{ApplicationSpec, AskSpec, Engine, ManualClock, Mode, NodeSpec, ResourceTypes};
     /// # let config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::single_leaf());
