@@ -9,6 +9,7 @@
 
 mod applications;
 mod gangs;
+mod placeholders;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -88,6 +89,7 @@ impl State {
         applications::check(&self.facts, &mut report);
         check_asks(&self.facts, &mut report);
         gangs::check(&self.facts, &mut report);
+        placeholders::check(&self.facts, &mut report);
         check_containers(&self.facts, &mut report);
         check_reservations(&self.facts, &mut report);
         check_tags(&self.facts, &mut report);

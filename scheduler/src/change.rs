@@ -280,4 +280,20 @@ pub enum Change {
         /// All of its budgets.
         budgets: Vec<DisruptionBudget>,
     },
+    /// An application submitted an ask for real containers of a task group.
+    TaskGroupAskSubmitted {
+        /// The ask's identifier.
+        ask: AskId,
+        /// The application that asks.
+        application: ApplicationId,
+        /// The name of the task group.
+        group: String,
+        /// The description of the ask.
+        spec: Box<AskSpec>,
+    },
+    /// Placeholders of a gang were not replaced in time.
+    PlaceholdersTimedOut {
+        /// The gang.
+        gang: GangId,
+    },
 }

@@ -6,7 +6,7 @@ mod text;
 
 use serde::{Deserialize, Serialize};
 
-pub use gang::GangRefusal;
+pub use gang::{GangRefusal, TaskGroupRefusal};
 pub use refusal::{Refusal, Refused, Subject};
 
 use crate::facts::{ApplicationEnd, EndCause, ExecutionType, GangEnd, GangStyle, Locality, PreemptionNotice};
@@ -191,6 +191,15 @@ pub enum EventKind {
         /// The reason. The ticket of the call has the numbers.
         refusal: Refusal,
     },
+    /// Placeholders of a gang were not replaced in time. [`AskCancelled`](Self::AskCancelled) follows for those that are
+    /// pending, and [`ContainerStopping`](Self::ContainerStopping) for those that run.
+    PlaceholdersTimedOut {
+        /// The gang.
+        gang: GangId,
+        /// With [`GangStyle::Hard`] the gang fails: its asks and those of its task groups are cancelled. Its real containers
+        /// run on.
+        style: GangStyle,
+    },
 }
 
 labels! { EventKind {
@@ -213,4 +222,5 @@ labels! { EventKind {
     GangStarted => "gang_started",
     GangEnded => "gang_ended",
     GangRefused => "gang_refused",
+    PlaceholdersTimedOut => "placeholders_timed_out",
 } }

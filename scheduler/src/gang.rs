@@ -21,10 +21,23 @@
 //! the application asks for later, in place of a lost one, is none. [Preemption](crate::preempt) takes members above a role's
 //! minimum as other containers. The rest of the gang ends as a whole or not at all, and only if no other victims help.
 //!
+//! # Placeholders
+//!
+//! A role may be a *task group*: its members are placeholders, as in YuniKorn. They start with the gang and are charged.
+//! [`Handle::submit_ask_of_group`](crate::Handle::submit_ask_of_group) asks for real containers, and each of them takes the
+//! place of one placeholder, in the change that submits the ask. Placeholders that are left after a timeout are given up.
+//! A placeholder is room, not a process: no node is told to start it, and a round of preemption takes it before
+//! containers that work.
+//!
+//! # Places
+//!
+//! [`GangTopology`] says where the members start: anywhere, on one rack, or on as few racks as a greedy choice finds. A
+//! partition for all members is the partition of each role's ask.
+//!
 //! # What is not there
 //!
 //! No room is gathered for a gang. In a full cluster, ordinary asks take each node that becomes free, so a large gang may
 //! wait until its timeout. Preemption does nothing for held asks.
 
 pub use crate::change::{GangRole, GangSpec, InvalidGang};
-pub use crate::facts::{GangEnd, GangStyle, GangTopology};
+pub use crate::facts::{GangEnd, GangStyle, GangTopology, Placeholder};

@@ -351,7 +351,8 @@ impl State {
             | Timer::ReservationAge(_)
             | Timer::Lifetime(_)
             | Timer::Stop(_)
-            | Timer::Gang(_) => {}
+            | Timer::Gang(_)
+            | Timer::Placeholders(_) => {}
         }
     }
 

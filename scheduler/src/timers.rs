@@ -23,6 +23,8 @@ pub(crate) enum Timer {
     Stop(ContainerId),
     /// Whether the gang has waited for too long.
     Gang(GangId),
+    /// Whether placeholders of the gang have waited for too long.
+    Placeholders(GangId),
 }
 
 #[derive(Clone, Debug, Default)]

@@ -3,7 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
 
 mod endings;
+mod placeholders;
 mod property;
+mod racks;
 mod recovery;
 mod refusals;
 mod starts;

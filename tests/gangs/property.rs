@@ -6,7 +6,9 @@ use apportion::event::EventKind;
 use apportion::gang::{GangSpec, GangStyle, GangTopology};
 use apportion::log::LogReader;
 use apportion::replay::Replay;
-use apportion::{ApplicationEnd, ApplicationId, AskId, Blacklist, Change, ContainerId, GangId, Mode, NodeId};
+use apportion::{
+    ApplicationEnd, ApplicationId, AskId, Blacklist, Change, ContainerId, EndCause, GangId, Mode, NodeId,
+};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
@@ -14,11 +16,25 @@ use crate::{Cluster, ask, has_started, placed, plain};
 
 #[derive(Clone, Debug)]
 enum Call {
-    Node { units: i64, rack: bool },
+    Node {
+        units: i64,
+        rack: bool,
+    },
     Lose(Index),
     Drain(Index, bool),
     Gang(Gang),
-    Ask { job: Index, units: i64, count: u32 },
+    Ask {
+        job: Index,
+        units: i64,
+        count: u32,
+    },
+    /// For real containers of a task group.
+    Real {
+        job: Index,
+        role: bool,
+        units: i64,
+        count: u32,
+    },
     Complete(Vec<Index>),
     CancelGang(Index),
     CancelAsk(Index, u32),
@@ -31,23 +47,30 @@ enum Call {
 #[derive(Clone, Debug)]
 struct Gang {
     job: Index,
-    /// Size, count and minimum.
-    roles: Vec<(i64, u32, Index)>,
+    /// Size, count, minimum and whether they are placeholders.
+    roles: Vec<(i64, u32, Index, bool)>,
     timeout_ms: Option<u64>,
     is_soft: bool,
-    on_one_rack: bool,
+    topology: GangTopology,
+    placeholder_timeout_ms: u64,
 }
 
 fn gang() -> impl Strategy<Value = Gang> {
-    let roles = prop::collection::vec((1..3i64, 1..6u32, any::<Index>()), 1..3);
+    let roles = prop::collection::vec((1..3i64, 1..6u32, any::<Index>(), any::<bool>()), 1..3);
     let timeout = prop::option::of(1..40u64);
-    (any::<Index>(), roles, timeout, any::<bool>(), any::<bool>()).prop_map(
-        |(job, roles, timeout_ms, is_soft, on_one_rack)| Gang {
+    let topology = prop::sample::select(vec![
+        GangTopology::Anywhere,
+        GangTopology::SameRack,
+        GangTopology::NearestRacks,
+    ]);
+    (any::<Index>(), roles, timeout, any::<bool>(), topology, 1..60u64).prop_map(
+        |(job, roles, timeout_ms, is_soft, topology, placeholder_timeout_ms)| Gang {
             job,
             roles,
             timeout_ms,
             is_soft,
-            on_one_rack,
+            topology,
+            placeholder_timeout_ms,
         },
     )
 }
@@ -60,6 +83,8 @@ fn call() -> impl Strategy<Value = Call> {
         1 => (index(), any::<bool>()).prop_map(|(node, is_drained)| Call::Drain(node, is_drained)),
         6 => gang().prop_map(Call::Gang),
         3 => (index(), 1..3i64, 1..5u32).prop_map(|(job, units, count)| Call::Ask { job, units, count }),
+        4 => (index(), any::<bool>(), 1..3i64, 1..4u32)
+            .prop_map(|(job, role, units, count)| Call::Real { job, role, units, count }),
         6 => prop::collection::vec(index(), 1..5).prop_map(Call::Complete),
         1 => index().prop_map(Call::CancelGang),
         1 => (index(), 1..3u32).prop_map(|(ask, units)| Call::CancelAsk(ask, units)),
@@ -93,15 +118,18 @@ impl Play {
 
     fn submit(&mut self, gang: &Gang) {
         let mut spec = GangSpec::new(*gang.job.get(&self.jobs));
-        for (number, (units, count, minimum)) in gang.roles.iter().enumerate() {
+        for (number, (units, count, minimum, is_placeholder)) in gang.roles.iter().enumerate() {
             // The first role always has a member that must start.
             let least = u32::from(number == 0);
             let minimum = least + minimum.index((count + 1 - least) as usize) as u32;
             spec = spec.with_role_of_at_least(format!("role {number}"), ask(*units, *count), minimum);
+            spec.roles[number].is_placeholder = *is_placeholder;
         }
         spec.timeout_ms = gang.timeout_ms;
         spec.style = if gang.is_soft { GangStyle::Soft } else { GangStyle::Hard };
-        spec.topology = if gang.on_one_rack { GangTopology::SameRack } else { GangTopology::Anywhere };
+        spec.topology = gang.topology;
+        let has_placeholders = spec.roles.iter().any(|role| role.is_placeholder);
+        spec.placeholder_timeout_ms = has_placeholders.then_some(gang.placeholder_timeout_ms);
         let submitted = self.cluster.submit(spec);
         self.gangs.push(submitted.gang);
         self.asks.extend(submitted.asks);
@@ -123,6 +151,12 @@ impl Play {
             Call::Gang(gang) => self.submit(gang),
             Call::Ask { job, units, count } => {
                 self.asks.push(handle.submit_ask(*job.get(&self.jobs), ask(*units, *count)).unwrap());
+            }
+            Call::Real { job, role, units, count } => {
+                let group = if *role { "role 1" } else { "role 0" };
+                let spec = ask(*units, *count);
+                let submitted = handle.submit_ask_of_group(*job.get(&self.jobs), group, spec).unwrap();
+                self.asks.push(submitted.ask);
             }
             Call::Complete(places) => self.complete(places),
             Call::CancelGang(gang) if !self.gangs.is_empty() => {
@@ -179,7 +213,7 @@ type Waiting = BTreeMap<GangId, (GangTopology, BTreeMap<AskId, u32>)>;
 fn check_log(log: &[u8]) -> Replay {
     let mut reader = LogReader::new(log).unwrap();
     let mut replay = Replay::begin(&mut reader).unwrap();
-    let (mut waiting, mut events) = (Waiting::new(), Vec::new());
+    let (mut waiting, mut events, mut running) = (Waiting::new(), Vec::new(), Running::new());
     while let Some(change) = reader.next_change().unwrap() {
         if let Change::GangSubmitted { asks, spec } = &change {
             let minima = asks.iter().zip(&spec.roles).map(|(ask, role)| (*ask, role.minimum)).collect();
@@ -189,10 +223,36 @@ fn check_log(log: &[u8]) -> Replay {
         replay.step_with_events(change.clone(), &mut events).unwrap();
         let kinds: Vec<EventKind> = events.iter().map(|event| event.kind).collect();
         check_change(&mut replay, &mut waiting, &change, &kinds);
+        check_replacements(&mut replay, &mut running, &kinds);
         let report = replay.audit();
         assert!(report.is_clean(), "after {change:?}: {report}");
     }
     replay
+}
+
+/// The node and the size of each container. The size of one that is replaced as it starts is not known.
+type Running = BTreeMap<ContainerId, (NodeId, Option<i64>)>;
+
+/// A replaced placeholder ends right before its successor starts, which is on its node and no larger.
+fn check_replacements(replay: &mut Replay, running: &mut Running, events: &[EventKind]) {
+    let mut size = |container| replay.view().container(container).map(|known| known.size[0]);
+    for (place, event) in events.iter().enumerate() {
+        match *event {
+            EventKind::Allocated { container, node, .. } => {
+                running.insert(container, (node, size(container)));
+            }
+            EventKind::ContainerEnded { container, cause: EndCause::Replaced, .. } => {
+                let (node, held) = running.remove(&container).unwrap();
+                let Some(EventKind::Allocated { container, node: taken, .. }) = events.get(place + 1) else {
+                    panic!("{container} has no successor: {events:?}")
+                };
+                let fits = held.is_none_or(|held| size(*container).is_none_or(|size| size <= held));
+                assert!(*taken == node && fits, "{events:?}");
+            }
+            EventKind::ContainerEnded { container, .. } => drop(running.remove(&container)),
+            _ => {}
+        }
+    }
 }
 
 fn check_change(replay: &mut Replay, waiting: &mut Waiting, change: &Change, events: &[EventKind]) {
@@ -212,7 +272,7 @@ fn check_change(replay: &mut Replay, waiting: &mut Waiting, change: &Change, eve
             let is_whole = minima.iter().all(|(ask, least)| members.get(ask).unwrap_or(&0) >= least);
             assert!(is_whole, "{gang} at {change:?}");
             let racks: BTreeSet<_> = minima.keys().filter_map(|ask| racks.get(ask)).flatten().collect();
-            assert!(*topology == GangTopology::Anywhere || racks.len() == 1, "{gang} at {change:?}");
+            assert!(*topology != GangTopology::SameRack || racks.len() == 1, "{gang} at {change:?}");
         }
     }
     for event in events {
@@ -250,8 +310,13 @@ proptest! {
         play.run();
         let mut replay = check_log(&play.cluster.log.bytes());
         prop_assert_eq!(replay.digest(), play.cluster.engine.digest());
-        // An engine that goes on from here agrees.
-        drop(play.cluster.engine);
+        // An engine that goes on from a snapshot of here agrees.
+        let mut snapshot = Vec::new();
+        replay.write_snapshot(&mut snapshot).unwrap();
+        let mut again = Replay::read(&snapshot[..], None).unwrap();
+        let report = again.audit();
+        prop_assert!(report.is_clean(), "{}", report);
+        prop_assert_eq!(again.digest(), play.cluster.engine.digest());
     }
 
     /// Two gangs, each above half of the cluster, with ordinary asks between. Both run, one after the other.

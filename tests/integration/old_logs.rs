@@ -105,6 +105,8 @@ fn each_log_has_every_kind_of_change_of_its_version() {
         "preemption_cost_set",
         "preemption_confirmed",
         "disruption_budgets_set",
+        "task_group_ask_submitted",
+        "placeholders_timed_out",
     ];
     assert_eq!(absent(9), [&["rack_named"][..], &of_version_11].concat());
     assert_eq!(absent(10), of_version_11);

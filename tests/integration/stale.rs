@@ -4,6 +4,7 @@
 //! the state or reaches the object in the slot.
 
 mod answers;
+mod gang_rows;
 mod rows;
 mod world;
 
@@ -106,8 +107,10 @@ fn check(world: &World, row: &Row, context: &str) {
     let told = world.take_told();
     match answer {
         // The application is known, so its stream tells of the refused ask.
-        Answer::AskRefused(Refusal::OutOfRange) => assert_eq!(told, ["live: ask_refused"], "{context}"),
-        Answer::AskRefused(_) if world.unknown == Unknown::Gone => {
+        Answer::AskRefused(Refusal::OutOfRange) | Answer::GroupAskRefused(Refusal::OutOfRange) => {
+            assert_eq!(told, ["live: ask_refused"], "{context}");
+        }
+        Answer::AskRefused(_) | Answer::GroupAskRefused(_) if world.unknown == Unknown::Gone => {
             assert_eq!(told, ["former: ask_refused"], "{context}");
         }
         Answer::GangRefused(Refusal::OutOfRange) => assert_eq!(told, ["live: gang_refused"], "{context}"),

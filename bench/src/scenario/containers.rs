@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use apportion::event::{Event, EventKind, Refusal};
 use apportion::{
-    ApplicationEnd, ApplicationId, AskId, ContainerId, EndCause, ExecutionType, Locality, NodeId,
+    ApplicationEnd, ApplicationId, AskId, ContainerId, EndCause, ExecutionType, GangId, Locality, NodeId,
 };
 
+use super::form::GangState;
 use super::names::Names;
 
 /// A running container.
@@ -25,6 +26,8 @@ pub(super) struct Told {
     pub(super) running: Vec<Running>,
     /// By application: events since the last check.
     pub(super) lines: BTreeMap<ApplicationId, Vec<String>>,
+    /// What has become of gangs that wait no longer.
+    pub(super) gangs: BTreeMap<GangId, GangState>,
     /// Refusals that no step has checked yet.
     pub(super) refused: Vec<(Refused, Refusal)>,
 }
@@ -97,7 +100,7 @@ impl Told {
                 self.refused.push((Refused::Application(event.application), refusal));
                 format!("refused: {refusal}")
             }
-            _ => format!("{:?}", event.kind),
+            ref kind => self.record_gang(kind, names),
         };
         self.lines.entry(event.application).or_default().push(line);
     }
@@ -123,5 +126,7 @@ fn cause_text(cause: EndCause) -> &'static str {
         EndCause::ApplicationEnded => "ended",
         EndCause::Preempted => "preempted",
         EndCause::StopTimedOut => "stop timed out",
+        EndCause::Replaced => "replaced",
+        EndCause::PlaceholderReleased => "placeholder released",
     }
 }

@@ -13,6 +13,7 @@ use super::form::{
     ApplicationWanted, AskWanted, ExpectForm, NodeStateWord, NodeWanted, QueueStatusWord, QueueWanted,
     ReservationWanted, UserWanted,
 };
+use super::gangs;
 use super::names::{NamedAsk, expand};
 use super::problem::{Done, StepError};
 
@@ -74,6 +75,8 @@ impl Expected<'_, '_> {
             is_empty = false;
             self.ask(name, wanted)?;
         }
+        is_empty &= form.gangs.is_empty();
+        gangs::compare(self.cluster, self.view, self.to, &form.gangs)?;
         for (range, wanted) in &form.nodes {
             is_empty = false;
             for name in expand(range)? {

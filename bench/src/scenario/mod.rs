@@ -13,6 +13,7 @@ mod containers;
 mod expect;
 mod find;
 mod form;
+mod gangs;
 mod names;
 mod preempt;
 mod problem;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use apportion::{ApplicationId, AskId, NodeId, ResourceAllocationCommitRequest};
+use apportion::{ApplicationId, AskId, GangId, NodeId, ResourceAllocationCommitRequest};
 
 use super::form::NamesForm;
 use super::problem::{Done, StepError};
@@ -15,6 +15,7 @@ const RANGE_MAX: u32 = 10_000;
 pub(super) struct Names {
     pub(super) applications: BTreeMap<String, ApplicationId>,
     pub(super) asks: BTreeMap<String, NamedAsk>,
+    pub(super) gangs: BTreeMap<String, NamedGang>,
     pub(super) nodes: BTreeMap<String, NodeId>,
     pub(super) racks: BTreeSet<String>,
     pub(super) requests: BTreeMap<String, ResourceAllocationCommitRequest>,
@@ -27,6 +28,27 @@ pub(super) struct NamedAsk {
     pub(super) has_locality: bool,
 }
 
+/// A gang, its application, and the asks of its roles.
+#[derive(Clone, Debug)]
+pub(super) struct NamedGang {
+    pub(super) id: GangId,
+    pub(super) application: ApplicationId,
+    pub(super) asks: Vec<AskId>,
+    /// The names of its task groups.
+    pub(super) groups: Vec<String>,
+}
+
+impl NamedGang {
+    /// Whether the gang has a task group with this name.
+    pub(super) fn check_group(&self, name: &str) -> Done {
+        let known = || self.groups.iter().map(String::as_str);
+        if known().any(|known| known == name) {
+            return Ok(());
+        }
+        Err(StepError::unknown("role with placeholders", name, known()))
+    }
+}
+
 impl Names {
     pub(super) fn application(&self, name: &str) -> Done<ApplicationId> {
         find("application", &self.applications, name).copied()
@@ -34,6 +56,10 @@ impl Names {
 
     pub(super) fn ask(&self, name: &str) -> Done<NamedAsk> {
         find("ask", &self.asks, name).copied()
+    }
+
+    pub(super) fn gang(&self, name: &str) -> Done<&NamedGang> {
+        find("gang", &self.gangs, name)
     }
 
     pub(super) fn node(&self, name: &str) -> Done<NodeId> {
@@ -72,6 +98,10 @@ impl Names {
 
     pub(super) fn ask_called(&self, id: AskId) -> &str {
         self.asks.iter().find(|(_, ask)| ask.id == id).map_or("?", |(name, _)| name)
+    }
+
+    pub(super) fn gang_called(&self, id: GangId) -> &str {
+        self.gangs.iter().find(|(_, gang)| gang.id == id).map_or("?", |(name, _)| name)
     }
 
     pub(super) fn application_called(&self, id: ApplicationId) -> &str {

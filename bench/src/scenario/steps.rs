@@ -58,6 +58,8 @@ impl Cluster {
                 let ask = self.names.ask(&form.ask)?.id;
                 Ok(self.handle.cancel_ask(ask, form.units.unwrap_or(u32::MAX))?)
             }
+            Step::Gang(form) => self.submit_gang(form),
+            Step::CancelGang(name) => self.cancel_gang(name),
             Step::ResizeContainers(form) => self.resize_containers(form),
             Step::DemoteContainers(form) => self.change_containers(form, Handle::demote_container),
             Step::PromoteContainers(form) => self.change_containers(form, Handle::promote_container),

@@ -103,6 +103,9 @@ impl Cluster {
         if self.names.asks.contains_key(&form.name) {
             return Err(StepError::Bad(format!("there is an ask `{}` already", form.name)));
         }
+        if let Some(group) = &form.task_group {
+            return self.submit_ask_of_group(form, group);
+        }
         let application = self.names.application(&form.application)?;
         let spec = self.ask_spec(form)?;
         let has_locality = !spec.preference.is_empty();
@@ -117,7 +120,7 @@ impl Cluster {
         expect_refusal(reason, told)
     }
 
-    fn ask_spec(&self, form: &AskForm) -> Done<AskSpec> {
+    pub(super) fn ask_spec(&self, form: &AskForm) -> Done<AskSpec> {
         let mut spec = AskSpec::new(to_resources(self.types(), &form.size)?, form.count);
         spec.priority = form.priority;
         spec.partition = form.partition.as_ref().map(|name| self.handle.partition(name)).transpose()?;
@@ -141,7 +144,7 @@ impl Cluster {
     }
 
     /// The refusal of a submission that the handle had accepted, if there was one.
-    fn take_refusal(&mut self, what: Refused) -> Done<Option<Refusal>> {
+    pub(super) fn take_refusal(&mut self, what: Refused) -> Done<Option<Refusal>> {
         self.await_answers()?;
         let at = self.told.refused.iter().position(|(refused, _)| *refused == what);
         Ok(at.map(|at| self.told.refused.remove(at).1))
@@ -190,7 +193,10 @@ fn condition(form: &AttributeForm) -> Done<AttributeCondition> {
 
 /// The submitted object, or `None` for an expected refusal. The engine may still refuse the object later. An unexpected
 /// refusal here is a mistake in the file: the handle refuses only impossible submissions.
-fn submitted_or_refused<T>(reason: Option<&str>, submitted: Result<T, SubmitError>) -> Done<Option<T>> {
+pub(super) fn submitted_or_refused<T>(
+    reason: Option<&str>,
+    submitted: Result<T, SubmitError>,
+) -> Done<Option<T>> {
     match (submitted, reason) {
         (Ok(submitted), _) => Ok(Some(submitted)),
         (Err(error), None) => Err(error.into()),

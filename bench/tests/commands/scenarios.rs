@@ -108,6 +108,34 @@ fn what_is_not_as_expected_is_shown_with_the_state_around_it() {
 }
 
 #[test]
+fn mistakes_in_gangs_are_explained() {
+    let gang = |gang: &str, then: &str, expected: &str| {
+        let step = format!("- gang: {{ application: app1, name: g, {gang} }}\n  {then}- run_until_quiet\n");
+        contains_all(&with("- run_until_quiet\n", &step, 2), &[expected]);
+    };
+    let role = |more: &str| format!("roles: [{{ name: worker, size: {{ memory: 1 }}{more} }}]");
+    let whole = "expect: { gangs: { g: { placeholders: { workr: 1 } } } }\n  ";
+    gang(&role(", minimun: 1"), "", "it.yaml:14: unknown key `minimun`; did you mean `minimum`?");
+    gang(&(role("") + ", topology: one_rack"), "", "unknown word `one_rack`; ");
+    gang(&(role("") + ", style: firm"), "", "unknown word `firm`; known here: hard, soft");
+    gang(
+        &role(", minimum: 2"),
+        "",
+        "it.yaml:14: gang: role `worker` asks for 1 members, but at least 2 must",
+    );
+    gang(&(role("") + ", timeout_ms: 0"), "", "a gang with a timeout of 0 ms could never start");
+    gang(&(role("") + ", placeholder_timeout_ms: 5"), "", "but no role with placeholders");
+    gang("roles: []", "", "a gang has at least one role");
+    gang(&role(""), "- cancel_gang: h\n  ", "it.yaml:15: cancel_gang: unknown gang `h`");
+    let wanted = format!("- run_until_quiet\n  - {whole}");
+    gang(
+        &role(", placeholders: true"),
+        &wanted,
+        "it.yaml:16: expect: unknown role with placeholders `workr`; did you mean `worker`?",
+    );
+}
+
+#[test]
 fn a_queue_that_is_still_there_is_a_failure_and_no_bad_file() {
     let queues = |expected: &str| format!("expect:\n      queues: {{ {expected} }}\n      asks");
     let is_there = with("expect:\n      asks", &queues("root.a: { exists: false }"), 1);

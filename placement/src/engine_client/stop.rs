@@ -197,7 +197,9 @@ impl EngineClient {
 fn exit_of(cause: Option<EndCause>) -> ContainerExit {
     let status = match cause {
         Some(EndCause::Completed) => ContainerExit::SUCCESS,
-        Some(EndCause::Released | EndCause::StopTimedOut) => ContainerExit::KILLED_BY_APPMASTER,
+        Some(
+            EndCause::Released | EndCause::StopTimedOut | EndCause::Replaced | EndCause::PlaceholderReleased,
+        ) => ContainerExit::KILLED_BY_APPMASTER,
         Some(EndCause::Preempted) => ContainerExit::PREEMPTED,
         Some(EndCause::ApplicationEnded) => ContainerExit::KILLED_AFTER_APP_COMPLETION,
         Some(EndCause::NodeLost) | None => ContainerExit::ABORTED,

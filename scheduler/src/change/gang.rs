@@ -30,18 +30,26 @@ pub struct GangSpec {
     pub style: GangStyle,
     /// Where its minimum may start.
     pub topology: GangTopology,
+    /// How long its placeholders may wait for real containers after the start, in milliseconds; at least 1. `None`: for
+    /// ever. After it, the placeholders that are left are given up. A hard gang fails then: its pending asks and those of
+    /// its task groups are cancelled.
+    #[serde(default)]
+    pub placeholder_timeout_ms: Option<u64>,
 }
 
 /// One role of a gang.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GangRole {
-    /// Its name, which only errors and explanations show.
+    /// Its name, which only errors and explanations show. With placeholders it is the name of the task group, too.
     pub name: String,
     /// Its containers. Members that start together go to the nearest hosts and racks that they prefer without a delay,
     /// and use only nodes of their own partition.
     pub ask: AskSpec,
     /// The number of its members that must start together, at most the ask's `count`. It may be zero for some of the roles.
     pub minimum: u32,
+    /// Whether its members are placeholders, which [real containers](crate::Handle::submit_ask_of_group) replace.
+    #[serde(default)]
+    pub is_placeholder: bool,
 }
 
 /// Why a description of a gang makes no sense.
@@ -86,6 +94,14 @@ pub enum InvalidGang {
     /// A timeout of zero.
     #[error("a gang with a timeout of 0 ms could never start; leave the timeout out to wait for ever")]
     ZeroTimeout,
+    /// A timeout of zero for placeholders.
+    #[error(
+        "placeholders with a timeout of 0 ms could never be replaced; leave the timeout out to keep them for ever"
+    )]
+    ZeroPlaceholderTimeout,
+    /// A timeout for placeholders, and no role has them.
+    #[error("the gang has a timeout for placeholders, but no role with placeholders")]
+    NoPlaceholders,
 }
 
 impl GangSpec {
@@ -98,6 +114,7 @@ impl GangSpec {
             timeout_ms: None,
             style: GangStyle::default(),
             topology: GangTopology::default(),
+            placeholder_timeout_ms: None,
         }
     }
 
@@ -111,7 +128,22 @@ impl GangSpec {
     /// The same gang with one more role. At least `minimum` of its members start together.
     #[must_use]
     pub fn with_role_of_at_least(mut self, name: impl Into<String>, ask: AskSpec, minimum: u32) -> Self {
-        self.roles.push(GangRole { name: name.into(), ask, minimum });
+        self.roles.push(GangRole { name: name.into(), ask, minimum, is_placeholder: false });
+        self
+    }
+
+    /// The same gang with one more role, a task group: its members are placeholders, of which at least `minimum` start
+    /// together.
+    #[must_use]
+    pub fn with_placeholders(mut self, name: impl Into<String>, ask: AskSpec, minimum: u32) -> Self {
+        self.roles.push(GangRole { name: name.into(), ask, minimum, is_placeholder: true });
+        self
+    }
+
+    /// The same gang, whose placeholders wait this long for real containers after the start.
+    #[must_use]
+    pub fn with_placeholder_timeout_ms(mut self, timeout_ms: u64) -> Self {
+        self.placeholder_timeout_ms = Some(timeout_ms);
         self
     }
 
@@ -126,6 +158,13 @@ impl GangSpec {
     #[must_use]
     pub fn on_one_rack(mut self) -> Self {
         self.topology = GangTopology::SameRack;
+        self
+    }
+
+    /// The same gang, whose minimum starts on one rack if one has room, and otherwise on few racks.
+    #[must_use]
+    pub fn on_nearest_racks(mut self) -> Self {
+        self.topology = GangTopology::NearestRacks;
         self
     }
 
@@ -144,18 +183,27 @@ impl GangSpec {
         if let Some(role) = self.roles.iter().find(|role| !names.insert(role.name.as_str())) {
             return Err(InvalidGang::DuplicateRole { name: role.name.clone() });
         }
-        if let Some(GangRole { name, ask, minimum }) =
+        if let Some(GangRole { name, ask, minimum, .. }) =
             self.roles.iter().find(|role| role.minimum > role.ask.count)
         {
             let (role, minimum, count) = (name.clone(), *minimum, ask.count);
             return Err(InvalidGang::MinimumAboveCount { role, minimum, count });
         }
+        self.check_placeholders()?;
         let members: u64 = self.roles.iter().map(|role| u64::from(role.minimum)).sum();
         match members {
             0 => Err(InvalidGang::NoMinimum),
             1..=MEMBERS_MAX if self.timeout_ms == Some(0) => Err(InvalidGang::ZeroTimeout),
             1..=MEMBERS_MAX => Ok(()),
             _ => Err(InvalidGang::TooManyMembers { members }),
+        }
+    }
+
+    fn check_placeholders(&self) -> Result<(), InvalidGang> {
+        match self.placeholder_timeout_ms {
+            Some(0) => Err(InvalidGang::ZeroPlaceholderTimeout),
+            Some(_) if !self.roles.iter().any(|role| role.is_placeholder) => Err(InvalidGang::NoPlaceholders),
+            _ => Ok(()),
         }
     }
 }

@@ -40,4 +40,6 @@ labels! { Change {
     PreemptionCostSet => "preemption_cost_set",
     PreemptionConfirmed => "preemption_confirmed",
     DisruptionBudgetsSet => "disruption_budgets_set",
+    TaskGroupAskSubmitted => "task_group_ask_submitted",
+    PlaceholdersTimedOut => "placeholders_timed_out",
 } }

@@ -2,7 +2,7 @@
 
 use super::configure::check_configuration;
 use super::destination::destination;
-use super::gangs::admit_gang;
+use super::gangs::admit_change_of_gang;
 use super::moving::may_move;
 use super::resizing::{may_resize, resized};
 use crate::change::{AskSpec, Change, RunningContainer};
@@ -94,8 +94,10 @@ pub(crate) fn admit(state: &State, change: &Change) -> Result<(), Refusal> {
             ok(facts.reservations.get(*reservation).is_some(), Refusal::UnknownReservation)
         }
         Change::RackNamed { rack, .. } => ok(is_near(facts, *rack), Refusal::OutOfRange),
-        Change::GangSubmitted { asks, spec } => admit_gang(state, asks, spec).map_err(Refusal::from),
-        Change::GangEnded { gang, .. } => ok(facts.gangs.contains_key(gang), Refusal::UnknownGang),
+        Change::GangSubmitted { .. }
+        | Change::GangEnded { .. }
+        | Change::TaskGroupAskSubmitted { .. }
+        | Change::PlaceholdersTimedOut { .. } => admit_change_of_gang(state, change),
     }
 }
 

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use super::admit::{PENDING_MAX, admit_described_ask, partition_for, unended};
 use super::apply::shape_for;
 use super::committer::Committer;
+use super::placeholders::{admit_ask_of_group, check_group_names, have_timed_out};
 use super::sums::accept_sums;
-use crate::change::{GangRole, GangSpec};
+use crate::change::{Change, GangRole, GangSpec};
 use crate::event::{GangRefusal, Refusal};
 use crate::facts::{Application, Facts, GangTopology, HeldRole, Node, Quota, Shape};
 use crate::ids::{AskId, GangId, NodeId, PartitionId, RackId};
@@ -15,16 +16,30 @@ use crate::request::{CommitOutcome, RejectReason, ResourceAllocationCommitReques
 use crate::resource::{Resources, fits};
 use crate::state::State;
 
+/// Whether a change of a gang is valid.
+pub(super) fn admit_change_of_gang(state: &State, change: &Change) -> Result<(), Refusal> {
+    match change {
+        Change::GangSubmitted { asks, spec } => admit_gang(state, asks, spec).map_err(Refusal::from),
+        Change::GangEnded { gang, .. } if !state.facts.gangs.contains_key(gang) => Err(Refusal::UnknownGang),
+        Change::TaskGroupAskSubmitted { ask, application, group, spec } => {
+            admit_ask_of_group(&state.facts, *ask, *application, group, spec)
+        }
+        Change::PlaceholdersTimedOut { gang } => have_timed_out(&state.facts, *gang),
+        _ => Ok(()),
+    }
+}
+
 /// Whether the gang may wait. Limits must be computed. A gang that could not start on an empty cluster is refused with
 /// the numbers. That check is generous: it looks at each role alone and at the sums, not at limits of tags.
 pub(crate) fn admit_gang(state: &State, asks: &[AskId], spec: &GangSpec) -> Result<(), GangRefusal> {
     let facts = &state.facts;
     admit_asks(facts, asks, spec)?;
     let application = unended(facts, spec.application)?;
+    check_group_names(facts, spec)?;
     let wanted = Wanted::of(facts, application, spec);
     wanted.check_maxima(facts, application)?;
     match spec.topology {
-        GangTopology::Anywhere => {
+        GangTopology::Anywhere | GangTopology::NearestRacks => {
             let nodes = |partition| state.node_shards.nodes_of(partition).collect();
             wanted.check_nodes(state, &Place::new(state, nodes))
         }

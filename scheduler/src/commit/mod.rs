@@ -50,6 +50,7 @@ mod gangs;
 mod many;
 mod moving;
 mod observe;
+mod placeholders;
 mod resizing;
 mod sums;
 

@@ -41,6 +41,12 @@ impl GroupCommitter {
                     self.committer(state).apply(Change::GangEnded { gang, end });
                 }
             }
+            Timer::Placeholders(gang) => {
+                let waiting = state.facts.placeholders.gang(gang);
+                if waiting.and_then(|gang| gang.until_ms).is_some_and(|until_ms| until_ms <= at_ms) {
+                    self.committer(state).apply(Change::PlaceholdersTimedOut { gang });
+                }
+            }
             Timer::Reserve(_) | Timer::Locality(_) => {
                 state.ring(timer);
                 // The ask may use other nodes now, and a round may help it there.

@@ -297,6 +297,10 @@ impl GroupCommitter {
                 let result = self.gang(state, asks, spec);
                 self.publisher.answer(answer, result);
             }
+            Message::TaskGroupAsk { change, answer } => {
+                let result = self.ask_of_group(state, change);
+                self.publisher.answer(answer, result);
+            }
             Message::Attach { application, stream, answer } => {
                 let found = attachment(state, application);
                 let found = found.inspect_err(|refusal| self.stats.count_refused(*refusal));

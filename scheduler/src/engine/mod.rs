@@ -89,6 +89,7 @@ mod single_step;
 mod start;
 mod stream;
 mod submit_error;
+mod task_groups;
 #[cfg(test)]
 mod tests;
 mod timing;
@@ -117,6 +118,7 @@ pub use refusals::Refusals;
 pub use single_step::{NotSerial, PassError};
 pub use stream::{EventStream, Lagging};
 pub use submit_error::SubmitError;
+pub use task_groups::SubmittedGroupAsk;
 pub use timing::EngineTiming;
 
 use crate::audit::AuditReport;

@@ -24,7 +24,8 @@ pub struct NodeReport {
     pub starting: BTreeSet<ContainerId>,
     /// The containers that the node has been told of. With this set, only these end if they are missing, so a container
     /// that was placed a moment ago goes on. A reported container of this set that the engine does not know has ended,
-    /// and is refused instead of adopted. `None`: the node has been told of all.
+    /// and is refused instead of adopted. `None`: the node has been told of all but
+    /// placeholders, which are no processes.
     pub told: Option<BTreeSet<ContainerId>>,
 }
 
@@ -49,7 +50,13 @@ impl GroupCommitter {
     ) -> Result<Reconciliation, Refusal> {
         let known = state.facts.nodes.get(node).ok_or(Refusal::UnknownNode)?.containers.clone();
         let NodeReport { running, starting, told } = report;
-        let is_told = |id: &ContainerId| told.as_ref().is_none_or(|told| told.contains(id));
+        // No node runs a placeholder, unless it was told to.
+        let placeholders: BTreeSet<_> =
+            known.iter().filter(|id| state.facts.placeholders.of(**id).is_some()).copied().collect();
+        let is_told = |id: &ContainerId| match &told {
+            Some(told) => told.contains(id),
+            None => !placeholders.contains(id),
+        };
         let mut reconciled = Reconciliation::default();
         for container in known.into_iter().filter(|id| is_told(id) && !starting.contains(id)) {
             let application = state.facts.containers.at(container).application;

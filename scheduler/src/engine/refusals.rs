@@ -91,7 +91,8 @@ pub(super) fn refuse(committer: &mut Committer<'_>, change: &Change, refusal: Re
     }
     let effects = &mut *committer.effects;
     let (application, kind) = match change {
-        Change::AskSubmitted { ask, application, .. } => {
+        Change::AskSubmitted { ask, application, .. }
+        | Change::TaskGroupAskSubmitted { ask, application, .. } => {
             effects.vacated_asks.push(*ask);
             (*application, EventKind::AskRefused { ask: *ask, refusal })
         }

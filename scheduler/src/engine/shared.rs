@@ -14,7 +14,7 @@ use super::trace;
 use crate::change::{AskSpec, Change, GangSpec, SubmittedAsk};
 use crate::clock::Clock;
 use crate::config::{ConfigError, EngineConfig};
-use crate::event::{GangRefusal, Refusal};
+use crate::event::{GangRefusal, Refusal, TaskGroupRefusal};
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, PartitionId};
 use crate::place::Leases;
 use crate::propose::{BatchOwner, PassLimits, PassScope, ProposalBatch};
@@ -32,6 +32,9 @@ pub(crate) type ChangeResult = Result<CommitSeq, Refusal>;
 
 /// The change with which a gang began to wait, or why it was refused.
 pub(crate) type GangResult = Result<CommitSeq, GangRefusal>;
+
+/// The change with which an ask of a task group was submitted, or why it was refused.
+pub(crate) type TaskGroupResult = Result<CommitSeq, TaskGroupRefusal>;
 
 /// The containers and asks of an application, or why no stream was connected to it.
 pub(crate) type AttachResult = Result<Attachment, Refusal>;
@@ -97,6 +100,11 @@ pub(crate) enum Message {
         asks: Vec<AskId>,
         spec: Box<GangSpec>,
         answer: Promise<GangResult>,
+    },
+    /// An ask of a task group whose caller waits for the answer.
+    TaskGroupAsk {
+        change: Change,
+        answer: Promise<TaskGroupResult>,
     },
     /// A new stream for a running application.
     Attach {

@@ -5,6 +5,7 @@ use thiserror::Error;
 
 use super::Refusal;
 use crate::facts::GangTopology;
+use crate::nearest::hint;
 use crate::resource::Amounts;
 
 /// Why the engine refused a gang.
@@ -49,6 +50,44 @@ pub enum GangRefusal {
     },
 }
 
+/// Why the engine refused an ask of a task group.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Error)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum TaskGroupRefusal {
+    /// The reason needs no names.
+    #[error(transparent)]
+    Refused(Refusal),
+    /// No gang of the application has a task group with this name.
+    #[error("unknown task group `{name}`{}; {}", hint(.nearest.as_deref()), known_groups(.known))]
+    Unknown {
+        /// The name given.
+        name: String,
+        /// The known name closest to it.
+        nearest: Option<String>,
+        /// The task groups of the application.
+        known: Vec<String>,
+    },
+}
+
+impl TaskGroupRefusal {
+    /// The reason without names, as events have it.
+    #[must_use]
+    pub fn refusal(&self) -> Refusal {
+        match self {
+            Self::Refused(refusal) => *refusal,
+            Self::Unknown { .. } => Refusal::UnknownTaskGroup,
+        }
+    }
+}
+
+fn known_groups(known: &[String]) -> String {
+    match known {
+        [] => "the application has none: submit a gang with placeholders first".into(),
+        known => format!("the application has {}", known.join(", ")),
+    }
+}
+
 impl GangRefusal {
     /// The reason without numbers, as events have it.
     #[must_use]
@@ -75,14 +114,14 @@ impl From<GangRefusal> for Refusal {
 
 const fn holders(topology: GangTopology) -> &'static str {
     match topology {
-        GangTopology::Anywhere => "all nodes together, empty, hold",
+        GangTopology::Anywhere | GangTopology::NearestRacks => "all nodes together, empty, hold",
         GangTopology::SameRack => "no rack, empty, holds more than",
     }
 }
 
 const fn owners(topology: GangTopology) -> &'static str {
     match topology {
-        GangTopology::Anywhere => "all nodes together have",
+        GangTopology::Anywhere | GangTopology::NearestRacks => "all nodes together have",
         GangTopology::SameRack => "no rack has that much; the largest has",
     }
 }

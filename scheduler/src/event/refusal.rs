@@ -152,6 +152,12 @@ pub enum Refusal {
     /// Only an announced victim of preemption can be confirmed. The announcement may have been taken back.
     #[error("the container is not announced as a victim of preemption, or not any more")]
     NotAnnounced,
+    /// No gang of the application has a task group with this name.
+    #[error("the application has no such task group")]
+    UnknownTaskGroup,
+    /// Another gang of the application has placeholders of a task group with this name.
+    #[error("another gang of the application has placeholders of a task group with this name")]
+    TaskGroupInUse,
 }
 
 labels! { Refusal {
@@ -185,4 +191,6 @@ labels! { Refusal {
     GangAboveMaximum => "gang_above_maximum",
     GangAboveCluster => "gang_above_cluster",
     NotAnnounced => "not_announced",
+    UnknownTaskGroup => "unknown_task_group",
+    TaskGroupInUse => "task_group_in_use",
 } }

@@ -53,6 +53,10 @@ impl Display for EventKind {
                 let falls_back = (*end, *style) == (GangEnd::TimedOut, GangStyle::Soft);
                 write!(f, "{gang} {end}{}", if falls_back { ", its asks go on one by one" } else { "" })
             }
+            Self::PlaceholdersTimedOut { gang, style } => {
+                let fails = if *style == GangStyle::Hard { " and fails" } else { "" };
+                write!(f, "{gang} gives up its placeholders{fails}")
+            }
             Self::GangRefused { gang, refusal } => write!(f, "{gang} is refused: {refusal}"),
         }
     }
@@ -75,6 +79,8 @@ impl Display for EndCause {
             Self::ApplicationEnded => "its application has ended",
             Self::Preempted => "preempted",
             Self::StopTimedOut => "its stop was not confirmed in time",
+            Self::Replaced => "a real container took its place",
+            Self::PlaceholderReleased => "a placeholder that is not needed",
         })
     }
 }

@@ -153,6 +153,10 @@ pub enum EndCause {
     Preempted,
     /// The timeout passed before its end was confirmed. Its process may still run.
     StopTimedOut,
+    /// It was a placeholder, and a real container took its place in the same change.
+    Replaced,
+    /// It was a placeholder that is not needed: its timeout passed, or the real container does not fit its place.
+    PlaceholderReleased,
 }
 
 /// A container as its application sees it.

@@ -32,6 +32,9 @@ pub enum GangTopology {
     Anywhere,
     /// The members that start together are on the nodes of one rack. Later members may be anywhere.
     SameRack,
+    /// On the nodes of one rack if a rack has room for all members that start together, otherwise on few racks: first the
+    /// rack that takes most members, then the rack that takes most of the rest. The gang never waits for a better place.
+    NearestRacks,
 }
 
 /// How a gang ended that did not start.
@@ -67,6 +70,17 @@ pub(crate) struct HeldRole {
     pub(crate) ask: AskId,
     /// The number of members that start together.
     pub(crate) minimum: u32,
+    pub(crate) kind: RoleKind,
+}
+
+/// What the containers of a held role are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum RoleKind {
+    Members,
+    Placeholders,
+    /// Real containers that take the places of the task group with the role's name. The ask was submitted before the
+    /// start, and none of its units has to start with the gang.
+    Real,
 }
 
 impl WaitingGang {
@@ -137,6 +151,14 @@ impl Facts {
     pub(crate) fn transition_hold(&mut self, id: GangId, gang: WaitingGang) {
         self.held_asks.extend(gang.roles.iter().map(|role| (role.ask, id)));
         self.gangs.insert(id, gang);
+    }
+
+    /// A waiting gang holds an ask more, which is submitted next.
+    pub(crate) fn transition_hold_more(&mut self, id: GangId, role: HeldRole) {
+        if let Some(gang) = self.gangs.get_mut(&id) {
+            self.held_asks.insert(role.ask, id);
+            gang.roles.push(role);
+        }
     }
 
     /// A gang waits no longer. Its asks are not held any more.

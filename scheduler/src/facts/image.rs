@@ -222,8 +222,8 @@ impl Facts {
 
     /// The facts that were written.
     pub(crate) fn of_image(image: FactsImage, later: LaterFacts) -> Self {
-        let LaterFacts { notices, gangs, disruption } = later;
-        let mut facts = Self { notices, gangs, disruption, ..Self::bare(image) };
+        let LaterFacts { notices, gangs, disruption, placeholders } = later;
+        let mut facts = Self { notices, gangs, disruption, placeholders, ..Self::bare(image) };
         for (index, queue) in facts.queues.iter().enumerate() {
             facts.queue_ids.insert(Arc::clone(&queue.path), QueueId(index as u32));
         }
@@ -238,6 +238,7 @@ impl Facts {
         }
         facts.held_asks = super::gang::held_asks(&facts.gangs);
         facts.disruption.restore();
+        facts.placeholders.restore();
         facts.recount_limit_usages();
         facts.recount_active_by_user();
         facts.update_priorities();

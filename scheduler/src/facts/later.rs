@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::gang::{WaitingGangs, held_asks};
+use super::placeholders::Placeholders;
 use super::{Disruption, Facts, FactsImage, PreemptionNotice};
 use crate::ids::ContainerId;
 
@@ -15,6 +16,7 @@ pub(crate) struct LaterFacts {
     pub(super) notices: BTreeMap<ContainerId, PreemptionNotice>,
     pub(super) gangs: WaitingGangs,
     pub(super) disruption: Disruption,
+    pub(super) placeholders: Placeholders,
 }
 
 impl LaterFacts {
@@ -26,6 +28,7 @@ impl LaterFacts {
             && roles().all(|(gang, role)| image.application_of(role.ask) == Some(gang.application))
             && held_asks(&self.gangs).len() == roles().count()
             && self.disruption.is_coherent(image)
+            && self.placeholders.is_coherent(image)
     }
 }
 
@@ -35,6 +38,7 @@ impl Facts {
             notices: self.notices.clone(),
             gangs: self.gangs.clone(),
             disruption: self.disruption.clone(),
+            placeholders: self.placeholders.clone(),
         }
     }
 }

@@ -88,6 +88,9 @@ impl Facts {
         if self.disruption.knows_containers() {
             self.disruption.forget(id);
         }
+        if self.placeholders.any_run() {
+            self.transition_end_placeholder(id);
+        }
         self.unlist(id, &container);
         let charged = self.charge(container.application, container.shape, container.node, Use::Running, -1);
         self.applications.at_mut(container.application).demand -= charged.resources;

@@ -25,6 +25,7 @@ mod limit_usage;
 mod limits;
 mod node;
 mod opportunity;
+mod placeholders;
 mod preemption;
 mod queue;
 mod queue_order;
@@ -58,13 +59,15 @@ pub use digest::StateDigest;
 pub(crate) use disruption::{Disruption, DisruptionGroup, StartedGang};
 pub use disruption::{DisruptionBudget, DisruptionLimit, InvalidBudget, PreemptionCost};
 pub use gang::{GangEnd, GangStyle, GangTopology};
-pub(crate) use gang::{HeldAsks, HeldRole, WaitingGang, WaitingGangs};
+pub(crate) use gang::{HeldAsks, HeldRole, RoleKind, WaitingGang, WaitingGangs};
 pub(crate) use image::{FactsImage, FactsImageOf};
 pub(crate) use later::LaterFacts;
 pub(crate) use limit_usage::{Holder, LimitUsages};
 pub(crate) use node::Node;
 pub use node::{NodeAttributes, NodeState};
 pub(crate) use opportunity::Opportunities;
+pub use placeholders::Placeholder;
+pub(crate) use placeholders::{PlaceholderGang, Placeholders, TaskGroup};
 pub use preemption::{PreemptionNotice, PreemptionRule};
 pub use queue::Quota;
 pub(crate) use queue::{ActiveUsers, Queue, QueueRole};
@@ -139,6 +142,8 @@ pub(crate) struct Facts {
     pub(crate) gangs: WaitingGangs,
     /// What holds preemption back.
     pub(crate) disruption: Disruption,
+    /// Task groups, and the containers that keep their room.
+    pub(crate) placeholders: Placeholders,
     pub(crate) shapes: Shapes,
     /// Containers by tag and place.
     pub(crate) tags: TagCounts,
@@ -184,6 +189,7 @@ impl Facts {
             notices: BTreeMap::new(),
             gangs: WaitingGangs::new(),
             disruption: Disruption::default(),
+            placeholders: Placeholders::default(),
             shapes: Shapes::default(),
             tags: TagCounts::default(),
             held_asks: HeldAsks::default(),

@@ -17,7 +17,7 @@ pub struct NodeDirectives {
     /// Whether this is the full picture, and not only the difference. The node has to stop all containers that are not
     /// named here.
     pub is_complete: bool,
-    /// Containers to start, by identifier.
+    /// Containers to start, by identifier. Placeholders are not among them: they only keep room.
     pub start: Vec<ContainerStart>,
     /// Containers to stop, by identifier.
     pub stop: Vec<ContainerId>,

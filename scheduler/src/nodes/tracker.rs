@@ -33,6 +33,7 @@ struct Present {
     node: NodeId,
     ask: AskId,
     is_stopping: bool,
+    is_placeholder: bool,
 }
 
 impl DirectiveTracker {
@@ -43,8 +44,12 @@ impl DirectiveTracker {
         let (nodes, nodes_of) = (BTreeMap::new(), BTreeMap::new());
         let mut tracker = Self { handle, known, version: 0, nodes, nodes_of };
         for one in present {
-            let progress = if one.is_stopping { Progress::Stopping } else { Progress::Running };
-            tracker.add(one.node, one.container, progress, true);
+            let progress = match one {
+                Present { is_stopping: true, .. } => Progress::Stopping,
+                Present { is_placeholder: true, ask, .. } => Progress::Starting(ask),
+                _ => Progress::Running,
+            };
+            tracker.add(one.node, one.container, progress, !one.is_placeholder);
         }
         tracker
     }
@@ -200,14 +205,19 @@ fn present_in(view: &View<'_>) -> (CommitSeq, Vec<Present>) {
         node: one.node,
         ask: one.ask,
         is_stopping: one.stopping.is_some(),
+        is_placeholder: view.container(one.container).is_some_and(|known| known.placeholder.is_some()),
     });
     (view.seq(), present.collect())
 }
 
 /// The starts of containers that have not ended and are not being stopped. Events about the others are on their way.
+/// Placeholders are not started: they are room, not processes.
 fn describe(view: &View<'_>, starts: Vec<(ContainerId, AskId)>) -> Vec<ContainerStart> {
     let described = starts.into_iter().filter_map(|(container, ask)| {
-        let found = view.container(container).filter(|found| found.stopping.is_none())?;
+        let found = view.container(container)?;
+        if found.stopping.is_some() || found.placeholder.is_some() {
+            return None;
+        }
         Some(ContainerStart {
             container,
             application: found.application,

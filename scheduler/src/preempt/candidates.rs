@@ -25,6 +25,8 @@ pub(super) struct Candidate {
 enum Class {
     /// Announced as a victim, so that rounds in turn name the same containers.
     Announced,
+    /// Room that no real container uses: no work is lost.
+    Placeholder,
     /// Of them only the devices count.
     Opportunistic,
     /// On a node of another partition.
@@ -32,9 +34,9 @@ enum Class {
     Own,
 }
 
-/// Lists the containers of leaves that `may_lose` some, with their nodes: announced victims first, then opportunistic
-/// containers, then borrowed ones. Within each class the cheapest comes first, then that of the application with the lowest
-/// priority, then of the latest application, then the newest. Masters come last.
+/// Lists the containers of leaves that `may_lose` some, with their nodes: announced victims first, then placeholders, then
+/// opportunistic containers, then borrowed ones. Within each class the cheapest comes first, then that of the application
+/// with the lowest priority, then of the latest application, then the newest. Masters come last.
 pub(super) fn candidates(
     state: &State,
     partition: PartitionId,
@@ -59,7 +61,8 @@ pub(super) fn candidates(
     for class in classes(facts, partition) {
         for (id, application) in &applications {
             let containers = || application.containers.iter(&facts.containers);
-            let master = application.master.and_then(|_| containers().next());
+            let is_real = |id: &ContainerId| facts.placeholders.of(*id).is_none();
+            let master = application.master.and_then(|_| containers().find(is_real));
             let of_class = containers()
                 .rev()
                 .filter(|container| class_of(facts, partition, exemptions, *container) == Some(class));
@@ -84,11 +87,14 @@ pub(super) fn candidates(
 
 /// The classes that the partition may have.
 fn classes(facts: &Facts, partition: PartitionId) -> impl Iterator<Item = Class> {
-    let may_be_here =
-        [!facts.notices.is_empty(), !facts.opportunistic.is_empty(), facts.lends(partition), true];
-    let classes =
-        [Class::Announced, Class::Opportunistic, Class::Borrowed, Class::Own].into_iter().zip(may_be_here);
-    classes.filter(|(_, may_be_here)| *may_be_here).map(|(class, _)| class)
+    let classes = [
+        (Class::Announced, !facts.notices.is_empty()),
+        (Class::Placeholder, facts.placeholders.any_run()),
+        (Class::Opportunistic, !facts.opportunistic.is_empty()),
+        (Class::Borrowed, facts.lends(partition)),
+        (Class::Own, true),
+    ];
+    classes.into_iter().filter(|(_, may_be_here)| *may_be_here).map(|(class, _)| class)
 }
 
 /// The class of a container; none if it is in another partition, is exempt or is being stopped.
@@ -106,6 +112,9 @@ fn class_of(
     }
     if !facts.notices.is_empty() && facts.notices.contains_key(&container) {
         return Some(Class::Announced);
+    }
+    if facts.placeholders.of(container).is_some() {
+        return Some(Class::Placeholder);
     }
     let is_opportunistic = !facts.opportunistic.is_empty() && facts.opportunistic.contains_key(&container);
     Some(match (is_opportunistic, shape.share().is_borrowed) {

@@ -3,7 +3,7 @@
 //! A look for gangs needs no lease. It reads the nodes of the facts, and ignores amounts in flight: if other requests come
 //! first, the committer looks again under its own guard. Roles are placed in their order. Each member goes to the first
 //! node in the configured order, as a pass would choose it, but an ask's hosts and racks come first, without a delay.
-//! On one rack, the first rack by number that holds the minimum is taken.
+//! On one rack, the first rack by number that holds the minimum is taken. `nearest_racks.rs` looks for few racks.
 //!
 //! # What is not there
 //!
@@ -17,6 +17,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 
 use rustc_hash::FxHashMap;
 
+use super::nearest_racks::find_near;
 use crate::facts::{
     Application, Ask, Facts, GangTopology, HeldRole, Locality, Node, PartitionShare, Shape, TagCounts,
     WaitingGang,
@@ -100,15 +101,15 @@ pub(crate) fn propose_gang(state: &State, id: GangId) -> Result<ResourceAllocati
 /// on one rack, on the best one.
 pub(crate) fn find_nodes(state: &State, gang: &WaitingGang) -> Result<ResourceAllocationCommitRequest, u64> {
     let (facts, mut found) = (&state.facts, 0);
-    let racks = (0..facts.racks.len() as u32).map(|rack| Some(RackId(rack)));
     let places: &mut dyn Iterator<Item = Option<RackId>> = match gang.topology {
         GangTopology::Anywhere => &mut std::iter::once(None),
-        GangTopology::SameRack => &mut { racks },
+        GangTopology::SameRack => &mut racks(facts).map(Some),
+        GangTopology::NearestRacks => return find_near(state, gang),
     };
     for rack in places {
         let mut search = Search::new(state, rack);
         for role in &gang.roles {
-            search.place(role);
+            search.place(role, role.minimum);
         }
         let placed = search.request.allocate.len() as u64;
         if placed == gang.minimum() {
@@ -117,6 +118,11 @@ pub(crate) fn find_nodes(state: &State, gang: &WaitingGang) -> Result<ResourceAl
         found = found.max(placed);
     }
     Err(found)
+}
+
+/// All racks, by number.
+pub(super) fn racks(facts: &Facts) -> impl Iterator<Item = RackId> + use<> {
+    (0..facts.racks.len() as u32).map(RackId)
 }
 
 /// Whether the limits of queues and user admit the minimum.
@@ -142,32 +148,37 @@ fn is_within_limits(facts: &Facts, application: &Application, gang: &WaitingGang
 type Candidate = Reverse<((Locality, usize, usize), NodeId)>;
 
 /// A search for nodes on one rack, or on all.
-struct Search<'a> {
+pub(super) struct Search<'a> {
     state: &'a State,
     rack: Option<RackId>,
     /// The room that earlier members leave on their nodes.
     rooms: FxHashMap<NodeId, Room>,
     /// The tagged containers of earlier members.
-    tags: TagCounts,
-    request: ResourceAllocationCommitRequest,
+    pub(super) tags: TagCounts,
+    pub(super) request: ResourceAllocationCommitRequest,
 }
 
 impl<'a> Search<'a> {
-    fn new(state: &'a State, rack: Option<RackId>) -> Self {
+    pub(super) fn new(state: &'a State, rack: Option<RackId>) -> Self {
         let request = ResourceAllocationCommitRequest::default();
         Self { state, rack, rooms: FxHashMap::default(), tags: TagCounts::default(), request }
     }
 
-    /// Places as many members of the role as fit, up to its minimum.
-    fn place(&mut self, role: &HeldRole) {
-        if role.minimum == 0 {
-            return;
+    /// Places as many members of each role as fit, up to these numbers. Returns the numbers that are left.
+    pub(super) fn place_all(&mut self, roles: &[HeldRole], members: &[u32]) -> Vec<u32> {
+        roles.iter().zip(members).map(|(role, members)| self.place(role, *members)).collect()
+    }
+
+    /// Places as many of these members of the role as fit. Returns the number that is left.
+    fn place(&mut self, role: &HeldRole, members: u32) -> u32 {
+        if members == 0 {
+            return 0;
         }
         let facts = &self.state.facts;
         let ask = facts.asks.at(role.ask);
         let shape = facts.shapes.at(ask.shape);
         let (mut candidates, positions) = self.candidates(ask, shape);
-        let mut left = role.minimum;
+        let mut left = members;
         while left > 0
             && let Some(Reverse(((locality, _, position), id))) = candidates.pop()
         {
@@ -183,6 +194,7 @@ impl<'a> Search<'a> {
                 candidates.push(Reverse(((locality, score, position), id)));
             }
         }
+        left
     }
 
     /// The nodes that can take a member now, and the number of positions.

@@ -33,6 +33,7 @@ mod gang;
 mod headroom;
 mod leaf_walk;
 mod level;
+mod nearest_racks;
 mod pass;
 mod pick;
 mod queue_walk;

@@ -54,7 +54,9 @@ impl Taken {
         match change {
             Change::NodeAdded { node, .. } => Self::Node(*node),
             Change::ApplicationSubmitted { application, .. } => Self::Application(*application),
-            Change::AskSubmitted { ask, .. } | Change::ContainerRecovered { ask, .. } => Self::Ask(*ask),
+            Change::AskSubmitted { ask, .. }
+            | Change::TaskGroupAskSubmitted { ask, .. }
+            | Change::ContainerRecovered { ask, .. } => Self::Ask(*ask),
             Change::GangSubmitted { asks, .. } => Self::Asks(asks.clone()),
             _ => Self::Nothing,
         }

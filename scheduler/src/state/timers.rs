@@ -53,5 +53,8 @@ fn due_times(facts: &Facts) -> impl Iterator<Item = (u64, Timer)> {
     });
     let stops = facts.stopping.iter().map(|(id, stopping)| (stopping.until_ms, Timer::Stop(*id)));
     let gangs = facts.gangs.iter().filter_map(|(id, gang)| Some((gang.until_ms?, Timer::Gang(*id))));
+    let reserving = facts.placeholders.gangs();
+    let placeholders = reserving.filter_map(|(id, gang)| Some((gang.until_ms?, Timer::Placeholders(id))));
+    let gangs = gangs.chain(placeholders);
     nodes.chain(queues).chain(reservations).chain(applications).chain(asks).chain(stops).chain(gangs)
 }

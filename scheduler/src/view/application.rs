@@ -1,13 +1,14 @@
 //! Views of applications.
 
 use crate::facts::{Application, ApplicationEnd, ContainerOnNode};
-use crate::ids::PartitionId;
+use crate::ids::{ApplicationId, PartitionId};
 use crate::resource::Resources;
 use crate::state::State;
 
 /// An application.
 #[derive(Clone, Copy, Debug)]
 pub struct ApplicationView<'a> {
+    pub(super) id: ApplicationId,
     pub(super) application: &'a Application,
     pub(super) state: &'a State,
 }

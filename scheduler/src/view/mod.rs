@@ -4,6 +4,7 @@ mod application;
 mod placements;
 mod queue;
 mod row;
+mod task_groups;
 mod text;
 
 pub use application::ApplicationView;
@@ -19,6 +20,7 @@ use crate::resource::{Devices, ResourceTypes, Resources};
 use crate::state::State;
 
 pub use queue::{PendingWithinLimits, QueueStatus, QueueView};
+pub use task_groups::TaskGroupView;
 
 /// A read-only view of the state at one moment.
 #[derive(Clone, Copy, Debug)]
@@ -144,14 +146,15 @@ impl<'a> View<'a> {
     /// All applications that have not ended, by identifier.
     pub fn applications(&self) -> impl Iterator<Item = (ApplicationId, ApplicationView<'a>)> + use<'a> {
         let state = self.state;
-        let view = move |(id, application)| (id, ApplicationView { application, state });
+        let view = move |(id, application)| (id, ApplicationView { id, application, state });
         state.facts.applications.iter().map(view)
     }
 
     /// An application that has not ended.
     #[must_use]
     pub fn application(&self, id: ApplicationId) -> Option<ApplicationView<'a>> {
-        Some(ApplicationView { application: self.state.facts.applications.get(id)?, state: self.state })
+        let application = self.state.facts.applications.get(id)?;
+        Some(ApplicationView { id, application, state: self.state })
     }
 
     /// An ask with outstanding units.

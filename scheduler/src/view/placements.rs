@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::View;
-use crate::facts::{ExecutionType, PreemptionCost, PreemptionNotice, Stopping};
+use crate::facts::{ExecutionType, Placeholder, PreemptionCost, PreemptionNotice, Stopping};
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, ReservationId};
 use crate::resource::Resources;
 
@@ -31,6 +31,8 @@ pub struct ContainerView {
     /// What its loss to preemption costs.
     #[serde(default)]
     pub preemption_cost: PreemptionCost,
+    /// Whether it only keeps room for a real container of its task group.
+    pub placeholder: Option<Placeholder>,
 }
 
 /// A reservation on a node.
@@ -67,6 +69,7 @@ impl<'a> View<'a> {
             stopping: self.state.facts.stopping.get(&id).copied(),
             preemption: self.state.facts.notices.get(&id).copied(),
             preemption_cost: self.state.facts.preemption_cost(id),
+            placeholder: self.state.facts.placeholders.of(id),
         })
     }
 

@@ -2,7 +2,7 @@
 
 use serde::{Serialize, Serializer};
 
-use super::{ApplicationView, AskView, NodeView, QueueStatus, QueueView};
+use super::{ApplicationView, AskView, NodeView, QueueStatus, QueueView, TaskGroupView};
 use crate::facts::{ApplicationEnd, ContainerOnNode, NodeAttributes, NodeState};
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, PartitionId, QueueId, ReservationId};
 use crate::resource::{Amounts, Resources};
@@ -99,6 +99,7 @@ struct ApplicationRow<'a> {
     used: Amounts,
     pending_asks: u32,
     containers: Vec<ContainerOnNode>,
+    task_groups: Vec<TaskGroupView>,
 }
 
 /// Writes all that the view shows of the application, except its headroom, which each partition has.
@@ -116,6 +117,7 @@ impl Serialize for ApplicationView<'_> {
             used: self.state.amounts(&self.used()),
             pending_asks: self.pending_asks(),
             containers: self.containers().collect(),
+            task_groups: self.task_groups(),
         };
         row.serialize(serializer)
     }

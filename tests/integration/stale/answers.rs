@@ -1,7 +1,7 @@
 //! How a caller hears of an unknown identifier.
 
 use apportion::config::ConfigError;
-use apportion::engine::{SubmitError, SubmittedGang};
+use apportion::engine::{SubmitError, SubmittedGang, SubmittedGroupAsk};
 use apportion::event::{Refusal, Subject};
 use apportion::request::RejectReason;
 use apportion::{AskId, CommitOutcome, CommitSeq, ResourceAllocationCommitRequest, Ticket};
@@ -25,6 +25,8 @@ pub(super) enum Answer {
     AskRefused(Refusal),
     /// The ticket has the refusal, which may also be an event.
     GangRefused(Refusal),
+    /// The ticket has the refusal, which may also be an event of the new ask.
+    GroupAskRefused(Refusal),
     /// The ticket's answer names the container as one to be stopped.
     ToBeStopped(Refusal),
     /// The answer leaves it out.
@@ -79,6 +81,15 @@ pub(super) fn ganged(w: &World, sent: Result<SubmittedGang, SubmitError>) -> Ans
     match answer(w, sent.map(|submitted| submitted.ticket)) {
         Err(error) => Answer::AtOnce(error),
         Ok(Err(refusal)) => Answer::GangRefused(refusal.refusal()),
+        Ok(Ok(_)) => Answer::Accepted,
+    }
+}
+
+/// The refusal of an ask of a task group.
+pub(super) fn grouped(w: &World, sent: Result<SubmittedGroupAsk, SubmitError>) -> Answer {
+    match answer(w, sent.map(|submitted| submitted.ticket)) {
+        Err(error) => Answer::AtOnce(error),
+        Ok(Err(refusal)) => Answer::GroupAskRefused(refusal.refusal()),
         Ok(Ok(_)) => Answer::Accepted,
     }
 }

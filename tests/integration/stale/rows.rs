@@ -9,11 +9,12 @@ use apportion::gang::GangSpec;
 use apportion::preempt::{DisruptionBudget, DisruptionLimit, PreemptionCost};
 use apportion::request::{AllocationProposal, RejectReason};
 use apportion::{
-    ApplicationEnd, ApplicationSpec, AskSpec, Blacklist, GangId, NodeAttributes, NodeSpec,
+    ApplicationEnd, ApplicationSpec, AskSpec, Blacklist, NodeAttributes, NodeSpec,
     ResourceAllocationCommitRequest, Resources, RunningContainer,
 };
 
 use super::answers::*;
+use super::gang_rows::{gangs, task_groups};
 use super::world::World;
 
 /// A method, the identifier that is unknown, the call, and the answer.
@@ -36,17 +37,17 @@ impl Row {
 pub(super) const ELSEWHERE: [&str; 1] = ["recover_node"];
 
 pub(super) fn rows() -> Vec<Row> {
-    [nodes(), applications(), asks(), asks_of_kinds(), gangs(), bulk(), containers(), others()]
+    [nodes(), applications(), asks(), asks_of_kinds(), gangs(), task_groups(), bulk(), containers(), others()]
         .into_iter()
         .flatten()
         .collect()
 }
 
-fn row(method: &'static str, of: &'static str, call: Answering, expected: Answering) -> Row {
+pub(super) fn row(method: &'static str, of: &'static str, call: Answering, expected: Answering) -> Row {
     Row { method, of, call, expected }
 }
 
-fn size() -> Resources {
+pub(super) fn size() -> Resources {
     Resources::new(&[10, 1])
 }
 
@@ -214,49 +215,6 @@ fn asks() -> Vec<Row> {
         ),
         row("cancel_ask", "ask", |w| listed(w, w.handle.cancel_ask(w.unknown_ids.ask, 1)), ask_refused),
     ]
-}
-
-fn gangs() -> Vec<Row> {
-    vec![
-        row(
-            "submit_gang",
-            "application",
-            |w| {
-                let spec = GangSpec::new(w.unknown_ids.application);
-                ganged(w, w.handle.submit_gang(spec.with_role("worker", AskSpec::new(size(), 1))))
-            },
-            |_| Answer::GangRefused(Refusal::ApplicationEnded),
-        ),
-        row(
-            "submit_gang",
-            "partition",
-            |w| {
-                let ask = AskSpec::new(size(), 1).in_partition(w.partition);
-                ganged(w, w.handle.submit_gang(GangSpec::new(w.live.application).with_role("worker", ask)))
-            },
-            no_partition,
-        ),
-        row(
-            "submit_gang",
-            "rack",
-            |w| {
-                let ask = AskSpec::new(size(), 1).on_racks([w.rack]);
-                ganged(w, w.handle.submit_gang(GangSpec::new(w.live.application).with_role("worker", ask)))
-            },
-            |_| Answer::GangRefused(Refusal::OutOfRange),
-        ),
-        row(
-            "cancel_gang",
-            "gang",
-            |w| listed(w, w.handle.cancel_gang(unknown_gang(w))),
-            |w| Answer::Listed(Subject::Gang(unknown_gang(w)), Refusal::UnknownGang),
-        ),
-    ]
-}
-
-/// The gang whose first ask would be the unknown one.
-fn unknown_gang(w: &World) -> GangId {
-    w.unknown_ids.ask.to_string().replace("ask", "gang").parse().unwrap()
 }
 
 fn asks_of_kinds() -> Vec<Row> {

@@ -78,6 +78,7 @@ fn values() -> Vec<String> {
         TrackerOptions, SessionError, HeartbeatError,
         Resources, ResourceTypes, Devices, DeviceNeed, Need, Room,
         GangId, GangSpec, GangRole, GangStyle, GangTopology, GangEnd, InvalidGang, GangRefusal, GangWait,
+        Placeholder, TaskGroupRefusal, TaskGroupView,
         Amounts, Explanation, Standing, WhyPending, Blocker, ActivationLimit, LimitHolder, LimitReached, Funnel, Stage,
         PendingReason, Shortage, DeviceShortage, LocalityWait, NodeOfOtherAsk, ReservedNode, Rejection,
         PreemptionPolicy, PreemptionRounds, DisruptionBudget, DisruptionLimit, InvalidBudget, PreemptionCost, PreemptionNotice, PreemptionPlan, PartitionShares, QueueShares, Preemption, Victim, PreemptionRule, Unhelped,
@@ -113,7 +114,8 @@ fn neither() -> Vec<String> {
     exceptions! {
         "they are the engine and its working parts": Engine, Parts, GroupCommitter, Proposer, ProposalBatch, PlacementSet,
             Replay;
-        "they are ways to an engine, not values": Handle, EventStream, Ticket<()>, Recovery, SubmittedGang;
+        "they are ways to an engine, not values": Handle, EventStream, Ticket<()>, Recovery, SubmittedGang,
+            SubmittedGroupAsk;
         "they follow an engine; a new one is made from it": ResourceTracker, DirectiveTracker, NodeSessions;
         "a model is code": Model;
         "clocks are read, not stored": ManualClock, SystemClock;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::Amounts;
+use super::{Amounts, GangWanted};
 
 /// All expectations at one moment.
 #[derive(Debug, Deserialize)]
@@ -19,6 +19,8 @@ pub(in crate::scenario) struct ExpectForm {
     pub(in crate::scenario) applications: BTreeMap<String, ApplicationWanted>,
     #[serde(default)]
     pub(in crate::scenario) asks: BTreeMap<String, AskWanted>,
+    #[serde(default)]
+    pub(in crate::scenario) gangs: BTreeMap<String, GangWanted>,
     /// By name, or by a range of names of nodes with the same expectations.
     #[serde(default)]
     pub(in crate::scenario) nodes: BTreeMap<String, NodeWanted>,

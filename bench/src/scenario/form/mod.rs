@@ -1,6 +1,7 @@
 //! The form of a scenario file. Names are looked up when a step is executed.
 
 mod expect;
+mod gang;
 mod one_or_many;
 mod preempt;
 mod step;
@@ -16,6 +17,7 @@ pub(super) use expect::{
     ApplicationWanted, AskWanted, ExpectForm, NodeStateWord, NodeWanted, QueueStatusWord, QueueWanted,
     ReservationWanted, UserWanted,
 };
+pub(super) use gang::{GangForm, GangState, GangWanted, RoleForm};
 pub(super) use one_or_many::OneOrMany;
 pub(super) use preempt::{PlanForm, PlanWanted, PolicyForm, UnhelpedForm, WithinQueueForm};
 pub(super) use step::{
@@ -162,6 +164,8 @@ pub(super) struct AskForm {
     pub(super) tags: OneOrMany<String>,
     #[serde(default)]
     pub(super) tag_limits: Vec<TagLimitForm>,
+    /// Its containers are real ones of this task group.
+    pub(super) task_group: Option<String>,
     pub(super) refused: Option<String>,
 }
 

@@ -10,7 +10,8 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 
 use super::{
-    Amounts, ApplicationForm, AskForm, DevicesForm, ExpectForm, NamesForm, NodeForm, OneOrMany, PlanForm,
+    Amounts, ApplicationForm, AskForm, DevicesForm, ExpectForm, GangForm, NamesForm, NodeForm, OneOrMany,
+    PlanForm,
 };
 
 /// One step.
@@ -39,6 +40,8 @@ pub(in crate::scenario) enum Step {
     SetPriority(SetPriorityForm),
     Ask(Box<AskForm>),
     Cancel(CancelForm),
+    Gang(Box<GangForm>),
+    CancelGang(String),
     ResizeContainers(ResizeContainersForm),
     DemoteContainers(AnsweredForm),
     PromoteContainers(AnsweredForm),
@@ -336,6 +339,8 @@ impl Step {
             Self::SetPriority(_) => "set_priority",
             Self::Ask(_) => "ask",
             Self::Cancel(_) => "cancel",
+            Self::Gang(_) => "gang",
+            Self::CancelGang(_) => "cancel_gang",
             Self::ResizeContainers(_) => "resize_containers",
             Self::DemoteContainers(_) => "demote_containers",
             Self::PromoteContainers(_) => "promote_containers",

@@ -95,6 +95,7 @@ impl Applier<'_> {
             self.tell(id, EventKind::ApplicationEnding { end });
         }
         self.free_gangs_of(id);
+        self.end_placeholders_of(id);
         self.cancel_all(id);
         for container in running {
             if !awaits_stops {
@@ -215,6 +216,9 @@ impl Applier<'_> {
         backlog.leaf_changed(leaf, *version);
         self.tell(application, EventKind::AskCancelled { ask: id, units });
         self.drop_surplus(id);
+        if self.state.facts.placeholders.are_asked_for() {
+            self.state.facts.transition_forget_spent_by(id);
+        }
     }
 
     /// Drops the surplus reservations of an ask, and the ask itself if it has no outstanding units.

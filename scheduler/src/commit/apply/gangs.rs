@@ -3,7 +3,7 @@
 use super::Applier;
 use crate::change::GangSpec;
 use crate::event::EventKind;
-use crate::facts::{GangEnd, GangStyle, HeldRole, WaitingGang};
+use crate::facts::{GangEnd, GangStyle, HeldRole, RoleKind, WaitingGang};
 use crate::ids::{ApplicationId, AskId, GangId};
 use crate::request::ResourceAllocationCommitRequest;
 use crate::timers::Timer;
@@ -23,6 +23,7 @@ impl Applier<'_> {
                     name: role.name.as_str().into(),
                     ask: *ask,
                     minimum: role.minimum,
+                    kind: if role.is_placeholder { RoleKind::Placeholders } else { RoleKind::Members },
                 })
                 .collect(),
             style: spec.style,
@@ -31,6 +32,7 @@ impl Applier<'_> {
         };
         // First, so that the backlog lists the asks as held.
         facts.transition_hold(id, gang);
+        self.name_groups(id, asks, spec);
         for (ask, role) in roles {
             let (count, number) = (role.ask.count, role.ask.allocation_request_id);
             self.submit_ask(*ask, spec.application, &role.ask, count, number);
@@ -56,6 +58,7 @@ impl Applier<'_> {
         let Some(gang) = self.state.facts.transition_free(id) else { return };
         self.list_freed(&gang);
         self.tell(gang.application, EventKind::GangStarted { gang: id });
+        self.start_placeholders(id, &gang);
     }
 
     /// A gang ends without a start.
@@ -67,6 +70,7 @@ impl Applier<'_> {
         } else {
             gang.roles.iter().for_each(|role| self.cancel(role.ask, u32::MAX));
         }
+        self.cancel_placeholders(id, &gang);
     }
 
     /// Frees the asks of an application's gangs before the application's asks are cancelled.

@@ -10,6 +10,7 @@ mod gangs;
 mod many;
 mod moving;
 mod nodes;
+mod placeholders;
 mod placements;
 mod preemption;
 mod queues;
@@ -140,6 +141,10 @@ impl Applier<'_> {
             Change::DisruptionBudgetsSet { application, budgets } => {
                 self.state.facts.transition_set_budgets(*application, budgets);
             }
+            Change::TaskGroupAskSubmitted { ask, application, group, spec } => {
+                self.submit_ask_of_group(*ask, *application, group, spec);
+            }
+            Change::PlaceholdersTimedOut { gang } => self.give_up_placeholders(*gang),
         }
         self.activate_if_due();
         seq

@@ -48,7 +48,7 @@ impl Applier<'_> {
         if request.allocate.iter().any(is_own) { EndCause::Released } else { EndCause::Preempted }
     }
 
-    fn allocate(&mut self, proposal: &AllocationProposal, debited_in: Option<SetId>) {
+    pub(super) fn allocate(&mut self, proposal: &AllocationProposal, debited_in: Option<SetId>) {
         if let Some(reservation) = proposal.from_reservation {
             self.end_reservation(reservation);
         }
@@ -64,6 +64,9 @@ impl Applier<'_> {
             facts.take_opportunity(proposal.ask, locality, proposal.from_reservation.is_some());
         }
         let (container, charged) = facts.transition_allocate(proposal.ask, proposal.node);
+        if facts.placeholders.are_asked_for() {
+            facts.transition_place_placeholder(proposal.ask, container);
+        }
         backlog.rekey(facts, charged.leaf, charged.application);
         backlog.leaf_changed(charged.leaf, *version);
         self.state.tags_placed(&charged);

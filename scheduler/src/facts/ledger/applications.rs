@@ -115,6 +115,9 @@ impl Facts {
         let application = self.applications.remove(id).expect("the caller checked that it is alive");
         debug_assert!(application.asks == 0 && application.used.is_zero(), "{id} still holds something");
         self.disruption.forget_application(id);
+        if self.has_task_groups() {
+            self.transition_forget_names(id);
+        }
         let Application { leaf, user, master, .. } = application;
         self.count_application(leaf, user, -1);
         if application.is_active {
