@@ -95,6 +95,7 @@ mod tests {
             submit_ms: 0,
             master: None,
             stages: vec![vec![tasks(2)], vec![], vec![tasks(0)], vec![tasks(1)]],
+            starts_together: false,
         };
         let mut run = JobRun::default();
         assert_eq!(run.begin(&job), Step::Ask(0));

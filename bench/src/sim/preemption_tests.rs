@@ -30,6 +30,7 @@ fn job(name: &str, queue: &str, submit_s: u64, count: usize, seconds: Option<u64
         submit_ms: submit_s * 1_000,
         master: None,
         stages: vec![vec![Tasks::new(Resources::new(&[1, 1]), durations_ms)]],
+        starts_together: false,
     }
 }
 

@@ -264,6 +264,7 @@ mod tests {
             submit_ms: *submit_ms,
             master: None,
             stages: Vec::new(),
+            starts_together: false,
         };
         let node = |name: &str| NodeSpec::new(name, Resources::new(&[10]));
         Workload {

@@ -23,6 +23,7 @@ fn job(name: &str, queue: &str, user: &str, submit_s: u64, tasks: Tasks) -> Job 
         submit_ms: submit_s * 1_000,
         master: None,
         stages: vec![vec![tasks]],
+        starts_together: false,
     }
 }
 
