@@ -1,6 +1,6 @@
 //! `apportion-bench replay`.
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use super::mode::ModeArg;
 use super::run::{Job, run as run_job};
@@ -32,8 +32,19 @@ pub(super) struct ReplayArgs {
     /// Divides container durations. With the same factor as --compress the whole trace runs faster.
     #[arg(long, value_name = "X", default_value_t = 1.0, value_parser = compression)]
     compress_durations: f64,
+    /// Whether jobs of several containers that work together (philly) are submitted as gangs. Without gangs their
+    /// containers are placed one by one, and the first wait for the last.
+    #[arg(long, value_enum, default_value_t = GangsArg::On)]
+    gangs: GangsArg,
     #[command(flatten)]
     output: OutputArgs,
+}
+
+/// Whether gangs are submitted as such.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum GangsArg {
+    On,
+    Off,
 }
 
 pub(super) fn run(args: &ReplayArgs) -> Result<(), Failure> {
@@ -52,6 +63,7 @@ pub(super) fn run(args: &ReplayArgs) -> Result<(), Failure> {
         compress_durations: args.compress_durations,
         tick_ms: args.trace.tick,
         seed: args.trace.seed,
+        as_gangs: args.gangs == GangsArg::On,
     };
     run_job(job, &args.output)
 }

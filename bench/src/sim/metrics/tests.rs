@@ -41,8 +41,14 @@ fn run(jobs: Vec<Job>) -> RunRecord {
     let workload =
         Workload { resources: resources.clone(), nodes, queues: None, jobs, invented: Invented::default() };
     let config = EngineConfig::new(resources, QueueConfig::root([leaf("a"), leaf("b")]));
-    let options =
-        SimOptions { config, mode: Mode::Serial, tick_ms: 1_000, sink: None, with_containers: true };
+    let options = SimOptions {
+        config,
+        mode: Mode::Serial,
+        tick_ms: 1_000,
+        sink: None,
+        with_containers: true,
+        as_gangs: true,
+    };
     simulate(&workload, options, &mut |_| ControlFlow::Continue(())).unwrap()
 }
 
@@ -133,7 +139,7 @@ proptest! {
         workload.compress(load);
         let config = EngineConfig::new(workload.resources.clone(), workload.queues.clone().unwrap());
         let mode = if proposers == 0 { Mode::Serial } else { Mode::Parallel { proposers } };
-        let options = SimOptions { config, mode, tick_ms: 100, sink: None, with_containers: true };
+        let options = SimOptions { config, mode, tick_ms: 100, sink: None, with_containers: true, as_gangs: true };
         let record = simulate(&workload, options, &mut |_| ControlFlow::Continue(())).unwrap();
         let outcomes = &record.outcomes;
         for groups in [&outcomes.queues, &outcomes.users] {
