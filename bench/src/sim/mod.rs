@@ -16,7 +16,7 @@ mod series;
 mod tally;
 
 pub use cluster::{ClusterError, queues_for};
-pub use gang::{GangFigure, GangJob, GangRecord, SizeClass, WaitReason};
+pub use gang::{GangFigure, GangGroup, GangJob, GangRecord, WaitReason};
 pub use metrics::{ContainerOutcome, Deviation, Fairness, GroupOutcome, JobOutcome, Outcomes, Timeline};
 pub use record::{Figure, NodeUse, PreemptionRecord, QueueUse, RunRecord, Utilisation};
 pub use run::{Progress, SimError, SimOptions, simulate};

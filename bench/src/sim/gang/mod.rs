@@ -12,5 +12,5 @@ mod tests;
 mod watch;
 
 pub(super) use self::drive::{Attempt, AwaitedGang};
-pub use self::record::{GangFigure, GangJob, GangRecord, SizeClass, WaitReason};
+pub use self::record::{GangFigure, GangGroup, GangJob, GangRecord, WaitReason};
 pub(super) use self::watch::Watch;

@@ -1,6 +1,6 @@
 //! What is recorded about jobs whose containers start together.
 
-use crate::sim::metrics::{JobOutcome, Outcomes};
+use crate::sim::metrics::{GroupOutcome, JobOutcome, Outcomes};
 use crate::sim::series::{Interval, Series};
 use crate::statistics::Summary;
 
@@ -48,6 +48,8 @@ pub struct GangJob {
     pub begun_ms: Option<u64>,
     /// How often all members ran: once, and once more for each time that their work was lost.
     pub attempts: u64,
+    /// How often the work of an attempt was lost.
+    pub attempts_lost: u64,
     /// How long the job waited for members, by [`WaitReason`] in the order of [`WaitReason::ALL`].
     pub waited_ms: [u64; 5],
     /// Work that was lost: size multiplied by the time from the beginning of an attempt to its loss.
@@ -110,11 +112,11 @@ pub struct GangRecord {
     pub(super) series: Series,
 }
 
-/// A class of jobs by size.
+/// Jobs of one size class, or of one leaf.
 #[derive(Clone, Debug)]
-pub struct SizeClass {
-    /// Its smallest and its largest size; no largest for the last class.
-    pub sizes: (u64, Option<u64>),
+pub struct GangGroup {
+    /// The sizes in words, without the unit, or the leaf's path.
+    pub name: String,
     /// Jobs.
     pub jobs: u64,
     /// Jobs all of whose members ran at some time.
@@ -156,17 +158,46 @@ impl GangRecord {
         self.jobs.iter().filter(|job| job.members > 1).count() as u64
     }
 
-    /// The classes by size.
+    /// The jobs by size.
     #[must_use]
-    pub fn classes(&self, outcomes: &Outcomes) -> Vec<SizeClass> {
+    pub fn by_size(&self, outcomes: &Outcomes) -> Vec<GangGroup> {
         let ends = CLASSES.iter().skip(1).map(|next| Some(next - 1)).chain([None]);
-        CLASSES.iter().zip(ends).map(|(from, to)| self.class((*from, to), &outcomes.jobs)).collect()
+        let class = |(from, to): (&u64, Option<u64>)| {
+            let name = match to {
+                Some(to) if to == *from => from.to_string(),
+                Some(to) => format!("{from} to {to}"),
+                None => format!("{from} or more"),
+            };
+            let is_of = |job: &GangJob| job.size >= *from && to.is_none_or(|to| job.size <= to);
+            self.group(name, outcomes, |job, _| is_of(job))
+        };
+        CLASSES.iter().zip(ends).map(class).collect()
     }
 
-    fn class(&self, sizes: (u64, Option<u64>), outcomes: &[JobOutcome]) -> SizeClass {
-        let is_of = |job: &GangJob| job.size >= sizes.0 && sizes.1.is_none_or(|most| job.size <= most);
-        let of: Vec<(&GangJob, &JobOutcome)> =
-            self.jobs.iter().zip(outcomes).filter(|(job, _)| job.members > 0 && is_of(job)).collect();
+    /// The jobs by leaf, in the order of the queue tree.
+    #[must_use]
+    pub fn by_leaf(&self, outcomes: &Outcomes) -> Vec<GangGroup> {
+        let leaves = outcomes.queues.iter().enumerate();
+        let group = |(leaf, queue): (usize, &GroupOutcome)| {
+            self.group(queue.name.clone(), outcomes, |_, outcome| outcome.queue == leaf)
+        };
+        leaves.map(group).collect()
+    }
+
+    /// All jobs.
+    #[must_use]
+    pub fn all(&self, outcomes: &Outcomes) -> GangGroup {
+        self.group("all".into(), outcomes, |_, _| true)
+    }
+
+    fn group(
+        &self,
+        name: String,
+        outcomes: &Outcomes,
+        is_of: impl Fn(&GangJob, &JobOutcome) -> bool,
+    ) -> GangGroup {
+        let both = self.jobs.iter().zip(&outcomes.jobs);
+        let of: Vec<_> = both.filter(|(job, outcome)| job.members > 0 && is_of(job, outcome)).collect();
         let queueing = |(job, outcome): &(&GangJob, &JobOutcome)| Some(job.begun_ms? - outcome.submitted_ms?);
         let sorted = |mut times: Vec<u64>| {
             times.sort_unstable();
@@ -175,21 +206,21 @@ impl GangRecord {
         let sum = |value: &dyn Fn(&GangJob) -> u64| of.iter().map(|(job, _)| value(job)).sum::<u64>();
         let queueing_ms = sorted(of.iter().filter_map(queueing).collect());
         let completion_ms = sorted(of.iter().filter_map(|(_, outcome)| outcome.completion_ms()).collect());
-        SizeClass {
-            sizes,
+        GangGroup {
+            name,
             jobs: of.len() as u64,
             begun: queueing_ms.len() as u64,
             finished: completion_ms.len() as u64,
             queueing_ms,
             completion_ms,
             waited_ms: std::array::from_fn(|reason| sum(&|job| job.waited_ms[reason])),
-            attempts_lost: sum(&|job| job.attempts.saturating_sub(1)),
+            attempts_lost: sum(&|job| job.attempts_lost),
             lost_size_ms: sum(&|job| job.lost_size_ms),
         }
     }
 }
 
-impl SizeClass {
+impl GangGroup {
     /// Mean and percentiles of the times from submission until all members ran.
     #[must_use]
     pub fn queueing(&self) -> Option<Summary> {
@@ -202,13 +233,9 @@ impl SizeClass {
         Summary::of(self.completion_ms.iter().map(|ms| *ms as f64))
     }
 
-    /// Its sizes in words, without the unit.
+    /// Mean time that a job waited for this reason.
     #[must_use]
-    pub fn name(&self) -> String {
-        match self.sizes {
-            (from, Some(to)) if from == to => from.to_string(),
-            (from, Some(to)) => format!("{from} to {to}"),
-            (from, None) => format!("{from} or more"),
-        }
+    pub fn waited_mean_ms(&self, reason: WaitReason) -> f64 {
+        self.waited_ms[reason as usize] as f64 / (self.jobs as f64).max(1.0)
     }
 }

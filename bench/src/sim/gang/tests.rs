@@ -173,13 +173,19 @@ fn classes_have_their_jobs() {
         job("d", "b", 3, &[8, 4], 40),
     ];
     let record = run(jobs, Setting { nodes: 4, ..PLAIN });
-    let classes = gangs(&record).classes(&record.outcomes);
-    let names: Vec<_> = classes.iter().map(|class| (class.name(), class.jobs, class.finished)).collect();
+    let classes = gangs(&record).by_size(&record.outcomes);
+    let names: Vec<_> =
+        classes.iter().map(|class| (class.name.clone(), class.jobs, class.finished)).collect();
     let expected = ["1", "2 to 4", "5 to 8", "9 or more"].map(|name| (name.to_owned(), 1, 1));
     assert_eq!(names, expected);
     let completions: Vec<_> = classes.iter().map(|class| class.completion_ms[0] / 1_000).collect();
     assert_eq!(completions, [10, 20, 30, 40]);
     assert_eq!(gangs(&record).of_several(), 1);
+    let leaves = gangs(&record).by_leaf(&record.outcomes);
+    assert_eq!(
+        leaves.iter().map(|leaf| (&*leaf.name, leaf.jobs)).collect::<Vec<_>>(),
+        [("root.a", 2), ("root.b", 2)]
+    );
 }
 
 /// An overloaded stream of jobs of all sizes. Each job completes once; no member of a gang starts before the others; the
@@ -212,7 +218,7 @@ fn a_stream_of_gangs_is_conserved() {
             .map(|(job, gang)| gang.size * job.stages[0][0].durations_ms[0].unwrap())
             .sum();
         assert_eq!((gangs.done_size_ms, gangs.held_size_ms), (work, 0), "{mode}");
-        let lost: u64 = gangs.jobs.iter().map(|job| job.attempts - 1).sum();
+        let lost: u64 = gangs.jobs.iter().map(|job| job.attempts_lost).sum();
         assert_eq!(gangs.attempts_lost, lost, "{mode}");
         let mut starts: std::collections::BTreeMap<(usize, u64), u64> = std::collections::BTreeMap::new();
         for container in &record.outcomes.containers {

@@ -142,6 +142,7 @@ impl Watch {
         self.working -= outcome.size as i64;
         if is_lost {
             outcome.lost_size_ms += work;
+            outcome.attempts_lost += 1;
             self.record.lost_size_ms += work;
             self.record.attempts_lost += 1;
         } else {
