@@ -11,10 +11,11 @@ use super::{Failure, OutputArgs};
 #[derive(Clone, Debug, Args)]
 #[command(
     after_help = "Without --nodes the cluster is the trace's own: the hosts it names (sls, rumen), its \
-num_nodes (synth), 3,000 nodes of 8 vcores and 32 GiB (swim; 600 if the file is called FB-2009...). OpenB always needs --nodes.\n\
-Without --queues there is one leaf for each queue that jobs name, with equal shares and no limit per user.\n\n\
-Example:\n  apportion-bench replay --format openb --nodes nodes.csv.gz --workload pods.csv.gz --compress 275 \
---report report.html"
+num_nodes (synth), 3,000 nodes of 8 vcores and 32 GiB (swim; 600 if the file is called FB-2009...), 500 nodes of 8 GPUs (philly). OpenB always needs --nodes.\n\
+Without --queues there is one leaf for each queue that jobs name, with equal shares (philly: \
+with shares in proportion to the GPUs that they ask for) and no limit per user.\n\n\
+Examples:\n  apportion-bench replay --format openb --nodes nodes.csv.gz --workload pods.csv.gz --compress 275 \
+--report report.html\n  apportion-bench replay --format philly --workload philly --compress 50 --preemption on --report gangs.html"
 )]
 pub(super) struct ReplayArgs {
     #[command(flatten)]

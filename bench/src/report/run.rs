@@ -24,7 +24,7 @@ const LINES_MAX: usize = 7;
 /// When a chart cannot be drawn.
 pub fn to_html(parameters: &RunParameters, record: &RunRecord) -> Result<String, ChartError> {
     let time = TimeAxis::new(record.makespan_ms);
-    let gangs = to_gang_sections(record, &time)?;
+    let gangs = to_gang_sections(record)?;
     let [gang_plots, gang_tables] = gangs.unwrap_or_default();
     let mut sections = vec![
         gang_plots,
@@ -94,6 +94,9 @@ fn cards(record: &RunRecord) -> Vec<(String, &'static str)> {
         (count_text(waiting), "waiting at the end"),
         (count_text(record.audit_violations.len() as u64), "audit violations"),
     ];
+    if let Some(gangs) = &record.gangs {
+        cards.push((count_text(gangs.waited_with_room().1), "gangs waited with room for them"));
+    }
     if never_asked > 0 {
         cards.insert(5, (count_text(never_asked), "never asked for"));
     }
@@ -107,7 +110,7 @@ pub(super) struct TimeAxis {
 }
 
 impl TimeAxis {
-    fn new(makespan_ms: u64) -> Self {
+    pub(super) fn new(makespan_ms: u64) -> Self {
         let (name, unit_ms) = match makespan_ms {
             0..300_000 => ("virtual time, s", 1e3),
             300_000..18_000_000 => ("virtual time, min", 6e4),

@@ -6,20 +6,17 @@ use crate::report::html::{escape, plot_section, say, section};
 use crate::report::plot::{Axis, Line, Plot, Unit};
 use crate::report::run::TimeAxis;
 use crate::report::{count_text, counted};
-use crate::sim::{GangFigure, GangGroup, GangRecord, GroupOutcome, RunRecord};
+use crate::sim::{GangFigure, GangGroup, GangRecord, GroupOutcome, Interval, RunRecord};
 
 /// The sections with plots, and the tables below them.
-pub(in crate::report) fn to_gang_sections(
-    record: &RunRecord,
-    time: &TimeAxis,
-) -> Result<Option<[String; 2]>, ChartError> {
+pub(in crate::report) fn to_gang_sections(record: &RunRecord) -> Result<Option<[String; 2]>, ChartError> {
     let Some(gangs) = &record.gangs else { return Ok(None) };
     let sizes = gangs.by_size(&record.outcomes);
     let plots = [
         queueing_section(gangs, &sizes)?,
         completion_section(gangs, &sizes)?,
-        work_section(gangs, time)?,
-        waiting_section(gangs, time)?,
+        work_section(gangs)?,
+        waiting_section(gangs)?,
     ];
     let tables = [check_section(gangs), size_section(record, gangs, sizes), leaf_section(record, gangs)];
     Ok(Some([plots.concat(), tables.concat()]))
@@ -60,6 +57,10 @@ fn curves(gangs: &GangRecord, sizes: &[GangGroup], of: fn(&GangGroup) -> &[u64])
     let (Some(first), Some(last)) = (positive().min(), positive().max()) else { return Vec::new() };
     let (from, to) = (hours(*first) / 1.5, hours(*last) * 1.5);
     let unit = unit_text(gangs);
+    let name_of = |group: &GangGroup| match &*group.name {
+        "1" => format!("1 {}", unit.strip_suffix('s').unwrap_or(&unit)),
+        name => format!("{name} {unit}"),
+    };
     let curve = |group: &GangGroup| {
         let times = of(group);
         let part = |count: usize| 100.0 * count as f64 / times.len() as f64;
@@ -67,37 +68,47 @@ fn curves(gangs: &GangRecord, sizes: &[GangGroup], of: fn(&GangGroup) -> &[u64])
         let last_of_value = |place: &usize| times.get(place + 1) != Some(&times[*place]);
         let steps =
             (zeros..times.len()).filter(last_of_value).map(|place| (hours(times[place]), part(place + 1)));
-        Line::of_values(&format!("{} {unit}", group.name), [(from, part(zeros))].into_iter().chain(steps), to)
+        Line::of_values(&name_of(group), [(from, part(zeros))].into_iter().chain(steps), to)
     };
     sizes.iter().filter(|group| !of(group).is_empty()).map(curve).collect()
 }
 
-fn work_section(gangs: &GangRecord, time: &TimeAxis) -> Result<String, ChartError> {
+fn work_section(gangs: &GangRecord) -> Result<String, ChartError> {
     let unit = unit_text(gangs);
     let note = format!(
         "working: {unit} of jobs all of whose containers run. held: {unit} of containers that wait for others of their job. \
-         All jobs worked for {}; {} of work were lost, and {} were held.",
+         All jobs together did {}; {} of work were lost, and {} were held. {UNTIL}",
         hours_text(gangs, gangs.done_size_ms),
         hours_text(gangs, gangs.lost_size_ms),
         hours_text(gangs, gangs.held_size_ms),
     );
-    let line = |name: &str, figure| time.line_of(name, gangs.over_time(figure), 100.0);
-    let lines = vec![line("working", GangFigure::Working), line("held", GangFigure::Held)];
-    let plot = time.plot(Axis::new("part of the cluster", Unit::Percent), lines);
+    let plot = plot_of(gangs, [("working", GangFigure::Working), ("held", GangFigure::Held)]);
     plot_section(&format!("Work of {unit}"), &note, &plot, "No job ran.")
 }
 
-fn waiting_section(gangs: &GangRecord, time: &TimeAxis) -> Result<String, ChartError> {
+fn waiting_section(gangs: &GangRecord) -> Result<String, ChartError> {
     let unit = unit_text(gangs);
     let note = format!(
         "{unit} for which jobs wait, as a part of the cluster. too few free: fewer are free in the whole cluster than the job \
-         asks for. fragmented: enough are free, but in parts too small for the job."
+         asks for. fragmented: enough are free, but in parts too small for the job. {UNTIL}"
     );
-    let line = |name: &str, figure| time.line_of(name, gangs.over_time(figure), 100.0);
-    let lines =
-        vec![line("too few free", GangFigure::TooFewFree), line("fragmented", GangFigure::Fragmented)];
-    let plot = time.plot(Axis::new("part of the cluster", Unit::Percent), lines);
-    plot_section("Why jobs wait", &note, &plot, "No job waited from one tick to the next.")
+    let lines = [("too few free", GangFigure::TooFewFree), ("fragmented", GangFigure::Fragmented)];
+    plot_section("Why jobs wait", &note, &plot_of(gangs, lines), "No job waited from one tick to the next.")
+}
+
+/// A long tail in which jobs only end would hide the time in which they wait.
+const UNTIL: &str = "Until no more jobs came or waited.";
+
+fn plot_of(gangs: &GangRecord, lines: [(&str, GangFigure); 2]) -> Plot<'static> {
+    let end_ms = gangs.busy_until_ms;
+    let time = TimeAxis::new(end_ms);
+    let line = |(name, figure)| {
+        let busy = gangs.over_time(figure).take_while(|interval| interval.from_ms < end_ms);
+        let cut = busy.map(|interval| Interval { to_ms: interval.to_ms.min(end_ms), ..interval });
+        time.line_of(name, cut, 100.0)
+    };
+    let y = Axis::new("part of the cluster", Unit::Percent);
+    Plot { is_over_time: false, ..time.plot(y, lines.map(line).into()) }
 }
 
 /// The sentence about the check that no gang waits with room for it.

@@ -109,6 +109,8 @@ pub struct GangRecord {
     pub lost_size_ms: u64,
     /// What members held while they waited for others, in size multiplied by time.
     pub held_size_ms: u64,
+    /// The last time at which a job was submitted or waited.
+    pub busy_until_ms: u64,
     pub(super) series: Series,
 }
 

@@ -51,6 +51,7 @@ impl Watch {
             done_size_ms: 0,
             lost_size_ms: 0,
             held_size_ms: 0,
+            busy_until_ms: 0,
             series: Series::new(GangFigure::COUNT),
         };
         Some(Self {
@@ -72,6 +73,9 @@ impl Watch {
             self.record.jobs[*job].waited_ms[waiting.reason as usize] += passed_ms;
         }
         self.record.held_size_ms += self.held() as u64 * passed_ms;
+        if !self.waiting.is_empty() {
+            self.record.busy_until_ms = now_ms;
+        }
         self.now_ms = now_ms;
     }
 
@@ -84,6 +88,7 @@ impl Watch {
     /// The job asks for these members, also again.
     pub(in crate::sim) fn asked(&mut self, job: usize, members: Vec<Members>) {
         self.has_changed = true;
+        self.record.busy_until_ms = self.now_ms;
         let outcome = &mut self.record.jobs[job];
         if outcome.members == 0 {
             outcome.members = members.iter().map(|(_, count)| count).sum();
