@@ -2,6 +2,7 @@
 //!
 //! Time advances from event to event, in steps of one tick, and only when the engine is quiet.
 
+mod asks;
 mod cluster;
 mod containers;
 mod finish;

@@ -11,8 +11,8 @@ use apportion::engine::{Lagging, StartError, SubmitError};
 use apportion::event::{Event, EventKind};
 use apportion::log::LogSink;
 use apportion::{
-    ApplicationEnd, ApplicationSpec, AskId, AskSpec, ContainerId, EndCause, Engine, EventStream, Handle,
-    ManualClock, Mode, NodeId,
+    ApplicationEnd, ApplicationSpec, AskId, ContainerId, EndCause, Engine, EventStream, Handle, ManualClock,
+    Mode, NodeId,
 };
 use apportion_load::{LatencySink, Notes};
 use rustc_hash::FxHashMap;
@@ -26,7 +26,7 @@ use super::metrics::Metrics;
 use super::record::RunRecord;
 use super::tally::Tally;
 use crate::interrupt::Interruption;
-use crate::workload::{Tasks, Workload};
+use crate::workload::Workload;
 
 /// The settings of a simulation.
 #[expect(missing_debug_implementations, reason = "a sink is anybody's")]
@@ -111,7 +111,7 @@ pub(super) struct Simulation<'a> {
     clock: ManualClock,
     events: EventStream,
     pub(super) notes: Notes,
-    measures_latency: bool,
+    pub(super) measures_latency: bool,
     tick_ms: u64,
     timer_patience_ms: u64,
     /// Whether the engine preempts.
@@ -122,7 +122,7 @@ pub(super) struct Simulation<'a> {
     paths: Vec<String>,
     pub(super) node_index: FxHashMap<NodeId, usize>,
     pub(super) asks: FxHashMap<AskId, AskRun>,
-    asked_at: FxHashMap<AskId, Instant>,
+    pub(super) asked_at: FxHashMap<AskId, Instant>,
     pub(super) containers: FxHashMap<ContainerId, Running>,
     pub(super) tally: Tally,
     pub(super) metrics: Metrics<'a>,
@@ -360,58 +360,6 @@ impl<'a> Simulation<'a> {
         self.handle.end_application(application, ApplicationEnd::Finished).map_err(closed)
     }
 
-    pub(super) fn ask(
-        &mut self,
-        job: usize,
-        part: Option<(usize, usize)>,
-        now_ms: u64,
-    ) -> Result<(), SimError> {
-        let content = &self.workload.jobs[job];
-        let count = part.map_or(1, |(stage, tasks)| content.stages[stage][tasks].durations_ms.len());
-        let last = count.saturating_sub(1);
-        self.submit_ask(AskRun { part: Part { job, tasks: part }, submitted_ms: now_ms, next: 0, last })
-    }
-
-    /// Asks for the containers of a part from `next` to `last`.
-    pub(super) fn submit_ask(&mut self, run: AskRun) -> Result<(), SimError> {
-        let Part { job, tasks } = run.part;
-        let Some(application) = self.jobs[job].application else { return Ok(()) };
-        let content = &self.workload.jobs[job];
-        let mut spec = match (tasks, content.master) {
-            (Some((stage, tasks)), _) => self.spec_of(&content.stages[stage][tasks]),
-            (None, Some(master)) => AskSpec::new(master, 1),
-            (None, None) => return Ok(()),
-        };
-        let count = (run.last + 1 - run.next) as u64;
-        spec.count = u32::try_from(count).unwrap_or(u32::MAX);
-        let submit = |error| SimError::Submit { what: format!("an ask of job `{}`", content.name), error };
-        let ask = self.handle.submit_ask(application, spec).map_err(submit)?;
-        self.note_ask(ask, run);
-        Ok(())
-    }
-
-    /// Counts the containers of a submitted ask.
-    pub(super) fn note_ask(&mut self, ask: AskId, run: AskRun) {
-        let count = (run.last + 1 - run.next) as u64;
-        self.tally.submitted += count;
-        if !self.metrics.asked(run.part, count) {
-            self.tally.hopeless += count;
-        }
-        self.asks.insert(ask, run);
-        if self.measures_latency {
-            self.asked_at.insert(ask, Instant::now());
-        }
-    }
-
-    pub(super) fn spec_of(&self, tasks: &Tasks) -> AskSpec {
-        let count = u32::try_from(tasks.durations_ms.len()).unwrap_or(u32::MAX);
-        let hosts = tasks.hosts.iter().filter_map(|host| self.handle.node(host));
-        let mut spec = AskSpec::new(tasks.size, count).with_priority(tasks.priority).on_hosts(hosts);
-        spec.devices = tasks.devices;
-        spec.rule = tasks.rule.clone().map(Box::new);
-        spec
-    }
-
     fn handle_event(&mut self, event: &Event, now_ms: u64) -> Result<(), SimError> {
         match event.kind {
             EventKind::Allocated { ask, container, node, .. } => {
@@ -435,25 +383,6 @@ impl<'a> Simulation<'a> {
             }
             _ => Ok(()),
         }
-    }
-
-    /// Wall time from submission to commit of asks placed at once.
-    fn record_latencies(&mut self, events: &[Event]) {
-        let groups = self.notes.take_groups();
-        if !self.measures_latency {
-            return;
-        }
-        for event in events {
-            let EventKind::Allocated { ask, .. } = event.kind else { continue };
-            let Some(asked_at) = self.asked_at.remove(&ask) else { continue };
-            let group = groups.partition_point(|(last, _)| *last < event.seq);
-            if let Some((_, committed_at)) = groups.get(group) {
-                let latency = committed_at.saturating_duration_since(asked_at);
-                self.tally.ask_to_commit_us.saturating_record(latency.as_micros() as u64);
-            }
-        }
-        // An ask that was not placed at once waits for virtual time to pass, not for the engine.
-        self.asked_at.clear();
     }
 
     /// Containers that jobs never asked for, because an earlier stage was not placed.
