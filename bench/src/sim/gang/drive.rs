@@ -1,12 +1,11 @@
 //! Drives jobs whose containers start together.
 
-use std::collections::BTreeMap;
-
 use apportion::engine::SubmittedGang;
 use apportion::explain::{Blocker, PendingReason, Standing};
 use apportion::gang::GangSpec;
 use apportion::view::View;
 use apportion::{AskId, ContainerId};
+use rustc_hash::FxHashMap;
 
 use super::WaitReason;
 use super::room::{Members, product};
@@ -180,15 +179,9 @@ impl Simulation<'_> {
         let Some(watch) = &mut self.watch else { return };
         let with_room = watch.settle();
         if !with_room.is_empty() {
-            let mut asks: BTreeMap<usize, AskId> = BTreeMap::new();
-            asks.extend(self.asks.iter().map(|(ask, run)| (run.part.job, *ask)));
-            let reasons: Vec<_> = self.engine.read(|view| {
-                let reason = |(job, members): &(usize, Vec<Members>)| {
-                    let ask = asks.get(job).copied();
-                    (*job, self.reason_with_room(&view, *job, ask, members))
-                };
-                with_room.iter().map(reason).collect()
-            });
+            let asks: FxHashMap<usize, AskId> =
+                self.asks.iter().map(|(ask, run)| (run.part.job, *ask)).collect();
+            let reasons = self.engine.read(|view| self.reasons_with_room(&view, &asks, &with_room));
             if let Some(watch) = &mut self.watch {
                 reasons.into_iter().for_each(|(job, reason)| watch.set_reason(job, reason));
             }
@@ -198,54 +191,89 @@ impl Simulation<'_> {
         }
     }
 
-    /// Why a job waits although there is room for its members.
+    /// Why jobs wait although there is room for their members.
+    fn reasons_with_room(
+        &self,
+        view: &View<'_>,
+        asks: &FxHashMap<usize, AskId>,
+        with_room: &[(usize, Vec<Members>)],
+    ) -> Vec<(usize, WaitReason)> {
+        let reserved: Vec<(AskId, usize)> = view
+            .reservations()
+            .filter_map(|(_, of)| Some((of.ask, *self.node_index.get(&of.node)?)))
+            .collect();
+        // Thousands of jobs may wait, but jobs of one leaf with the same members have the same reason.
+        let mut known: FxHashMap<(usize, &[Members]), WaitReason> = FxHashMap::default();
+        let mut reasons = Vec::new();
+        for (job, members) in with_room {
+            let ask = asks.get(job).copied();
+            let application = self.jobs[*job].application.and_then(|id| view.application(id));
+            let is_active = application.is_none_or(|application| application.is_active());
+            let reason = || self.reason_with_room(view, (*job, ask), members, &reserved);
+            let reason = if !is_active {
+                WaitReason::Limited
+            } else if reserved.iter().any(|(of, _)| Some(*of) == ask) {
+                reason()
+            } else {
+                *known.entry((self.leaves[*job], members)).or_insert_with(reason)
+            };
+            reasons.push((*job, reason));
+        }
+        reasons
+    }
+
     fn reason_with_room(
         &self,
         view: &View<'_>,
-        job: usize,
-        ask: Option<AskId>,
+        (job, ask): (usize, Option<AskId>),
         members: &[Members],
+        reserved: &[(AskId, usize)],
     ) -> WaitReason {
-        if self.is_limited(view, job, ask, members) {
-            return WaitReason::Limited;
+        let of_others = reserved.iter().filter(|(of, _)| Some(*of) != ask);
+        let nodes: Vec<usize> = of_others.map(|(_, node)| *node).collect();
+        let without = self.watch.as_ref().map(|watch| watch.reason_without(&nodes, members));
+        if without.is_some_and(|reason| reason != WaitReason::Room) {
+            return WaitReason::Reserved;
         }
-        let of_others = view.reservations().filter(|(_, reservation)| Some(reservation.ask) != ask);
-        let nodes: Vec<usize> = of_others
-            .filter_map(|(_, reservation)| self.node_index.get(&reservation.node).copied())
-            .collect();
-        let without = |watch: &super::Watch| watch.reason_without(&nodes, members);
-        match self.watch.as_ref().map(without) {
-            Some(WaitReason::Room) | None => WaitReason::Room,
-            Some(_) => WaitReason::Reserved,
+        let in_queues = self.reason_in_queues(view, job, members);
+        if in_queues == WaitReason::Room {
+            ask.map_or(in_queues, |ask| reason_of_engine(view, ask))
+        } else {
+            in_queues
         }
     }
 
-    /// Whether the maximum of a queue does not admit the members, or the engine says so of another limit.
-    fn is_limited(&self, view: &View<'_>, job: usize, ask: Option<AskId>, members: &[Members]) -> bool {
+    /// Whether the maximum of a queue admits the members: for certain, only without reservations, or not at all.
+    fn reason_in_queues(&self, view: &View<'_>, job: usize, members: &[Members]) -> WaitReason {
         let needed: apportion::Resources = members.iter().map(|(size, count)| product(size, *count)).sum();
         let path = &self.leaf_paths[self.leaves[job]];
         let ends = path.match_indices('.').map(|(end, _)| end).chain([path.len()]);
-        let mut queues = ends.filter_map(|end| view.queue(&path[..end]));
-        let Some(partition) = view.partition_ids().next() else { return false };
-        let is_full = queues.any(|queue| {
+        let Some(partition) = view.partition_ids().next() else { return WaitReason::Room };
+        let mut reason = WaitReason::Room;
+        for queue in ends.filter_map(|end| view.queue(&path[..end])) {
             let quota = queue.quota(partition);
-            !(quota.used + needed).within(&quota.maximum)
-        });
-        is_full || ask.is_some_and(|ask| is_limited_otherwise(view, ask))
+            if !(quota.used - quota.reserved + needed).within(&quota.maximum) {
+                return WaitReason::Limited;
+            }
+            if !(quota.used + needed).within(&quota.maximum) {
+                reason = WaitReason::Reserved;
+            }
+        }
+        reason
     }
 }
 
-/// Whether the engine says that a user's limit or the limit of active applications holds the ask back.
-fn is_limited_otherwise(view: &View<'_>, ask: AskId) -> bool {
-    let Some(known) = view.ask(ask) else { return false };
+/// The reason that the engine gives, if it is a limit of the user or headroom that is held back for another queue.
+fn reason_of_engine(view: &View<'_>, ask: AskId) -> WaitReason {
+    let Some(known) = view.ask(ask) else { return WaitReason::Room };
+    let is_limited_gang = |blocker| matches!(blocker, Some(Blocker::Gang(wait)) if wait.is_limited);
     match known.pending_reason() {
-        PendingReason::Inactive | PendingReason::UserLimit | PendingReason::BlockedHeadroom => true,
+        PendingReason::UserLimit => WaitReason::Limited,
+        PendingReason::BlockedHeadroom => WaitReason::Reserved,
         PendingReason::WaitsForGang => match view.explain(ask).standing {
-            Standing::Pending(why) => {
-                matches!(why.blocker, Some(Blocker::Gang(wait)) if wait.is_limited)
-            }
-            _ => false,
+            Standing::Pending(why) if is_limited_gang(why.blocker.clone()) => WaitReason::Limited,
+            _ => WaitReason::Room,
         },
-        _ => false,
+        _ => WaitReason::Room,
     }
 }

@@ -11,10 +11,10 @@ pub enum WaitReason {
     TooFewFree,
     /// The nodes have enough free together, but no nodes have room for the members: the free room is in too small parts.
     Fragmented,
+    /// There is room, but it is reserved for other asks, or the engine holds it back for an earlier queue.
+    Reserved,
     /// There is room, but the maximum of a queue, a limit of the user or of active applications does not admit the job.
     Limited,
-    /// There is room only on nodes that are reserved for other asks.
-    Reserved,
     /// Nothing speaks against the job: it should have started.
     Room,
 }
@@ -22,7 +22,7 @@ pub enum WaitReason {
 impl WaitReason {
     /// All reasons, in the order in which they are looked at.
     pub const ALL: [Self; 5] =
-        [Self::TooFewFree, Self::Fragmented, Self::Limited, Self::Reserved, Self::Room];
+        [Self::TooFewFree, Self::Fragmented, Self::Reserved, Self::Limited, Self::Room];
 
     /// Its name in files.
     #[must_use]
