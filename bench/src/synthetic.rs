@@ -72,6 +72,7 @@ impl SteadyStream {
             submit_ms,
             master: None,
             stages: vec![vec![Tasks::new(draw_size(&CONTAINER_SIZES, random), durations_ms)]],
+            starts_together: false,
         }
     }
 }

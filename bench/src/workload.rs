@@ -39,6 +39,9 @@ pub struct Job {
     pub master: Option<Resources>,
     /// Stages; each starts when the previous one is done (reduces after maps).
     pub stages: Vec<Vec<Tasks>>,
+    /// Whether the containers of a stage work together, as in a distributed training: the stage begins when all of them
+    /// run, ends for all of them at the same time, and is lost as a whole when one is preempted.
+    pub starts_together: bool,
 }
 
 /// Tasks of one kind: one ask.
@@ -151,6 +154,7 @@ mod tests {
             submit_ms: 60_000,
             master: None,
             stages: vec![vec![tasks]],
+            starts_together: false,
         };
         let resources = ResourceTypes::memory_and_vcores();
         let mut workload = Workload {

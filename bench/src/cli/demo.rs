@@ -76,6 +76,7 @@ pub(super) fn run(args: &DemoArgs) -> Result<(), Failure> {
         compress_durations: 1.0,
         tick_ms: 100,
         seed: args.seed,
+        as_gangs: true,
     };
     let mut output = args.output.clone();
     output.report.get_or_insert_with(|| PathBuf::from("report.html"));

@@ -1,6 +1,6 @@
 //! `apportion-bench replay`.
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use super::mode::ModeArg;
 use super::run::{Job, run as run_job};
@@ -11,10 +11,11 @@ use super::{Failure, OutputArgs};
 #[derive(Clone, Debug, Args)]
 #[command(
     after_help = "Without --nodes the cluster is the trace's own: the hosts it names (sls, rumen), its \
-num_nodes (synth), 3,000 nodes of 8 vcores and 32 GiB (swim; 600 if the file is called FB-2009...). OpenB always needs --nodes.\n\
-Without --queues there is one leaf for each queue that jobs name, with equal shares and no limit per user.\n\n\
-Example:\n  apportion-bench replay --format openb --nodes nodes.csv.gz --workload pods.csv.gz --compress 275 \
---report report.html"
+num_nodes (synth), 3,000 nodes of 8 vcores and 32 GiB (swim; 600 if the file is called FB-2009...), 500 nodes of 8 GPUs (philly). OpenB always needs --nodes.\n\
+Without --queues there is one leaf for each queue that jobs name, with equal shares (philly: \
+with shares in proportion to the GPUs that they ask for) and no limit per user.\n\n\
+Examples:\n  apportion-bench replay --format openb --nodes nodes.csv.gz --workload pods.csv.gz --compress 275 \
+--report report.html\n  apportion-bench replay --format philly --workload philly --compress 50 --preemption on --report gangs.html"
 )]
 pub(super) struct ReplayArgs {
     #[command(flatten)]
@@ -32,8 +33,19 @@ pub(super) struct ReplayArgs {
     /// Divides container durations. With the same factor as --compress the whole trace runs faster.
     #[arg(long, value_name = "X", default_value_t = 1.0, value_parser = compression)]
     compress_durations: f64,
+    /// Whether jobs of several containers that work together (philly) are submitted as gangs. Without gangs their
+    /// containers are placed one by one, and the first wait for the last.
+    #[arg(long, value_enum, default_value_t = GangsArg::On)]
+    gangs: GangsArg,
     #[command(flatten)]
     output: OutputArgs,
+}
+
+/// Whether gangs are submitted as such.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum GangsArg {
+    On,
+    Off,
 }
 
 pub(super) fn run(args: &ReplayArgs) -> Result<(), Failure> {
@@ -52,6 +64,7 @@ pub(super) fn run(args: &ReplayArgs) -> Result<(), Failure> {
         compress_durations: args.compress_durations,
         tick_ms: args.trace.tick,
         seed: args.trace.seed,
+        as_gangs: args.gangs == GangsArg::On,
     };
     run_job(job, &args.output)
 }

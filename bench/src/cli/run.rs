@@ -29,6 +29,8 @@ pub(super) struct Job<'a> {
     pub(super) compress_durations: f64,
     pub(super) tick_ms: u64,
     pub(super) seed: u64,
+    /// See [`SimOptions::as_gangs`].
+    pub(super) as_gangs: bool,
 }
 
 /// The output files, opened before anything runs.
@@ -65,6 +67,7 @@ pub(super) fn run(job: Job<'_>, output: &OutputArgs) -> Result<(), Failure> {
         tick_ms: job.tick_ms,
         sink,
         with_containers: outputs.containers.is_some(),
+        as_gangs: job.as_gangs,
     };
     let interruptible = Interruptible::begin();
     let bar = Bar::new(job.workload.asks());

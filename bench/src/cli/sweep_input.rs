@@ -22,7 +22,7 @@ pub(super) struct WorkloadArgs {
     #[arg(value_parser = clap::value_parser!(u32).range(1..=100_000))]
     #[arg(group = "source", conflicts_with_all = ["format", "workload", "nodes", "queues"])]
     demo: Option<u32>,
-    /// The trace's format: openb, sls, rumen, synth or swim.
+    /// The trace's format: openb, sls, rumen, synth, swim or philly.
     #[arg(long, group = "source", requires = "workload")]
     format: Option<Format>,
     /// The trace; read directly if its name ends in .gz.
@@ -90,13 +90,18 @@ impl WorkloadArgs {
     }
 
     fn files(&self, format: Format, workload: &Path) -> TraceFiles {
-        TraceFiles { format, workload: workload.to_owned(), nodes: self.nodes.clone(), queues: None }
+        TraceFiles {
+            format,
+            workload: workload.to_owned(),
+            nodes: self.nodes.clone(),
+            node_count: None,
+            queues: None,
+        }
     }
 }
 
 fn trace(files: &TraceFiles, queues: &[PathBuf], seeds: &[u64], tick_ms: u64) -> Result<Input, Failure> {
-    let is_drawn = matches!(files.format, Format::Synth | Format::Swim);
-    if let ([first, _, ..], false) = (seeds, is_drawn) {
+    if let ([first, _, ..], false) = (seeds, files.format.is_drawn()) {
         return Err(Failure::input(format!(
             "--seeds: a trace in the format {} has no random values, so every run would equal that with {first}; give one seed",
             files.format

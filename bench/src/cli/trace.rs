@@ -7,8 +7,8 @@ use clap::{Args, ValueEnum};
 
 use super::Failure;
 use super::preemption::PreemptionArg;
-use super::queues::{config_with_equal_shares, read_queues};
-use crate::trace::{Format, ReadOptions, Source, read_nodes, read_workload};
+use super::queues::{config_of, read_queues};
+use crate::trace::{Format, PhillyFiles, ReadOptions, RunTimes, Source, read_nodes, read_workload};
 use crate::workload::Workload;
 
 /// A trace, a cluster and queues.
@@ -16,7 +16,8 @@ use crate::workload::Workload;
 pub(super) struct TraceArgs {
     #[command(flatten)]
     pub(super) files: TraceFiles,
-    /// Seed of values that the trace does not specify: task counts and times (synth), sizes and times (swim).
+    /// Seed of values that the trace does not specify: task counts and times (synth), sizes and times (swim), times
+    /// (philly).
     #[arg(long, default_value_t = 0)]
     pub(super) seed: u64,
     /// Which of the fitting nodes comes first; overrides the file given with --queues.
@@ -34,15 +35,19 @@ pub(super) struct TraceArgs {
 /// The files of a trace.
 #[derive(Clone, Debug, Args)]
 pub(super) struct TraceFiles {
-    /// The trace's format: openb, sls, rumen, synth or swim.
+    /// The trace's format: openb, sls, rumen, synth, swim or philly.
     #[arg(long, value_name = "FORMAT")]
     pub(super) format: Format,
-    /// The trace; read directly if its name ends in .gz.
+    /// The trace; read directly if its name ends in .gz. Of philly: the table of jobs or its folder, which has the table of
+    /// run times too.
     #[arg(long, value_name = "FILE")]
     pub(super) workload: PathBuf,
     /// The cluster: OpenB's node table, or a node file of YARN's simulator.
     #[arg(long, value_name = "FILE")]
     pub(super) nodes: Option<PathBuf>,
+    /// The number of nodes (swim, philly), instead of a list.
+    #[arg(long, value_name = "N", conflicts_with = "nodes", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(super) node_count: Option<u32>,
     /// The queues: a native TOML file, YARN's capacity-scheduler.xml, or YuniKorn's queues.yaml.
     #[arg(long, value_name = "FILE")]
     pub(super) queues: Option<PathBuf>,
@@ -86,18 +91,33 @@ impl TraceFiles {
         all.into_iter().filter_map(|(option, path)| Some((option, path?.as_path()))).collect()
     }
 
-    /// The engine's configuration with the given queues, or with equal shares for the queues that jobs name.
+    /// The engine's configuration with the given queues, those of the trace, or equal shares for the queues that jobs name.
     pub(super) fn read_config(&self, workload: &Workload) -> Result<EngineConfig, Failure> {
         match &self.queues {
             Some(path) => read_queues(path, &workload.resources),
-            None => Ok(config_with_equal_shares(workload)),
+            None => Ok(config_of(workload)),
         }
     }
 
     /// The workload with its nodes.
     pub(super) fn read_workload(&self, seed: u64) -> Result<Workload, Failure> {
-        let options = ReadOptions { seed, ..ReadOptions::default() };
-        let source = Source::open(&self.workload).map_err(Failure::input)?;
+        if let Some(count) = self.node_count.filter(|_| !self.format.has_node_count()) {
+            let format = self.format;
+            return Err(Failure::input(format!(
+                "--node-count {count}: only swim and philly have it; a cluster for {format} is given with --nodes FILE"
+            )));
+        }
+        let mut options = ReadOptions { seed, node_count: self.node_count, ..ReadOptions::default() };
+        let mut path = self.workload.clone();
+        if self.format == Format::Philly {
+            let files = PhillyFiles::at(&path);
+            let run_times = Source::open(&files.run_times).map_err(|error| {
+                Failure::input(format!("{error}; the durations of the jobs are drawn from this table"))
+            });
+            options.run_times = RunTimes::read(run_times?).map_err(Failure::input)?;
+            path = files.jobs;
+        }
+        let source = Source::open(&path).map_err(Failure::input)?;
         let mut workload = read_workload(self.format, source, &options).map_err(Failure::input)?;
         if let Some(path) = &self.nodes {
             let source = Source::open(path).map_err(Failure::input)?;

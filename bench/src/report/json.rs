@@ -6,6 +6,7 @@ use std::sync::Arc;
 use apportion::Mode;
 use serde::Serialize;
 
+use super::gangs::GangsOut;
 use super::policy::{FairnessOut, JobsOut, LeafOut, PreemptionOut, SeriesOut, UserOut, WaitOut};
 use super::sweep_policy::confidence;
 use crate::interrupt::Interruption;
@@ -48,6 +49,8 @@ pub struct JsonReport {
     placed: u64,
     completed: u64,
     preemption: Option<PreemptionOut>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gangs: Option<GangsOut>,
     unplaceable: u64,
     unplaceable_by_reason: BTreeMap<String, u64>,
     cancelled: u64,
@@ -152,6 +155,7 @@ impl JsonReport {
             placed: record.placed,
             completed: record.completed,
             preemption: record.preemption.as_ref().map(PreemptionOut::new),
+            gangs: GangsOut::of(record),
             unplaceable: record.unplaceable_total(),
             unplaceable_by_reason: record.unplaceable.clone(),
             cancelled: record.cancelled,

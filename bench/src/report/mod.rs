@@ -5,6 +5,7 @@ mod compare;
 mod control;
 mod curves;
 mod distribution;
+mod gangs;
 mod heat_map;
 mod html;
 mod json;

@@ -2,6 +2,7 @@
 
 use super::chart::{ChartError, bar_chart, percent};
 use super::distribution::{CONTAINERS, Distribution};
+use super::gangs::to_gang_sections;
 use super::heat_map::heat_map;
 use super::html::{document, escape, interrupted_first, plot_section, say, section, to_cards};
 use super::pending::to_pending_section;
@@ -10,7 +11,7 @@ use super::policy::to_policy_section;
 use super::table::rows;
 use super::{count_text, duration_text};
 use crate::report::RunParameters;
-use crate::sim::{Figure, QueueUse, RunRecord};
+use crate::sim::{Figure, Interval, QueueUse, RunRecord};
 
 /// The most bars; the JSON has all values.
 const QUEUES_MAX: usize = 30;
@@ -23,7 +24,10 @@ const LINES_MAX: usize = 7;
 /// When a chart cannot be drawn.
 pub fn to_html(parameters: &RunParameters, record: &RunRecord) -> Result<String, ChartError> {
     let time = TimeAxis::new(record.makespan_ms);
+    let gangs = to_gang_sections(record)?;
+    let [gang_plots, gang_tables] = gangs.unwrap_or_default();
     let mut sections = vec![
+        gang_plots,
         use_section(record, &time)?,
         load_section(record, &time)?,
         wait_section(record)?,
@@ -48,10 +52,10 @@ pub fn to_html(parameters: &RunParameters, record: &RunRecord) -> Result<String,
         };
         sections.push(distribution.section(latency)?);
     }
-    Ok(page(parameters, record, &sections.concat()))
+    Ok(page(parameters, record, &sections.concat(), &gang_tables))
 }
 
-fn page(parameters: &RunParameters, record: &RunRecord, sections: &str) -> String {
+fn page(parameters: &RunParameters, record: &RunRecord, sections: &str, gang_tables: &str) -> String {
     let title = format!("Apportion: {}", escape(&parameters.format));
     let table: String = rows(record)
         .iter()
@@ -69,7 +73,7 @@ fn page(parameters: &RunParameters, record: &RunRecord, sections: &str) -> Strin
     let invented: String =
         record.invented.iter().map(|text| format!("<p class=sub>{}</p>", escape(text))).collect();
     let body = format!(
-        "{invented}{}<main>{sections}<section><h2>All figures</h2><table>{table}</table></section></main>{}{}",
+        "{invented}{}<main>{sections}<section><h2>All figures</h2><table>{table}</table></section></main>{gang_tables}{}{}",
         to_cards(&cards(record)),
         to_policy_section(&record.outcomes),
         to_pending_section(&record.pending_longest).unwrap_or_default()
@@ -90,6 +94,9 @@ fn cards(record: &RunRecord) -> Vec<(String, &'static str)> {
         (count_text(waiting), "waiting at the end"),
         (count_text(record.audit_violations.len() as u64), "audit violations"),
     ];
+    if let Some(gangs) = &record.gangs {
+        cards.push((count_text(gangs.waited_with_room().1), "gangs waited with room for them"));
+    }
     if never_asked > 0 {
         cards.insert(5, (count_text(never_asked), "never asked for"));
     }
@@ -97,13 +104,13 @@ fn cards(record: &RunRecord) -> Vec<(String, &'static str)> {
 }
 
 /// A unit that suits this length of virtual time.
-struct TimeAxis {
+pub(super) struct TimeAxis {
     name: &'static str,
     unit_ms: f64,
 }
 
 impl TimeAxis {
-    fn new(makespan_ms: u64) -> Self {
+    pub(super) fn new(makespan_ms: u64) -> Self {
         let (name, unit_ms) = match makespan_ms {
             0..300_000 => ("virtual time, s", 1e3),
             300_000..18_000_000 => ("virtual time, min", 6e4),
@@ -113,11 +120,16 @@ impl TimeAxis {
         Self { name, unit_ms }
     }
 
-    fn line(&self, record: &RunRecord, name: &str, figure: Figure, factor: f64) -> Line {
-        Line::of_intervals(name, record.over_time(figure), factor, self.unit_ms)
+    /// A line of intervals, times `factor`.
+    pub(super) fn line_of(&self, name: &str, intervals: impl Iterator<Item = Interval>, factor: f64) -> Line {
+        Line::of_intervals(name, intervals, factor, self.unit_ms)
     }
 
-    fn plot(&self, y: Axis<'static>, lines: Vec<Line>) -> Plot<'static> {
+    fn line(&self, record: &RunRecord, name: &str, figure: Figure, factor: f64) -> Line {
+        self.line_of(name, record.over_time(figure), factor)
+    }
+
+    pub(super) fn plot(&self, y: Axis<'static>, lines: Vec<Line>) -> Plot<'static> {
         Plot { x: Axis::time(self.name, self.unit_ms / 1e3), y, lines, is_over_time: true }
     }
 }

@@ -4,6 +4,7 @@ use comfy_table::presets::UTF8_FULL_CONDENSED;
 use comfy_table::{CellAlignment, Table};
 
 use super::chart::percent;
+use super::gangs::{rows as gang_rows, to_gang_table};
 use super::pending::to_pending_table;
 use super::policy::{rows as policy_rows, to_policy_table};
 use super::{count_text, duration_text};
@@ -23,7 +24,9 @@ pub fn to_table(record: &RunRecord) -> String {
     let pending = to_pending_table(&record.pending_longest).map(|pending| format!("\n{pending}"));
     let policy = to_policy_table(&record.outcomes).map(|policy| format!("\n{policy}"));
     let invented = record.invented.iter().map(|text| format!("\n{text}"));
-    [Some(table.to_string()), Some(invented.collect()), policy, pending].into_iter().flatten().collect()
+    let gangs = to_gang_table(record).map(|gangs| format!("\n{gangs}"));
+    let parts = [Some(table.to_string()), Some(invented.collect()), gangs, policy, pending];
+    parts.into_iter().flatten().collect()
 }
 
 pub(super) fn rows(record: &RunRecord) -> Vec<(String, String)> {
@@ -38,6 +41,9 @@ pub(super) fn rows(record: &RunRecord) -> Vec<(String, String)> {
     row("completed", count_text(record.completed));
     if let Some(preemption) = &record.preemption {
         row("preempted, and started again", count_text(preemption.containers));
+        if preemption.given_back > 0 {
+            row("given back with a preempted member", count_text(preemption.given_back));
+        }
         row("rounds of preemption", count_text(preemption.rounds));
         let lost = duration_text(preemption.lost_container_ms);
         row("work lost", format!("{} of all, {lost} of containers", percent(preemption.lost_part)));
@@ -60,6 +66,7 @@ pub(super) fn rows(record: &RunRecord) -> Vec<(String, String)> {
     row("waiting time, median", wait(0.5));
     row("waiting time, 99 %", wait(0.99));
     rows.extend(policy_rows(record));
+    rows.extend(gang_rows(record));
     let mut row = |name: &str, value: String| rows.push((name.to_owned(), value));
     if let Some(latency) = &record.ask_to_commit_us {
         let at = |quantile| format!("{} us", count_text(latency.value_at_quantile(quantile)));

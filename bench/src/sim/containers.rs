@@ -8,11 +8,11 @@ use super::run::{Agenda, SimError, Simulation, size_of};
 /// A running container.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Running {
-    part: Part,
+    pub(super) part: Part,
     /// Its place among its part's durations.
     number: usize,
-    node: usize,
-    started_ms: u64,
+    pub(super) node: usize,
+    pub(super) started_ms: u64,
 }
 
 impl Simulation<'_> {
@@ -34,7 +34,14 @@ impl Simulation<'_> {
         self.containers.insert(container, Running { part, number, node, started_ms: now_ms });
         let size = size_of(self.workload, part);
         self.tally.started(node, self.leaves[part.job], &size, now_ms - submitted_ms);
+        if let Some(watch) = &mut self.watch {
+            watch.started(part.job, node, &size);
+        }
         match part.tasks {
+            Some(_) if self.workload.jobs[part.job].starts_together => {
+                self.member_started(part.job, container, now_ms);
+                Ok(())
+            }
             None => self.master_started(part.job, container, now_ms),
             Some((stage, tasks)) => {
                 let tasks = &self.workload.jobs[part.job].stages[stage][tasks];
@@ -62,9 +69,16 @@ impl Simulation<'_> {
         let Some(running) = self.containers.remove(&container) else { return Ok(()) };
         let job = running.part.job;
         self.metrics.ended(container, running.part);
-        self.tally.ended(running.node, self.leaves[job], &size_of(self.workload, running.part));
+        let size = size_of(self.workload, running.part);
+        self.tally.ended(running.node, self.leaves[job], &size);
+        if let Some(watch) = &mut self.watch {
+            watch.freed(running.node, &size);
+        }
         if running.part.tasks.is_none() {
             return self.end_application(job);
+        }
+        if self.workload.jobs[job].starts_together {
+            self.member_completed(job);
         }
         let step = self.jobs[job].task_completed(&self.workload.jobs[job]);
         self.go_on(job, &step, now_ms)
@@ -82,8 +96,13 @@ impl Simulation<'_> {
         let (size, lost_ms) = (size_of(self.workload, part), now_ms - started_ms);
         self.metrics.preempted(container, part, lost_ms);
         self.tally.preempted(node, self.leaves[part.job], &size, lost_ms);
+        if let Some(watch) = &mut self.watch {
+            watch.freed(node, &size);
+        }
         if part.tasks.is_none() {
             self.jobs[part.job].is_without_master = true;
+        } else if self.workload.jobs[part.job].starts_together && self.member_preempted(part, container) {
+            return Ok(());
         }
         self.submit_ask(AskRun { part, submitted_ms: now_ms, next: number, last: number })
     }

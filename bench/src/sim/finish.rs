@@ -7,6 +7,7 @@ use apportion::AttributeCondition;
 use apportion::explain::PendingReason;
 use apportion::resource::{SHARE_ONE, dominant_share};
 
+use super::gang::Watch;
 use super::record::{NOT_ASKED_YET, QueueUse, RunRecord};
 use super::run::{SimError, Simulation};
 use crate::pending::longest_pending;
@@ -15,7 +16,10 @@ use crate::workload::{Tasks, Workload};
 impl Simulation<'_> {
     pub(super) fn finish(mut self, started: Instant) -> Result<RunRecord, SimError> {
         let elapsed = started.elapsed();
-        let (unplaceable, mut pending_at_end) = self.sort_pending();
+        let (mut unplaceable, mut pending_at_end) = self.sort_pending();
+        for (reason, count) in std::mem::take(&mut self.refused) {
+            *unplaceable.entry(reason).or_default() += count;
+        }
         if self.not_asked_yet() > 0 {
             pending_at_end.insert(NOT_ASKED_YET.into(), self.not_asked_yet());
         }
@@ -32,6 +36,7 @@ impl Simulation<'_> {
             placed: self.tally.placed,
             completed: self.tally.completed,
             preemption: self.preempts.then(|| self.tally.preemption(self.engine.stats().preemption_rounds)),
+            gangs: self.watch.take().map(Watch::finish),
             unplaceable,
             cancelled: self.tally.cancelled,
             pending_at_end,

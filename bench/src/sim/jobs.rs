@@ -2,6 +2,7 @@
 
 use apportion::{ApplicationId, ContainerId};
 
+use super::gang::Attempt;
 use crate::workload::{Job, Tasks};
 
 /// A container's or ask's place in the workload: job, and stage and tasks within it. The master has no stage.
@@ -24,6 +25,8 @@ pub(super) struct JobRun {
     pub(super) is_without_master: bool,
     /// A step that the job takes when its preempted master runs again.
     pub(super) held: Option<Step>,
+    /// The members of the current stage, if they start together.
+    pub(super) attempt: Attempt,
 }
 
 /// The next step of a job.
@@ -95,6 +98,7 @@ mod tests {
             submit_ms: 0,
             master: None,
             stages: vec![vec![tasks(2)], vec![], vec![tasks(0)], vec![tasks(1)]],
+            starts_together: false,
         };
         let mut run = JobRun::default();
         assert_eq!(run.begin(&job), Step::Ask(0));

@@ -2,9 +2,11 @@
 //!
 //! Time advances from event to event, in steps of one tick, and only when the engine is quiet.
 
+mod asks;
 mod cluster;
 mod containers;
 mod finish;
+mod gang;
 mod jobs;
 mod metrics;
 #[cfg(test)]
@@ -15,6 +17,7 @@ mod series;
 mod tally;
 
 pub use cluster::{ClusterError, queues_for};
+pub use gang::{GangFigure, GangGroup, GangJob, GangRecord, WaitReason};
 pub use metrics::{ContainerOutcome, Deviation, Fairness, GroupOutcome, JobOutcome, Outcomes, Timeline};
 pub use record::{Figure, NodeUse, PreemptionRecord, QueueUse, RunRecord, Utilisation};
 pub use run::{Progress, SimError, SimOptions, simulate};

@@ -30,6 +30,7 @@ fn job(name: &str, queue: &str, submit_s: u64, count: usize, seconds: Option<u64
         submit_ms: submit_s * 1_000,
         master: None,
         stages: vec![vec![Tasks::new(Resources::new(&[1, 1]), durations_ms)]],
+        starts_together: false,
     }
 }
 
@@ -45,7 +46,8 @@ fn run(jobs: Vec<Job>, mode: Mode, preemption: Option<PreemptionRounds>) -> RunR
         Workload { resources: resources.clone(), nodes, queues: None, jobs, invented: Invented::default() };
     let mut config = EngineConfig::new(resources, QueueConfig::root([leaf("a"), leaf("b")]));
     config.preemption = preemption;
-    let options = SimOptions { config, mode, tick_ms: 1_000, sink: None, with_containers: true };
+    let options =
+        SimOptions { config, mode, tick_ms: 1_000, sink: None, with_containers: true, as_gangs: true };
     let record = simulate(&workload, options, &mut |_| ControlFlow::Continue(())).unwrap();
     assert_eq!((record.unaccounted(), record.audit_violations.len()), (0, 0), "{mode}");
     record
@@ -140,8 +142,14 @@ fn preemption_changes_nothing_where_nothing_is_owed() {
     let simulated = |preemption: Option<PreemptionRounds>| {
         let mut config = EngineConfig::new(workload.resources.clone(), workload.queues.clone().unwrap());
         config.preemption = preemption;
-        let options =
-            SimOptions { config, mode: Mode::Serial, tick_ms: 100, sink: None, with_containers: true };
+        let options = SimOptions {
+            config,
+            mode: Mode::Serial,
+            tick_ms: 100,
+            sink: None,
+            with_containers: true,
+            as_gangs: true,
+        };
         simulate(&workload, options, &mut |_| ControlFlow::Continue(())).unwrap()
     };
     let (with, without) = (simulated(Some(PreemptionRounds::default())), simulated(None));
@@ -161,7 +169,8 @@ fn an_overloaded_stream_is_conserved() {
         let mut config = EngineConfig::new(workload.resources.clone(), workload.queues.clone().unwrap());
         config.preemption =
             Some(PreemptionRounds { interval_ms: 500, max_wait_before_kill_ms: 500, ..at_once() });
-        let options = SimOptions { config, mode, tick_ms: 100, sink: None, with_containers: true };
+        let options =
+            SimOptions { config, mode, tick_ms: 100, sink: None, with_containers: true, as_gangs: true };
         let record = simulate(&workload, options, &mut |_| ControlFlow::Continue(())).unwrap();
         let preemption = record.preemption.unwrap();
         assert!(preemption.containers > 0, "{mode} {preemption:?} {:?}", record.makespan_ms);

@@ -6,6 +6,7 @@ use std::time::Duration;
 use apportion::{EngineStats, Resources, StateDigest};
 use hdrhistogram::Histogram;
 
+use super::gang::GangRecord;
 use super::metrics::Outcomes;
 use super::series::{Interval, Series};
 use crate::interrupt::Interruption;
@@ -21,7 +22,7 @@ pub struct RunRecord {
     /// Registered nodes.
     pub nodes: usize,
     /// Containers that the workload asks for. Each is counted in exactly one of `placed`, `unplaceable`,
-    /// `cancelled` and `pending_at_end`, and once more for each time that it was preempted.
+    /// `cancelled` and `pending_at_end`, and once more for each time that it was preempted, or given back with its gang.
     pub asks: u64,
     /// Containers placed; a preempted container is placed again.
     pub placed: u64,
@@ -29,7 +30,9 @@ pub struct RunRecord {
     pub completed: u64,
     /// What preemption took; `None` if the configuration has no preemption.
     pub preemption: Option<PreemptionRecord>,
-    /// Containers that no node could ever hold, by reason.
+    /// Jobs whose containers start together; `None` if the workload has none.
+    pub gangs: Option<GangRecord>,
+    /// Containers that no node could ever hold, or of gangs that could never start, by reason.
     pub unplaceable: BTreeMap<String, u64>,
     /// Containers whose asks were cancelled.
     pub cancelled: u64,
@@ -79,6 +82,8 @@ pub struct PreemptionRecord {
     pub rounds: u64,
     /// Containers that were preempted.
     pub containers: u64,
+    /// Members of gangs that were given back because another member was preempted.
+    pub given_back: u64,
     /// How long these containers had run, all together: their tasks start again from zero.
     pub lost_container_ms: u64,
     /// The lost part of all work: run time multiplied by size, of the resource type that lost the largest part.
@@ -186,16 +191,16 @@ impl RunRecord {
         self.pending_at_end.get(NOT_ASKED_YET).copied().unwrap_or(0)
     }
 
-    /// Containers that were preempted, and asked for again.
+    /// Containers that were preempted or given back, and asked for again.
     #[must_use]
-    pub fn preempted(&self) -> u64 {
-        self.preemption.map_or(0, |preemption| preemption.containers)
+    pub fn asked_again(&self) -> u64 {
+        self.preemption.map_or(0, |preemption| preemption.containers + preemption.given_back)
     }
 
     /// Asks that are in none of the groups; anything but 0 is a bug.
     #[must_use]
     pub fn unaccounted(&self) -> i128 {
         let groups = self.placed + self.unplaceable_total() + self.cancelled + self.pending_total();
-        i128::from(self.asks + self.preempted()) - i128::from(groups)
+        i128::from(self.asks + self.asked_again()) - i128::from(groups)
     }
 }

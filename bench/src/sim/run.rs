@@ -1,7 +1,7 @@
 //! The simulation loop.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Instant;
@@ -11,8 +11,8 @@ use apportion::engine::{Lagging, StartError, SubmitError};
 use apportion::event::{Event, EventKind};
 use apportion::log::LogSink;
 use apportion::{
-    ApplicationEnd, ApplicationSpec, AskId, AskSpec, ContainerId, EndCause, Engine, EventStream, Handle,
-    ManualClock, Mode, NodeId,
+    ApplicationEnd, ApplicationSpec, AskId, ContainerId, EndCause, Engine, EventStream, Handle, ManualClock,
+    Mode, NodeId,
 };
 use apportion_load::{LatencySink, Notes};
 use rustc_hash::FxHashMap;
@@ -20,12 +20,13 @@ use thiserror::Error;
 
 use super::cluster::{ClusterError, Leaves};
 use super::containers::Running;
+use super::gang::{AwaitedGang, Watch};
 use super::jobs::{AskRun, JobRun, Part, Step};
 use super::metrics::Metrics;
 use super::record::RunRecord;
 use super::tally::Tally;
 use crate::interrupt::Interruption;
-use crate::workload::{Tasks, Workload};
+use crate::workload::Workload;
 
 /// The settings of a simulation.
 #[expect(missing_debug_implementations, reason = "a sink is anybody's")]
@@ -40,6 +41,9 @@ pub struct SimOptions {
     pub sink: Option<Box<dyn LogSink>>,
     /// Whether [`Outcomes`](super::Outcomes) list each container, at about 60 bytes per container.
     pub with_containers: bool,
+    /// Whether jobs whose containers start together are submitted as gangs. Otherwise their containers are plain asks,
+    /// and the first wait for the last.
+    pub as_gangs: bool,
 }
 
 /// The progress of a simulation.
@@ -103,11 +107,11 @@ pub(super) struct Simulation<'a> {
     pub(super) workload: &'a Workload,
     pub(super) leaves: Vec<usize>,
     pub(super) engine: Engine,
-    handle: Handle,
+    pub(super) handle: Handle,
     clock: ManualClock,
     events: EventStream,
     pub(super) notes: Notes,
-    measures_latency: bool,
+    pub(super) measures_latency: bool,
     tick_ms: u64,
     timer_patience_ms: u64,
     /// Whether the engine preempts.
@@ -118,13 +122,21 @@ pub(super) struct Simulation<'a> {
     paths: Vec<String>,
     pub(super) node_index: FxHashMap<NodeId, usize>,
     pub(super) asks: FxHashMap<AskId, AskRun>,
-    asked_at: FxHashMap<AskId, Instant>,
+    pub(super) asked_at: FxHashMap<AskId, Instant>,
     pub(super) containers: FxHashMap<ContainerId, Running>,
     pub(super) tally: Tally,
     pub(super) metrics: Metrics<'a>,
     pub(super) leaf_paths: Vec<String>,
     /// Whether a message was sent to the engine since it was last quiet.
-    has_sent: bool,
+    pub(super) has_sent: bool,
+    pub(super) as_gangs: bool,
+    /// Jobs whose containers start together, if there are any.
+    pub(super) watch: Option<Watch>,
+    pub(super) awaited_gangs: Vec<AwaitedGang>,
+    /// Jobs of which a member was preempted.
+    pub(super) lost_attempts: Vec<usize>,
+    /// Containers of gangs that the engine refused, by reason.
+    pub(super) refused: BTreeMap<String, u64>,
     /// The point at which `progress` ended the run.
     pub(super) interrupted: Option<Interruption>,
 }
@@ -175,6 +187,11 @@ impl<'a> Simulation<'a> {
             asked_at: FxHashMap::default(),
             containers: FxHashMap::default(),
             has_sent: false,
+            as_gangs: options.as_gangs,
+            watch: Watch::new(workload, options.as_gangs),
+            awaited_gangs: Vec::new(),
+            lost_attempts: Vec::new(),
+            refused: BTreeMap::new(),
             interrupted: None,
         };
         simulation.add_nodes()?;
@@ -201,6 +218,9 @@ impl<'a> Simulation<'a> {
             self.clock.set(now_ms);
             self.tally.advance(now_ms);
             self.metrics.advance(now_ms);
+            if let Some(watch) = &mut self.watch {
+                watch.advance(now_ms);
+            }
             let before = self.tally.placed;
             let acted = self.handle_due_entries(now_ms)?;
             self.run_until_idle(now_ms, &mut events)?;
@@ -211,10 +231,10 @@ impl<'a> Simulation<'a> {
             if acted || self.tally.placed > before {
                 active_ms = now_ms;
             }
+            self.settle_waiting();
             self.tally.sample(self.metrics.owed());
-            if progress(Progress { now_ms, placed: self.tally.placed - self.tally.preempted, asks })
-                .is_break()
-            {
+            let placed = self.tally.placed - self.tally.asked_again();
+            if progress(Progress { now_ms, placed, asks }).is_break() {
                 self.interrupted = Some(Interruption::Virtual(now_ms));
                 break;
             }
@@ -232,6 +252,8 @@ impl<'a> Simulation<'a> {
             for event in events.drain(..) {
                 self.handle_event(&event, now_ms)?;
             }
+            self.take_refused_gangs();
+            self.restart_lost_attempts(now_ms)?;
         }
         Ok(())
     }
@@ -308,6 +330,9 @@ impl<'a> Simulation<'a> {
         }
         match *step {
             Step::Wait => {}
+            Step::Ask(stage) if self.workload.jobs[job].starts_together => {
+                self.ask_together(job, stage, now_ms)?;
+            }
             Step::Ask(stage) => {
                 for tasks in 0..self.workload.jobs[job].stages[stage].len() {
                     let content = &self.workload.jobs[job].stages[stage][tasks];
@@ -335,47 +360,6 @@ impl<'a> Simulation<'a> {
         self.handle.end_application(application, ApplicationEnd::Finished).map_err(closed)
     }
 
-    fn ask(&mut self, job: usize, part: Option<(usize, usize)>, now_ms: u64) -> Result<(), SimError> {
-        let content = &self.workload.jobs[job];
-        let count = part.map_or(1, |(stage, tasks)| content.stages[stage][tasks].durations_ms.len());
-        let last = count.saturating_sub(1);
-        self.submit_ask(AskRun { part: Part { job, tasks: part }, submitted_ms: now_ms, next: 0, last })
-    }
-
-    /// Asks for the containers of a part from `next` to `last`.
-    pub(super) fn submit_ask(&mut self, run: AskRun) -> Result<(), SimError> {
-        let Part { job, tasks } = run.part;
-        let Some(application) = self.jobs[job].application else { return Ok(()) };
-        let content = &self.workload.jobs[job];
-        let mut spec = match (tasks, content.master) {
-            (Some((stage, tasks)), _) => self.spec_of(&content.stages[stage][tasks]),
-            (None, Some(master)) => AskSpec::new(master, 1),
-            (None, None) => return Ok(()),
-        };
-        let count = (run.last + 1 - run.next) as u64;
-        spec.count = u32::try_from(count).unwrap_or(u32::MAX);
-        let submit = |error| SimError::Submit { what: format!("an ask of job `{}`", content.name), error };
-        let ask = self.handle.submit_ask(application, spec).map_err(submit)?;
-        self.tally.submitted += count;
-        if !self.metrics.asked(run.part, count) {
-            self.tally.hopeless += count;
-        }
-        self.asks.insert(ask, run);
-        if self.measures_latency {
-            self.asked_at.insert(ask, Instant::now());
-        }
-        Ok(())
-    }
-
-    fn spec_of(&self, tasks: &Tasks) -> AskSpec {
-        let count = u32::try_from(tasks.durations_ms.len()).unwrap_or(u32::MAX);
-        let hosts = tasks.hosts.iter().filter_map(|host| self.handle.node(host));
-        let mut spec = AskSpec::new(tasks.size, count).with_priority(tasks.priority).on_hosts(hosts);
-        spec.devices = tasks.devices;
-        spec.rule = tasks.rule.clone().map(Box::new);
-        spec
-    }
-
     fn handle_event(&mut self, event: &Event, now_ms: u64) -> Result<(), SimError> {
         match event.kind {
             EventKind::Allocated { ask, container, node, .. } => {
@@ -384,6 +368,10 @@ impl<'a> Simulation<'a> {
             EventKind::ContainerEnded { container, cause: EndCause::Preempted, .. } => {
                 self.has_sent = true;
                 self.container_preempted(container, now_ms)
+            }
+            EventKind::ContainerEnded { container, cause: EndCause::Released, .. } => {
+                self.member_given_back(container, now_ms);
+                Ok(())
             }
             EventKind::ContainerEnded { container, .. } => self.container_ended(container, now_ms),
             EventKind::AskCancelled { ask, units } => {
@@ -397,28 +385,9 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// Wall time from submission to commit of asks placed at once.
-    fn record_latencies(&mut self, events: &[Event]) {
-        let groups = self.notes.take_groups();
-        if !self.measures_latency {
-            return;
-        }
-        for event in events {
-            let EventKind::Allocated { ask, .. } = event.kind else { continue };
-            let Some(asked_at) = self.asked_at.remove(&ask) else { continue };
-            let group = groups.partition_point(|(last, _)| *last < event.seq);
-            if let Some((_, committed_at)) = groups.get(group) {
-                let latency = committed_at.saturating_duration_since(asked_at);
-                self.tally.ask_to_commit_us.saturating_record(latency.as_micros() as u64);
-            }
-        }
-        // An ask that was not placed at once waits for virtual time to pass, not for the engine.
-        self.asked_at.clear();
-    }
-
     /// Containers that jobs never asked for, because an earlier stage was not placed.
     pub(super) fn not_asked_yet(&self) -> u64 {
-        self.workload.asks() + self.tally.preempted - self.tally.submitted
+        self.workload.asks() + self.tally.asked_again() - self.tally.submitted
     }
 }
 
@@ -440,6 +409,6 @@ pub(super) fn size_of(workload: &Workload, part: Part) -> apportion::Resources {
     }
 }
 
-fn closed(error: SubmitError) -> SimError {
+pub(super) fn closed(error: SubmitError) -> SimError {
     SimError::Submit { what: "the simulation".into(), error }
 }

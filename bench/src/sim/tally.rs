@@ -30,9 +30,11 @@ pub(super) struct Tally {
     pub(super) placed: u64,
     pub(super) completed: u64,
     pub(super) preempted: u64,
+    /// Members given back because another member of their gang was preempted.
+    given_back: u64,
     /// Sizes of preempted containers.
     taken: Resources,
-    /// How long preempted containers had run, all together, and the same by resource type, weighted by their sizes.
+    /// How long preempted containers and members given back had run, all together, and the same by resource type, weighted by their sizes.
     lost_container_ms: u64,
     lost_ms: [f64; apportion::resource::RESOURCE_TYPES_MAX],
     pub(super) cancelled: u64,
@@ -87,6 +89,7 @@ impl Tally {
             placed: 0,
             completed: 0,
             preempted: 0,
+            given_back: 0,
             taken: Resources::ZERO,
             lost_container_ms: 0,
             lost_ms: Default::default(),
@@ -137,6 +140,16 @@ impl Tally {
     pub(super) fn preempted(&mut self, node: usize, leaf: usize, size: &Resources, ran_ms: u64) {
         self.preempted += 1;
         self.taken += *size;
+        self.lost(node, leaf, size, ran_ms);
+    }
+
+    /// Counts a container that its job gave back after `ran_ms`, because another one was preempted.
+    pub(super) fn given_back(&mut self, node: usize, leaf: usize, size: &Resources, ran_ms: u64) {
+        self.given_back += 1;
+        self.lost(node, leaf, size, ran_ms);
+    }
+
+    fn lost(&mut self, node: usize, leaf: usize, size: &Resources, ran_ms: u64) {
         self.lost_container_ms += ran_ms;
         for (sum, amount) in self.lost_ms.iter_mut().zip(size.amounts()) {
             *sum += *amount as f64 * ran_ms as f64;
@@ -151,7 +164,12 @@ impl Tally {
     }
 
     pub(super) fn running(&self) -> u64 {
-        self.placed - self.completed - self.preempted
+        self.placed - self.completed - self.asked_again()
+    }
+
+    /// Containers that ended without completing: their job has asked for them again.
+    pub(super) fn asked_again(&self) -> u64 {
+        self.preempted + self.given_back
     }
 
     pub(super) fn pending(&self) -> u64 {
@@ -196,6 +214,7 @@ impl Tally {
         PreemptionRecord {
             rounds,
             containers: self.preempted,
+            given_back: self.given_back,
             lost_container_ms: self.lost_container_ms,
             lost_part: self.lost_ms.iter().zip(&self.used_ms).map(part).fold(0.0, f64::max),
         }
@@ -264,6 +283,7 @@ mod tests {
             submit_ms: *submit_ms,
             master: None,
             stages: Vec::new(),
+            starts_together: false,
         };
         let node = |name: &str| NodeSpec::new(name, Resources::new(&[10]));
         Workload {

@@ -66,7 +66,7 @@ impl Figures {
         Self {
             nodes: record.nodes as f64,
             placed: record.placed as f64,
-            not_placed: (record.asks + record.preempted() - record.placed) as f64,
+            not_placed: (record.asks + record.asked_again() - record.placed) as f64,
             use_mean: used.mean,
             use_busy_mean: used.busy_mean.unwrap_or(0.0),
             use_peak: used.peak,

@@ -99,6 +99,7 @@ impl Subject {
             tick_ms: self.tick_ms,
             sink: None,
             with_containers: false,
+            as_gangs: true,
         };
         simulate(&self.workload(case), options, progress)
     }

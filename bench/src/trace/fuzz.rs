@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use apportion::resource::AMOUNT_MAX;
 use apportion::{NodeSpec, Resources};
 
-use super::{Format, ReadOptions, Source, read_nodes, read_workload};
+use super::{Format, ReadOptions, RunTimes, Source, read_nodes, read_workload};
 use crate::workload::{Job, Workload};
 
 /// The most containers of one input, which keeps its work small.
@@ -40,6 +40,12 @@ pub fn fuzz_swim(data: &[u8]) {
     workload(Format::Swim, "fuzz.tsv", data);
 }
 
+/// Tables of jobs and of run times of Philly.
+pub fn fuzz_philly(data: &[u8]) {
+    workload(Format::Philly, "fuzz.csv", data);
+    let _ = RunTimes::read(Source::new("fuzz.csv", data));
+}
+
 /// Node files of YARN's simulator.
 pub fn fuzz_topology(data: &[u8]) {
     nodes(Format::Sls, "fuzz.json", data);
@@ -52,8 +58,12 @@ pub fn fuzz_gzip(data: &[u8]) {
 }
 
 fn workload(format: Format, name: &str, data: &[u8]) {
-    let options =
-        ReadOptions { swim_nodes: Some(4), containers_max: CONTAINERS_MAX, ..ReadOptions::default() };
+    let options = ReadOptions {
+        node_count: Some(4),
+        run_times: vec![0, 7, 1_186].into(),
+        containers_max: CONTAINERS_MAX,
+        ..ReadOptions::default()
+    };
     let read = || read_workload(format, Source::new(name, data), &options);
     let Ok(workload) = read() else { return };
     let again = read().map(|workload| (workload.nodes, workload.jobs));

@@ -1,8 +1,7 @@
 //! The parts of a workload that its trace does not specify.
 
 use super::cluster::{CONTAINER_MEMORY_MIB, CONTAINER_VCORES, NODE_MEMORY_MIB, NODE_VCORES};
-use super::swim;
-use super::{Format, ReadOptions};
+use super::{Format, ReadOptions, philly, swim};
 
 /// The made-up values, in sentences for reports.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,6 +38,7 @@ impl Invented {
                 format!("The nodes have {node}."),
             ),
             Format::Swim => (swim::invented_jobs(seed), swim::invented_nodes()),
+            Format::Philly => (philly::invented_jobs(options), philly::invented_nodes(options)),
         };
         Self { jobs: Some(jobs), nodes: Some(nodes) }
     }

@@ -96,6 +96,7 @@ pub(super) fn read_jobs(source: Source<'_>, budget: &mut Budget) -> Result<Vec<J
             submit_ms,
             master: None,
             stages: vec![vec![tasks(&row, duration_ms)?]],
+            starts_together: false,
         });
     }
     Ok(jobs)

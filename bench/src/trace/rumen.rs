@@ -109,6 +109,7 @@ impl Reader<'_> {
             submit_ms: submitted_ms.saturating_sub(origin_ms),
             master: Some(default_container()),
             stages: stages.finish(),
+            starts_together: false,
         });
         Ok(())
     }

@@ -120,6 +120,7 @@ impl Reader<'_> {
             submit_ms: start_ms,
             master: Some(master.map_err(Mistake::in_key("am.memory-mb, am.vcores"))?),
             stages: stages.finish(),
+            starts_together: false,
         };
         let count = entry.count.map_or(1, |count| count.0);
         self.add_copies(&job, containers, count).map_err(Mistake::in_key("job.count"))

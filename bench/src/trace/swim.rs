@@ -63,7 +63,7 @@ pub(super) fn read(
 ) -> Result<(Nodes, Vec<Job>), TraceError> {
     let by_name = if source.name().contains("FB-2009") { NODES_2009 } else { NODES_2010 };
     let mut table = Table::without_header(source, COLUMNS);
-    let nodes = cluster(options.swim_nodes.unwrap_or(by_name)).map_err(|message| table.error(message))?;
+    let nodes = cluster(options.node_count.unwrap_or(by_name)).map_err(|message| table.error(message))?;
     let maker = Maker::new(options.seed).map_err(|message| table.error(message))?;
     let mut jobs = Vec::new();
     while let Some(row) = table.next()? {
@@ -78,6 +78,7 @@ pub(super) fn read(
             submit_ms: milliseconds(row.whole(SUBMIT_TIME_S)?),
             master: None,
             stages: maker.stages(jobs.len() as u64, maps, reduces),
+            starts_together: false,
         });
     }
     Ok((nodes, jobs))

@@ -177,3 +177,17 @@ fn swim_of_both_years() {
         assert!(figures["placed"].as_u64() > Some(100_000), "{figures}");
     }
 }
+
+/// The complete trace on fewer nodes than it had, so that jobs wait and owners preempt.
+#[test]
+fn philly_with_gangs_and_preemption() {
+    let Some(folder) = data("philly_with_gangs_and_preemption") else { return };
+    let options = "--format philly --workload philly --compress 50 --tick 5000";
+    let figures = replay(&folder, &format!("{options} --seed 1"));
+    assert_eq!((&figures["asks"], &figures["completed"]), (&15_817.into(), &15_817.into()));
+    let gangs = &figures["gangs"];
+    assert_eq!((&gangs["all"]["jobs"], &gangs["of_several"]), (&15_264.into(), &359.into()));
+    assert_eq!((&gangs["waited_with_room"], &gangs["held_unit_h"]), (&0.into(), &0.0.into()), "{gangs}");
+    assert!(gangs["jobs_checked"].as_u64() > Some(10_000), "{gangs}");
+    assert!(gangs["sizes"][3]["waited_s"]["fragmented"].as_f64() > Some(0.0), "{gangs}");
+}

@@ -40,6 +40,8 @@ const SYNTH: &str = r#"{"description":"tiny","num_nodes":10,"nodes_per_rack":5,"
  "time_distribution":[{"time":0,"weight":1},{"time":60000,"weight":0}]}]}
 "#;
 const SWIM: &str = "job0\t9\t9\t1762\t0\t14347\njob1\t18\t9\t97000000000\t6090000000\t697\tpath\t\t\n";
+const PHILLY: &str = "vc,arrival_s,gpus,approx_duration_s\nee9e8c,0,1,34340\n2869ce,60,12,1932357\n";
+const RUN_TIMES: &str = "runtime\n0.0\n131.0\n1186.0\n";
 const TOPOLOGY: &str = r#"{"rack":"rack0","nodes":[{"node":"node0","memory-mb":16384,"vcores":16,"gpu":2,
  "labels":"big, fast(exclusive=false)"},{"node":"node1"},{}]}
 {"rack":"/rack1","nodes":[{"node":"node2","vcores":"3"}]}
@@ -147,6 +149,11 @@ proptest! {
     }
 
     #[test]
+    fn philly_never_panics(data in prop_oneof![input(PHILLY), input(RUN_TIMES)]) {
+        fuzz::fuzz_philly(&data);
+    }
+
+    #[test]
     fn topology_never_panics(data in input(TOPOLOGY)) {
         fuzz::fuzz_topology(&data);
     }
@@ -172,7 +179,7 @@ proptest! {
 
 #[test]
 fn the_texts_are_right_before_they_are_damaged() {
-    use apportion_bench::trace::{Format, ReadOptions, Source, read_nodes, read_workload};
+    use apportion_bench::trace::{Format, ReadOptions, RunTimes, Source, read_nodes, read_workload};
     let is_good = |format, text: &str| {
         read_workload(format, Source::new("t", text.as_bytes()), &ReadOptions::default())
             .map(|read| read.jobs.len())
@@ -182,6 +189,10 @@ fn the_texts_are_right_before_they_are_damaged() {
     assert_eq!(is_good(Format::Sls, SLS).unwrap(), 3);
     assert_eq!(is_good(Format::Synth, SYNTH).unwrap(), 20);
     assert_eq!(is_good(Format::Swim, SWIM).unwrap(), 2);
+    let options = ReadOptions { run_times: vec![7].into(), ..ReadOptions::default() };
+    let philly = read_workload(Format::Philly, Source::new("t", PHILLY.as_bytes()), &options);
+    assert_eq!(philly.unwrap().jobs.len(), 2);
+    assert!(RunTimes::read(Source::new("t", RUN_TIMES.as_bytes())).is_ok());
     assert!(
         is_good(Format::Rumen, RUMEN).unwrap_err().to_string().contains("no startTime"),
         "one -1 is in it"

@@ -5,6 +5,7 @@ mod bad_table;
 mod fuzz;
 mod hadoop_files;
 mod openb_files;
+mod philly;
 mod sls;
 mod support;
 mod swim;

@@ -42,8 +42,8 @@ fn each_job_has_its_own_random_numbers() {
 
 #[test]
 fn the_cluster_goes_by_the_name_of_the_file() {
-    let count = |name: &str, swim_nodes| {
-        let options = ReadOptions { swim_nodes, ..ReadOptions::default() };
+    let count = |name: &str, node_count| {
+        let options = ReadOptions { node_count, ..ReadOptions::default() };
         read_workload(Format::Swim, Source::new(name, row(0, 1, 1).as_bytes()), &options).unwrap().nodes.len()
     };
     assert_eq!(count("x/FB-2009_samples.tsv", None), 600);

@@ -99,6 +99,7 @@ struct LeafSeriesOut {
 pub(in crate::report) struct PreemptionOut {
     rounds: u64,
     preempted: u64,
+    given_back: u64,
     lost_container_s: f64,
     lost_part: f64,
 }
@@ -108,6 +109,7 @@ impl PreemptionOut {
         Self {
             rounds: preemption.rounds,
             preempted: preemption.containers,
+            given_back: preemption.given_back,
             lost_container_s: seconds(preemption.lost_container_ms),
             lost_part: preemption.lost_part,
         }

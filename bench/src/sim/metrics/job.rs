@@ -90,7 +90,7 @@ mod tests {
 
     fn job(stages: Vec<Vec<Tasks>>) -> Job {
         let (name, queue, user) = ("j".into(), "q".into(), "u".into());
-        Job { name, queue, user, priority: 0, submit_ms: 0, master: None, stages }
+        Job { name, queue, user, priority: 0, submit_ms: 0, master: None, stages, starts_together: false }
     }
 
     #[test]

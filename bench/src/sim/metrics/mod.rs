@@ -238,6 +238,12 @@ impl<'a> Metrics<'a> {
         self.stopped(container, part, true);
     }
 
+    /// Counts a container that its job gave back because another one was preempted, and the time that it ran in vain.
+    pub(super) fn given_back(&mut self, container: ContainerId, part: Part, lost_ms: u64) {
+        self.jobs[part.job].lost_ms += lost_ms;
+        self.stopped(container, part, false);
+    }
+
     fn stopped(&mut self, container: ContainerId, part: Part, is_preempted: bool) {
         let size = size_of(self.workload, part);
         self.running -= 1;

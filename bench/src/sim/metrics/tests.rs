@@ -23,6 +23,7 @@ fn job(name: &str, queue: &str, user: &str, submit_s: u64, tasks: Tasks) -> Job 
         submit_ms: submit_s * 1_000,
         master: None,
         stages: vec![vec![tasks]],
+        starts_together: false,
     }
 }
 
@@ -40,8 +41,14 @@ fn run(jobs: Vec<Job>) -> RunRecord {
     let workload =
         Workload { resources: resources.clone(), nodes, queues: None, jobs, invented: Invented::default() };
     let config = EngineConfig::new(resources, QueueConfig::root([leaf("a"), leaf("b")]));
-    let options =
-        SimOptions { config, mode: Mode::Serial, tick_ms: 1_000, sink: None, with_containers: true };
+    let options = SimOptions {
+        config,
+        mode: Mode::Serial,
+        tick_ms: 1_000,
+        sink: None,
+        with_containers: true,
+        as_gangs: true,
+    };
     simulate(&workload, options, &mut |_| ControlFlow::Continue(())).unwrap()
 }
 
@@ -132,7 +139,7 @@ proptest! {
         workload.compress(load);
         let config = EngineConfig::new(workload.resources.clone(), workload.queues.clone().unwrap());
         let mode = if proposers == 0 { Mode::Serial } else { Mode::Parallel { proposers } };
-        let options = SimOptions { config, mode, tick_ms: 100, sink: None, with_containers: true };
+        let options = SimOptions { config, mode, tick_ms: 100, sink: None, with_containers: true, as_gangs: true };
         let record = simulate(&workload, options, &mut |_| ControlFlow::Continue(())).unwrap();
         let outcomes = &record.outcomes;
         for groups in [&outcomes.queues, &outcomes.users] {

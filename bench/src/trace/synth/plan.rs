@@ -88,6 +88,7 @@ impl Plan {
             submit_ms,
             master: Some(default_container()),
             stages: stages.finish(),
+            starts_together: false,
         })
     }
 }

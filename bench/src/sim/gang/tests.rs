@@ -1,0 +1,236 @@
+//! Jobs whose containers start together, with figures computed by hand.
+
+use std::ops::ControlFlow;
+
+use apportion::config::{Capacity, EngineConfig, NodeOrderKind, Percent, PreemptionRounds, QueueConfig};
+use apportion::preempt::PreemptionPolicy;
+use apportion::{Mode, NodeSpec, ResourceTypes, Resources};
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+
+use super::{GangJob, GangRecord, WaitReason};
+use crate::sim::{RunRecord, SimOptions, simulate};
+use crate::trace::Invented;
+use crate::workload::{Job, Tasks, Workload};
+
+const MODES: [Mode; 3] = [Mode::Serial, Mode::Background, Mode::Parallel { proposers: 2 }];
+
+/// A job of members with these sizes.
+fn job(name: &str, queue: &str, submit_s: u64, sizes: &[i64], seconds: u64) -> Job {
+    let mut tasks: Vec<Tasks> = Vec::new();
+    for size in sizes {
+        match tasks.iter_mut().find(|tasks| tasks.size[0] == *size) {
+            Some(tasks) => tasks.durations_ms.push(Some(seconds * 1_000)),
+            None => tasks.push(Tasks::new(Resources::new(&[*size]), vec![Some(seconds * 1_000)])),
+        }
+    }
+    Job {
+        name: name.into(),
+        queue: queue.into(),
+        user: "u".into(),
+        priority: 0,
+        submit_ms: submit_s * 1_000,
+        master: None,
+        stages: vec![tasks],
+        starts_together: true,
+    }
+}
+
+/// Takes everything that is owed in one round: every 3 s, and a victim has 15 s.
+fn at_once() -> PreemptionRounds {
+    let all = Percent::whole(100);
+    let policy = PreemptionPolicy { natural_termination: all, per_round: all, ..PreemptionPolicy::default() };
+    PreemptionRounds { policy, ..PreemptionRounds::default() }
+}
+
+struct Setting {
+    nodes: usize,
+    mode: Mode,
+    as_gangs: bool,
+    preemption: Option<PreemptionRounds>,
+    order: NodeOrderKind,
+}
+
+const PLAIN: Setting =
+    Setting { nodes: 2, mode: Mode::Serial, as_gangs: true, preemption: None, order: NodeOrderKind::First };
+
+/// Two queues with half of the nodes each. Every node has 8 GPUs.
+fn run(jobs: Vec<Job>, setting: Setting) -> RunRecord {
+    let Setting { nodes, mode, as_gangs, preemption, order } = setting;
+    let resources = ResourceTypes::new(["gpu"]).unwrap();
+    let leaf = |name: &str| {
+        QueueConfig::leaf(name, Capacity::Percent(Percent::whole(50))).with_user_limit_factor(None)
+    };
+    let nodes = (0..nodes).map(|number| NodeSpec::new(format!("n{number}"), Resources::new(&[8]))).collect();
+    let workload =
+        Workload { resources: resources.clone(), nodes, queues: None, jobs, invented: Invented::default() };
+    let mut config = EngineConfig::new(resources, QueueConfig::root([leaf("a"), leaf("b")]));
+    (config.preemption, config.node_order) = (preemption, order);
+    let options = SimOptions { config, mode, tick_ms: 1_000, sink: None, with_containers: true, as_gangs };
+    let record = simulate(&workload, options, &mut |_| ControlFlow::Continue(())).unwrap();
+    assert_eq!((record.unaccounted(), record.audit_violations.len()), (0, 0), "{mode}");
+    record
+}
+
+fn gangs(record: &RunRecord) -> &GangRecord {
+    record.gangs.as_ref().unwrap()
+}
+
+/// Begin of the first attempt and end, in seconds.
+fn times_s(record: &RunRecord) -> Vec<(Option<u64>, Option<u64>)> {
+    let both = gangs(record).jobs.iter().zip(&record.outcomes.jobs);
+    let seconds = |ms: Option<u64>| ms.map(|ms| ms / 1_000);
+    both.map(|(gang, job)| (seconds(gang.begun_ms), seconds(job.finished_ms))).collect()
+}
+
+fn waited_s(job: &GangJob, reason: WaitReason) -> u64 {
+    job.waited_ms[reason as usize] / 1_000
+}
+
+fn three_jobs() -> Vec<Job> {
+    vec![job("s", "a", 0, &[4], 100), job("g", "a", 10, &[8, 8], 50), job("t", "a", 20, &[8], 30)]
+}
+
+/// The gang holds nothing while it waits, so the third job overtakes it.
+#[test]
+fn a_gang_begins_when_there_is_room_for_all_of_it() {
+    for mode in MODES {
+        let record = run(three_jobs(), Setting { mode, ..PLAIN });
+        let times = [(Some(0), Some(100)), (Some(100), Some(150)), (Some(20), Some(50))];
+        assert_eq!(times_s(&record), times, "{mode}");
+        let gangs = gangs(&record);
+        assert_eq!((gangs.held_size_ms, gangs.lost_size_ms, gangs.waited_with_room()), (0, 0, (0, 0)));
+        assert_eq!(gangs.done_size_ms, 1_000 * (4 * 100 + 16 * 50 + 8 * 30));
+        assert_eq!(waited_s(&gangs.jobs[1], WaitReason::TooFewFree), 90, "at most 12 of 16 GPUs are free");
+        let of_gang = record.outcomes.containers.iter().filter(|container| container.job == 1);
+        let starts: Vec<u64> = of_gang.map(|container| container.started_ms).collect();
+        assert_eq!(starts, [100_000, 100_000], "{mode}: no part of it starts sooner");
+    }
+}
+
+/// Without gangs, the first member holds a node for 90 s, and the third job waits until the second is over.
+#[test]
+fn plain_members_hold_what_they_have() {
+    for mode in MODES {
+        let record = run(three_jobs(), Setting { mode, as_gangs: false, ..PLAIN });
+        let times = [(Some(0), Some(100)), (Some(100), Some(150)), (Some(150), Some(180))];
+        assert_eq!(times_s(&record), times, "{mode}");
+        assert_eq!(gangs(&record).held_size_ms, 8 * 90_000, "{mode}");
+    }
+}
+
+#[test]
+fn room_in_too_small_parts_is_told_from_too_little() {
+    let jobs = vec![
+        job("s", "a", 0, &[4], 100),
+        job("t", "a", 0, &[6], 60),
+        job("g", "a", 10, &[4, 8], 50),
+        job("u", "a", 10, &[5], 50),
+    ];
+    let record = run(jobs, Setting { order: NodeOrderKind::Spread, ..PLAIN });
+    let gangs = gangs(&record);
+    // 4 and 2 GPUs are free until 60 s, and the last job then starts first: it is no gang.
+    assert_eq!(waited_s(&gangs.jobs[3], WaitReason::Fragmented), 50);
+    assert_eq!(times_s(&record)[3], (Some(60), Some(110)));
+    assert_eq!(waited_s(&gangs.jobs[2], WaitReason::TooFewFree), 100);
+    assert_eq!(times_s(&record)[2], (Some(110), Some(160)));
+}
+
+/// The owner asks at 10 s for a node, and the round at 28 s ends a member of the gang. The other member is given back, and
+/// the gang starts again when the owner is done.
+#[test]
+fn a_preempted_member_ends_the_attempt_of_all() {
+    for mode in MODES {
+        let jobs = vec![job("A", "a", 0, &[8, 8], 100), job("B", "b", 10, &[8], 50)];
+        let record = run(jobs, Setting { mode, preemption: Some(at_once()), ..PLAIN });
+        assert_eq!(times_s(&record), [(Some(0), Some(178)), (Some(28), Some(78))], "{mode}");
+        let preemption = record.preemption.unwrap();
+        assert_eq!((preemption.containers, preemption.given_back), (1, 1), "{mode}");
+        assert_eq!(preemption.lost_container_ms, 2 * 28_000, "{mode}");
+        assert_eq!((record.asks, record.placed, record.completed), (3, 5, 3), "{mode}");
+        let gangs = gangs(&record);
+        assert_eq!((gangs.attempts_lost, gangs.given_back, gangs.jobs[0].attempts), (1, 1, 2), "{mode}");
+        assert_eq!((gangs.lost_size_ms, gangs.jobs[0].lost_size_ms), (16 * 28_000, 16 * 28_000), "{mode}");
+        assert_eq!(gangs.done_size_ms, 16 * 100_000 + 8 * 50_000, "{mode}");
+        assert_eq!(gangs.waited_with_room(), (0, 0), "{mode}");
+    }
+}
+
+#[test]
+fn a_gang_that_never_fits_is_refused_and_counted() {
+    let record = run(vec![job("g", "a", 0, &[8, 8, 8], 10), job("s", "a", 5, &[1], 10)], PLAIN);
+    assert_eq!(record.unplaceable.get("gang_above_maximum"), Some(&3), "{:?}", record.unplaceable);
+    assert_eq!(times_s(&record), [(None, None), (Some(5), Some(15))]);
+    assert_eq!((record.placed, record.pending_total()), (1, 0));
+}
+
+#[test]
+fn classes_have_their_jobs() {
+    let jobs = vec![
+        job("a", "a", 0, &[1], 10),
+        job("b", "a", 1, &[4], 20),
+        job("c", "b", 2, &[8], 30),
+        job("d", "b", 3, &[8, 4], 40),
+    ];
+    let record = run(jobs, Setting { nodes: 4, ..PLAIN });
+    let classes = gangs(&record).by_size(&record.outcomes);
+    let names: Vec<_> =
+        classes.iter().map(|class| (class.name.clone(), class.jobs, class.finished)).collect();
+    let expected = ["1", "2 to 4", "5 to 8", "9 or more"].map(|name| (name.to_owned(), 1, 1));
+    assert_eq!(names, expected);
+    let completions: Vec<_> = classes.iter().map(|class| class.completion_ms[0] / 1_000).collect();
+    assert_eq!(completions, [10, 20, 30, 40]);
+    assert_eq!(gangs(&record).of_several(), 1);
+    let leaves = gangs(&record).by_leaf(&record.outcomes);
+    assert_eq!(
+        leaves.iter().map(|leaf| (&*leaf.name, leaf.jobs)).collect::<Vec<_>>(),
+        [("root.a", 2), ("root.b", 2)]
+    );
+}
+
+/// An overloaded stream of jobs of all sizes. Each job completes once; no member of a gang starts before the others; the
+/// same run gives the same log.
+#[test]
+fn a_stream_of_gangs_is_conserved() {
+    let mut random = Pcg64Mcg::seed_from_u64(7);
+    let sizes: [&[i64]; 6] = [&[1], &[4], &[8], &[8, 4], &[8, 8], &[8, 8, 8, 8]];
+    let jobs: Vec<Job> = (0..150)
+        .map(|number| {
+            let (queue, sizes) = (["a", "b"][number / 75], sizes[random.random_range(0..sizes.len())]);
+            job(&format!("j{number}"), queue, random.random_range(0..400), sizes, random.random_range(1..60))
+        })
+        .collect();
+    let mut jobs = jobs;
+    jobs.sort_by_key(|job| job.submit_ms);
+    for mode in MODES {
+        let setting = || Setting { nodes: 6, mode, preemption: Some(at_once()), ..PLAIN };
+        let record = run(jobs.clone(), setting());
+        let preemption = record.preemption.unwrap();
+        assert!(preemption.containers > 0, "{mode}: {preemption:?}");
+        assert_eq!(record.completed, record.asks, "{mode}");
+        assert_eq!(record.placed, record.asks + preemption.containers + preemption.given_back, "{mode}");
+        let gangs = gangs(&record);
+        assert_eq!(gangs.waited_with_room().1, 0, "{mode}");
+        assert!(gangs.moments > 100 && gangs.checked > 0);
+        let work: u64 = jobs
+            .iter()
+            .zip(&gangs.jobs)
+            .map(|(job, gang)| gang.size * job.stages[0][0].durations_ms[0].unwrap())
+            .sum();
+        assert_eq!((gangs.done_size_ms, gangs.held_size_ms), (work, 0), "{mode}");
+        let lost: u64 = gangs.jobs.iter().map(|job| job.attempts_lost).sum();
+        assert_eq!(gangs.attempts_lost, lost, "{mode}");
+        let mut starts: std::collections::BTreeMap<(usize, u64), u64> = std::collections::BTreeMap::new();
+        for container in &record.outcomes.containers {
+            *starts.entry((container.job, container.started_ms)).or_default() += 1;
+        }
+        for ((job, started_ms), count) in starts {
+            assert_eq!(count % gangs.jobs[job].members, 0, "{mode}: job {job} at {started_ms}");
+        }
+        if mode == Mode::Serial {
+            let again = run(jobs.clone(), setting());
+            assert_eq!((again.log_digest, again.state_digest), (record.log_digest, record.state_digest));
+            assert_eq!(again.gangs.unwrap().jobs, gangs.jobs);
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! The jobs of Microsoft's Philly GPU clusters (Jeon et al., USENIX ATC'19).
+//!
+//! The table of jobs has a virtual cluster, a time of submission and a number of GPUs for each job. Its durations are
+//! estimates, so the reader draws durations from a table of real run times, which names no jobs. It makes up the nodes
+//! and the guarantees too: see `docs/workloads.md`.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use apportion::config::{Capacity, Factor, QueueConfig};
+use apportion::{NodeSpec, ResourceTypes, Resources};
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+
+use super::ReadOptions;
+use super::budget::Budget;
+use super::cluster::Nodes;
+use super::error::{TraceError, shown};
+use super::number::milliseconds;
+use super::source::Source;
+use super::table::{Columns, Row, Table};
+use crate::workload::{Job, Tasks};
+
+const JOB_COLUMNS: Columns = &["vc", "arrival_s", "gpus", "approx_duration_s"];
+const VC: usize = 0;
+const ARRIVAL_S: usize = 1;
+const GPUS: usize = 2;
+const APPROX_DURATION_S: usize = 3;
+
+const RUN_TIME_COLUMNS: Columns = &["runtime"];
+const RUN_TIME_S: usize = 0;
+
+/// The names of the two tables in a folder, without `.gz`.
+const JOB_FILE: &str = "philly_vc_jobs.csv";
+const RUN_TIME_FILE: &str = "philly_runtime.csv";
+
+/// GPUs of a node, and of each member of a gang but the last.
+const NODE_GPUS: u64 = 8;
+/// Nodes of the default cluster.
+const NODES: u32 = 500;
+const NODES_PER_RACK: u64 = 25;
+/// The most GPUs of a job.
+const GPUS_MAX: u64 = 100_000;
+
+/// Run times of jobs that the trace does not name, in seconds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RunTimes(Arc<[u64]>);
+
+/// The two tables of the trace: that of jobs, and that of run times.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PhillyFiles {
+    /// The table of jobs.
+    pub jobs: PathBuf,
+    /// The table of run times.
+    pub run_times: PathBuf,
+}
+
+impl PhillyFiles {
+    /// The tables in a folder, or a table of jobs and the table of run times beside it. Files may be plain or gzip; if
+    /// neither exists, the gzip name is returned, and opening it fails.
+    #[must_use]
+    pub fn at(path: &Path) -> Self {
+        let in_folder = |folder: &Path, name: &str| {
+            let (plain, gzip) = (folder.join(name), folder.join(format!("{name}.gz")));
+            if plain.exists() && !gzip.exists() { plain } else { gzip }
+        };
+        let is_folder = fs::metadata(path).is_ok_and(|known| known.is_dir());
+        let folder = if is_folder { path } else { path.parent().unwrap_or(Path::new("")) };
+        let jobs = if is_folder { in_folder(folder, JOB_FILE) } else { path.to_owned() };
+        Self { jobs, run_times: in_folder(folder, RUN_TIME_FILE) }
+    }
+}
+
+impl RunTimes {
+    /// Reads the table of run times.
+    ///
+    /// # Errors
+    /// When it cannot be read, is no such table, has an impossible value, or has no row.
+    pub fn read(source: Source<'_>) -> Result<Self, TraceError> {
+        let mut table = Table::with_header(source, &[RUN_TIME_COLUMNS])?;
+        let mut run_times = Vec::new();
+        while let Some(row) = table.next()? {
+            run_times.push(row.whole(RUN_TIME_S)?);
+        }
+        if run_times.is_empty() {
+            return Err(table.error("has no run times; at least one is needed"));
+        }
+        Ok(Self(run_times.into()))
+    }
+
+    /// The run time of one job. Each job has a separate generator, so that leaving a job out changes no other.
+    fn draw_ms(&self, seed: u64, job: u64) -> u64 {
+        let mut random = Pcg64Mcg::seed_from_u64(seed ^ job.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        milliseconds(self.0[random.random_range(0..self.0.len())])
+    }
+}
+
+impl From<Vec<u64>> for RunTimes {
+    fn from(run_times_s: Vec<u64>) -> Self {
+        Self(run_times_s.into())
+    }
+}
+
+/// GPUs, and nothing else: the trace has neither processors nor memory.
+///
+/// # Errors
+/// No file content causes one.
+pub(super) fn resource_types() -> Result<ResourceTypes, apportion::resource::ResourceError> {
+    ResourceTypes::new(["gpu"])
+}
+
+/// The cluster, the queues and the jobs. Each virtual cluster is a leaf, whose guarantee is in proportion to the GPUs
+/// that its jobs ask for.
+pub(super) fn read(
+    source: Source<'_>,
+    options: &ReadOptions,
+    budget: &mut Budget,
+) -> Result<(Nodes, QueueConfig, Vec<Job>), TraceError> {
+    let mut table = Table::with_header(source, &[JOB_COLUMNS])?;
+    if options.run_times.0.is_empty() {
+        return Err(table.error(format!("durations are drawn from a table of run times: {RUN_TIME_FILE}")));
+    }
+    let nodes = cluster(options.node_count.unwrap_or(NODES)).map_err(|message| table.error(message))?;
+    let mut gpus_of_clusters: BTreeMap<String, (u64, u64)> = BTreeMap::new();
+    let mut jobs = Vec::new();
+    while let Some(row) = table.next()? {
+        let (virtual_cluster, gpus) = (virtual_cluster(&row)?, gpus(&row)?);
+        row.whole(APPROX_DURATION_S)?;
+        budget.take(gpus.div_ceil(NODE_GPUS)).map_err(|message| row.error(GPUS, message))?;
+        let known = gpus_of_clusters.entry(virtual_cluster.clone()).or_default();
+        *known = (known.0 + 1, known.1 + gpus);
+        let duration_ms = options.run_times.draw_ms(options.seed, jobs.len() as u64);
+        jobs.push(Job {
+            name: format!("{virtual_cluster}-{}", known.0),
+            queue: virtual_cluster,
+            user: "default".into(),
+            priority: 0,
+            submit_ms: milliseconds(row.whole(ARRIVAL_S)?),
+            master: None,
+            stages: vec![members(gpus, duration_ms)],
+            starts_together: true,
+        });
+    }
+    let gpus = gpus_of_clusters.into_iter().map(|(name, (_, gpus))| (name, gpus)).collect();
+    Ok((nodes, queues(gpus), jobs))
+}
+
+/// The report's sentences about the jobs.
+pub(super) fn invented_jobs(options: &ReadOptions) -> String {
+    format!(
+        "The trace has virtual clusters, times of submission and numbers of GPUs. Its durations are estimates and are not \
+         used: the duration of each job is drawn, with seed {}, from {} run times of the same clusters, whatever its \
+         size. Times of submission count from the first job of each virtual cluster. A job of up to {NODE_GPUS} GPUs is one \
+         container; a larger one has a member of {NODE_GPUS} GPUs on each node, and one more for the rest. Jobs name no \
+         user: there is one. Each virtual cluster is a queue, with a guarantee in proportion to the GPUs that its jobs \
+         ask for, and no maximum.",
+        options.seed,
+        options.run_times.0.len(),
+    )
+}
+
+/// The report's sentence about the nodes.
+pub(super) fn invented_nodes(options: &ReadOptions) -> String {
+    format!(
+        "The {} nodes have {NODE_GPUS} GPUs each, {NODES_PER_RACK} to a rack. Processors and memory are not counted.",
+        options.node_count.unwrap_or(NODES)
+    )
+}
+
+fn virtual_cluster(row: &Row<'_>) -> Result<String, TraceError> {
+    let name = row.text(VC);
+    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    if name.is_empty() || !name.bytes().all(is_name) {
+        let message =
+            format!("`{}` is no virtual cluster; letters, digits, `-` and `_` are needed", shown(name));
+        return Err(row.error(VC, message));
+    }
+    Ok(name.to_owned())
+}
+
+fn gpus(row: &Row<'_>) -> Result<u64, TraceError> {
+    match row.at_most(GPUS, GPUS_MAX)? {
+        0 => Err(row.error(GPUS, "0 GPUs; a job has at least 1")),
+        gpus => Ok(gpus),
+    }
+}
+
+/// One stage: whole nodes, and the rest.
+fn members(gpus: u64, duration_ms: u64) -> Vec<Tasks> {
+    let tasks = |gpus: u64, count: u64| {
+        Tasks::new(Resources::new(&[gpus as i64]), vec![Some(duration_ms); count as usize])
+    };
+    let parts = [(NODE_GPUS, gpus / NODE_GPUS), (gpus % NODE_GPUS, 1)];
+    parts
+        .into_iter()
+        .filter(|(gpus, count)| *gpus > 0 && *count > 0)
+        .map(|(gpus, count)| tasks(gpus, count))
+        .collect()
+}
+
+fn cluster(count: u32) -> Result<Nodes, String> {
+    let capacity = Resources::new(&[NODE_GPUS as i64]);
+    let mut nodes = Nodes::default();
+    for node in 0..u64::from(count) {
+        let rack = format!("rack{}", node / NODES_PER_RACK);
+        nodes.add(NodeSpec::new(format!("node{node}"), capacity).on_rack(rack))?;
+    }
+    Ok(nodes)
+}
+
+/// A leaf for each virtual cluster, by name, with its GPUs as the weight. Weights keep three decimals, and shrink if the
+/// largest is too large to be one.
+fn queues(gpus: BTreeMap<String, u64>) -> QueueConfig {
+    let largest = gpus.values().copied().max().unwrap_or(1);
+    let divisor = largest.div_ceil(Factor::MAX).max(1);
+    let leaf = |(name, gpus): (String, u64)| {
+        let weight = Factor::from_milli((gpus * 1_000).div_ceil(divisor)).unwrap_or(Factor::ONE);
+        QueueConfig::leaf(name, Capacity::Weight(weight)).with_user_limit_factor(None)
+    };
+    QueueConfig::root(gpus.into_iter().map(leaf))
+}
