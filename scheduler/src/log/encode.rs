@@ -104,7 +104,7 @@ impl Encoder {
     }
 }
 
-/// The longest plain ask has 1 + 2 * 10 + 81 + 28 bytes. Beyond this length it may find no room.
+/// The longest plain ask has 1 + 2 * 10 + 81 + 29 bytes. Beyond this length it may find no room.
 const RECORDS_FULL: u8 = 255 - 130;
 
 /// The bytes of a few records, on their way to the frame. A length of eight bits indexes without a check.
@@ -129,6 +129,7 @@ impl Records {
         #[rustfmt::skip]
         let AskSpec {
             size, devices, count: _, priority, partition, preference, rule, tags, is_master, allocation_request_id: _,
+            execution_type,
         } = spec;
         if devices.is_some() || rule.is_some() || tags.is_some() || !preference.is_empty() {
             return false;
@@ -155,6 +156,7 @@ impl Records {
         self.put(NONE);
         self.put((*is_master).into());
         self.put_number(allocation_request_id);
+        self.put(*execution_type as u8);
         true
     }
 
@@ -219,6 +221,7 @@ mod tests {
     use thin_vec::thin_vec;
 
     use super::*;
+    use crate::facts::ExecutionType;
     use crate::ids::{NodeId, PartitionId, RackId, ReservationId};
     use crate::request::AllocationProposal;
     use crate::resource::{AMOUNT_MAX, DeviceNeed};
@@ -235,7 +238,9 @@ mod tests {
         );
         let spec = spec.prop_map(|(size, numbers, (host, rack, devices))| {
             let (count, priority, partition, is_master, relax_locality) = numbers;
-            let mut spec = AskSpec { count, priority, is_master, ..AskSpec::new(Resources::new(&size), 1) };
+            let execution_type =
+                if count % 2 == 0 { ExecutionType::Guaranteed } else { ExecutionType::Opportunistic };
+            let mut spec = AskSpec { count, priority, is_master, execution_type, ..AskSpec::new(Resources::new(&size), 1) };
             spec.partition = partition.map(PartitionId);
             spec.preference.relax_locality = relax_locality;
             spec.preference.hosts.extend(host.then(|| NodeId::new(300, 1)));
@@ -278,6 +283,7 @@ mod tests {
             EndCause::ApplicationEnded,
             EndCause::Preempted,
             EndCause::StopTimedOut,
+            EndCause::OpportunisticPreempted,
         ]);
         (id(), cause).prop_map(|(container, cause)| Change::ContainerEnded { container, cause })
     }
