@@ -123,5 +123,6 @@ fn cause_text(cause: EndCause) -> &'static str {
         EndCause::ApplicationEnded => "ended",
         EndCause::Preempted => "preempted",
         EndCause::StopTimedOut => "stop timed out",
+        EndCause::OpportunisticPreempted => "opportunistic preempted",
     }
 }

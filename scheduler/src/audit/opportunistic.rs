@@ -56,7 +56,8 @@ fn check_lists(facts: &Facts, report: &mut AuditReport) {
         format!("opportunistic are {known:?}, nodes list {listed:?}")
     });
     for id in &facts.node_queues.promotions {
-        report.check(known.contains(id), "I19", || format!("{id} is to be promoted, but is not opportunistic"));
+        report
+            .check(known.contains(id), "I19", || format!("{id} is to be promoted, but is not opportunistic"));
     }
 }
 

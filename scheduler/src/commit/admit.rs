@@ -68,7 +68,8 @@ pub(crate) fn admit(state: &State, change: &Change) -> Result<(), Refusal> {
             admit_described_ask(facts, *ask, *application, spec)
         }
         Change::AskCancelled { ask, .. } | Change::OpportunitiesMissed { ask, .. } => {
-            let is_opportunistic = || matches!(change, Change::AskCancelled { .. }) && facts.node_queues.asks.contains_key(ask);
+            let is_opportunistic =
+                || matches!(change, Change::AskCancelled { .. }) && facts.node_queues.asks.contains_key(ask);
             ok(facts.asks.get(*ask).is_some() || is_opportunistic(), Refusal::UnknownAsk)
         }
         Change::ReservedAgain { ask, node } => {

@@ -99,7 +99,9 @@ pub enum SubmitError {
     #[error("an ask that is strictly local names at least one host or rack")]
     NothingNamed,
     /// An opportunistic ask, although the engine queues no opportunistic containers.
-    #[error("the engine queues no opportunistic containers; add the table [engine.opportunistic] to its configuration")]
+    #[error(
+        "the engine queues no opportunistic containers; add the table [engine.opportunistic] to its configuration"
+    )]
     NoOpportunistic,
     /// An opportunistic ask for the container that runs its application.
     #[error("the container that runs its application cannot be opportunistic")]

@@ -150,7 +150,9 @@ pub enum Refusal {
     #[error("the gang's minimum does not fit on all nodes together, even if they were empty")]
     GangAboveCluster,
     /// The engine queues no opportunistic containers.
-    #[error("the engine queues no opportunistic containers; add the table [engine.opportunistic] to its configuration")]
+    #[error(
+        "the engine queues no opportunistic containers; add the table [engine.opportunistic] to its configuration"
+    )]
     NoOpportunistic,
     /// The container that runs an application is always guaranteed.
     #[error("the container that runs its application cannot be opportunistic")]

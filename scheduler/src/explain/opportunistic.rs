@@ -47,9 +47,8 @@ pub(crate) fn why_opportunistic(state: &State, ask: &OpportunisticAsk) -> WhyOpp
     let nodes = || state.node_shards.nodes_of(ask.shape.partition).map(|id| facts.nodes.at(id));
     let possible = nodes()
         .filter(|node| ask.preference.will_do(node.id, node.rack) && facts.could_hold(&ask.shape, node));
-    let (possible_nodes, candidates) = possible.fold((0, 0), |(all, candidates), node| {
-        (all + 1, candidates + usize::from(node.is_candidate()))
-    });
+    let (possible_nodes, candidates) = possible
+        .fold((0, 0), |(all, candidates), node| (all + 1, candidates + usize::from(node.is_candidate())));
     let open_nodes = nodes().filter(|node| facts.could_queue(ask, node)).count();
     let reason = match (possible_nodes, candidates, open_nodes) {
         (0, ..) => PendingReason::NoNodeLargeEnough,
@@ -92,16 +91,16 @@ impl Display for WhyOpportunistic {
                 f.write_str("No node that meets its conditions could hold it, even empty.")
             }
             PendingReason::Inactive => f.write_str("Its application waits for activation."),
-            PendingReason::TagLimit => {
-                f.write_str("Every node that takes containers is at the ask's limit of containers with a tag.")
-            }
+            PendingReason::TagLimit => f.write_str(
+                "Every node that takes containers is at the ask's limit of containers with a tag.",
+            ),
             PendingReason::NoRoom => {
                 let possible = nodes(self.possible_nodes);
                 write!(f, "None of the {possible} that could hold it takes containers now.")
             }
             _ => {
                 let (open, length) = (nodes(self.open_nodes), self.queue_length_max);
-                write!(f, "The queues of all {open} that could hold it are full, with {length} each.")
+                write!(f, "The queues of all nodes that could take it ({open}) are full, with {length} each.")
             }
         }
     }

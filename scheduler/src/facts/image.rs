@@ -157,9 +157,10 @@ impl FactsImage {
                 && settled < u64::from(ask.asked)
                 && self.has_partition(ask.shape.partition)
         };
-        let mut at_nodes = queues.nodes.iter().flat_map(|(node, queue)| {
-            queue.running.iter().chain(&queue.waiting).map(move |id| (*node, id))
-        });
+        let mut at_nodes = queues
+            .nodes
+            .iter()
+            .flat_map(|(node, queue)| queue.running.iter().chain(&queue.waiting).map(move |id| (*node, id)));
         at_nodes.all(|(node, id)| is_live(&self.nodes, node) && is_on(node, id))
             && queues.asks.iter().all(has_ask)
             && queues.promotions.iter().all(|id| self.opportunistic.contains_key(id))

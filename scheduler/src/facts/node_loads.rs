@@ -9,9 +9,9 @@ use std::ops::Bound;
 
 use rustc_hash::FxHashMap;
 
+use super::Facts;
 use super::node::Node;
 use super::node_queues::Head;
-use super::Facts;
 use crate::ids::{AskId, NodeId, PartitionId};
 use crate::resource::used_share;
 

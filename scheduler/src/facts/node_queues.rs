@@ -90,7 +90,11 @@ impl Facts {
     pub(crate) fn is_waiting(&self, id: ContainerId) -> bool {
         let is_listed = |queue: &NodeQueue| queue.waiting.contains(&id);
         self.opportunistic.contains_key(&id)
-            && self.containers.get(id).and_then(|container| self.queue_at(container.node)).is_some_and(is_listed)
+            && self
+                .containers
+                .get(id)
+                .and_then(|container| self.queue_at(container.node))
+                .is_some_and(is_listed)
     }
 
     /// The size that the opportunistic container had if it were guaranteed, with its devices.
@@ -126,7 +130,9 @@ impl Facts {
 
     /// The head of the node's queue. No container overtakes it.
     pub(crate) fn head_of_queue(&self, id: NodeId) -> Head {
-        let Some(head) = self.queue_at(id).and_then(|queue| queue.waiting.front()) else { return Head::Waits };
+        let Some(head) = self.queue_at(id).and_then(|queue| queue.waiting.front()) else {
+            return Head::Waits;
+        };
         let (need, node) = (self.opportunistic_need(*head), self.nodes.at(id));
         if !fits(&need, &node.empty_room()) {
             Head::TooLarge(*head)

@@ -240,7 +240,13 @@ mod tests {
             let (count, priority, partition, is_master, relax_locality) = numbers;
             let execution_type =
                 if count % 2 == 0 { ExecutionType::Guaranteed } else { ExecutionType::Opportunistic };
-            let mut spec = AskSpec { count, priority, is_master, execution_type, ..AskSpec::new(Resources::new(&size), 1) };
+            let mut spec = AskSpec {
+                count,
+                priority,
+                is_master,
+                execution_type,
+                ..AskSpec::new(Resources::new(&size), 1)
+            };
             spec.partition = partition.map(PartitionId);
             spec.preference.relax_locality = relax_locality;
             spec.preference.hosts.extend(host.then(|| NodeId::new(300, 1)));

@@ -206,8 +206,7 @@ fn choose(state: &State, ask: &OpportunisticAsk, last: &mut Option<NodeLoad>) ->
     let facts = &state.facts;
     let loads = &facts.node_loads;
     let length = facts.config.opportunistic.as_ref()?.queue_length_max;
-    let could_queue =
-        |node: NodeId| facts.nodes.get(node).is_some_and(|node| facts.could_queue(ask, node));
+    let could_queue = |node: NodeId| facts.nodes.get(node).is_some_and(|node| facts.could_queue(ask, node));
     let least = |nodes: &[NodeId]| {
         let open = nodes.iter().filter(|node| could_queue(**node)).filter_map(|node| loads.of(*node));
         open.filter(|load| load.waiting() < length).min().map(NodeLoad::node)
