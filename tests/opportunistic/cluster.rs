@@ -15,7 +15,6 @@ use apportion::{
 pub(crate) struct Cluster {
     pub(crate) engine: Engine,
     pub(crate) handle: Handle,
-    pub(crate) clock: Arc<ManualClock>,
     pub(crate) log: SharedLog,
     events: EventStream,
 }
@@ -44,9 +43,9 @@ impl Cluster {
     pub(crate) fn new(config: EngineConfig, mode: Mode) -> Self {
         let (clock, log) = (Arc::new(ManualClock::new()), SharedLog::new());
         let sink = Box::new(log.clone());
-        let engine = Engine::start(config, mode, clock.clone(), Some(sink)).unwrap();
+        let engine = Engine::start(config, mode, clock, Some(sink)).unwrap();
         let handle = engine.handle();
-        Self { events: handle.event_stream(1 << 20), engine, handle, clock, log }
+        Self { events: handle.event_stream(1 << 20), engine, handle, log }
     }
 
     pub(crate) fn serial(queue_length_max: u32) -> Self {

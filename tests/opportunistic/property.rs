@@ -190,7 +190,9 @@ proptest! {
     ) {
         let placed = [true, false].map(|has_opportunistic| {
             let cluster = Cluster::serial(QUEUE_LENGTH_MAX);
-            (0..4).for_each(|number| drop(cluster.node(&format!("n{number}"), 5)));
+            for number in 0..4 {
+                cluster.node(&format!("n{number}"), 5);
+            }
             let job = cluster.application();
             let mut running: Vec<ContainerId> = Vec::new();
             for (number, (units, count, is_opportunistic)) in asks.iter().enumerate() {

@@ -49,6 +49,6 @@ mod tests {
         let off = with(&[(LENGTH, "4")]);
         assert_eq!((off.config.opportunistic, reasons(&off)), (None, vec![(LENGTH, OFF, 4)]));
         let properties = [&QUEUES[..], &[(SWITCH, "true"), (LENGTH, "0")]].concat();
-        refused_with(&properties, &format!("5:1: {LENGTH}: `0` is not a whole number from 1"));
+        refused_with(&properties, &format!("5:89: {LENGTH}: `0` is not a whole number from 1"));
     }
 }
