@@ -161,6 +161,15 @@ fn an_explanation_says_why_no_node_takes_it() {
     assert_eq!(cluster.handle.take_refusals().list[0].refusal, Refusal::UnknownAsk);
 }
 
+#[test]
+fn an_ask_in_json_is_guaranteed_unless_it_says_otherwise() {
+    let spec = opportunistic(1, 2);
+    let mut json = serde_json::to_value(&spec).unwrap();
+    assert_eq!(serde_json::from_value::<apportion::AskSpec>(json.clone()).unwrap(), spec);
+    json.as_object_mut().unwrap().remove("execution_type").unwrap();
+    assert_eq!(serde_json::from_value::<apportion::AskSpec>(json).unwrap(), ask(1, 2));
+}
+
 /// A draining node takes no new ones, but starts those in its queue.
 #[test]
 fn a_draining_node_takes_no_more() {

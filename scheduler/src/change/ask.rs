@@ -1,5 +1,7 @@
 //! Descriptions of asks that applications submit.
 
+mod encoding;
+
 use serde::{Deserialize, Serialize};
 
 use crate::facts::{AskTags, AttributeRule, ExecutionType, LocalityPreference, TagLimit};
@@ -8,6 +10,7 @@ use crate::resource::{DeviceNeed, Resources};
 
 /// A request for containers of one size.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub struct AskSpec {
     /// The size of one container. The device type is set from `devices` and can be omitted.
     pub size: Resources,

@@ -104,7 +104,7 @@ impl Encoder {
     }
 }
 
-/// The longest plain ask has 1 + 2 * 10 + 81 + 29 bytes. Beyond this length it may find no room.
+/// The longest plain ask has 1 + 2 * 10 + 81 + 28 bytes. Beyond this length it may find no room.
 const RECORDS_FULL: u8 = 255 - 130;
 
 /// The bytes of a few records, on their way to the frame. A length of eight bits indexes without a check.
@@ -154,9 +154,8 @@ impl Records {
         self.put(preference.relax_locality.into());
         self.put(NONE);
         self.put(NONE);
-        self.put((*is_master).into());
+        self.put(AskSpec::flags(*is_master, *execution_type));
         self.put_number(allocation_request_id);
-        self.put(*execution_type as u8);
         true
     }
 

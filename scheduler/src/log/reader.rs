@@ -184,7 +184,8 @@ impl<R: Read> LogReader<R> {
         }
         let rest = &self.frame[self.used..];
         let last = self.changes;
-        let (change, left) = upgrade::change(self.version, rest)
+        let of_old_format = if last == 0 { upgrade::first_change(self.version, rest) } else { None };
+        let (change, left) = of_old_format
             .unwrap_or_else(|| postcard::take_from_bytes(rest))
             .map_err(|_| LogError::Damaged { at: self.frame_at, last })?;
         self.used = self.frame.len() - left.len();

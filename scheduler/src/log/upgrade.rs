@@ -1,28 +1,24 @@
 //! Reads older formats: brings the bytes of logs up to version 10, and of snapshots of version 1, into the present form.
 //!
-//! These formats differ from the present one in three places. The configuration, which stands first in both, had no
-//! preemption and no queues of opportunistic containers. An ask had no execution type. A snapshot ended without the facts that
-//! newer features have ([`LaterFacts`]).
+//! These formats differ from the present one in two places. The configuration, which stands first in both, had no
+//! preemption and no queues of opportunistic containers. A snapshot ended without the facts that newer features have ([`LaterFacts`]).
 
 use std::sync::Arc;
 
 use serde::Deserialize;
 
-use crate::change::{AskSpec, Change};
+use crate::change::Change;
 use crate::config::{
     AllocationSizes, EngineConfig, EngineLimits, HeartbeatPolicy, LocalityDelay, NodeOrderKind, QueueConfig,
     QueueMapping, ReservationPolicy, Semantics,
 };
-use crate::facts::{AskTags, AttributeRule, ExecutionType, LaterFacts, LocalityPreference};
-use crate::ids::{ApplicationId, AskId, PartitionId};
-use crate::resource::{DeviceNeed, ResourceTypes, Resources};
+use crate::facts::LaterFacts;
+use crate::resource::ResourceTypes;
 
-/// The newest log without preemption in its configuration and without execution types of asks.
+/// The newest log without preemption in its configuration.
 const LAST_WITHOUT_PREEMPTION: u8 = 10;
 /// The position of [`Change::Configured`] among the changes.
 const CONFIGURED: u8 = 0;
-/// The position of [`Change::AskSubmitted`].
-const ASK_SUBMITTED: u8 = 14;
 
 /// The configuration without preemption.
 #[derive(Deserialize)]
@@ -68,56 +64,13 @@ impl From<ConfigBeforePreemption> for EngineConfig {
     }
 }
 
-/// An ask without an execution type.
-#[derive(Deserialize)]
-struct AskBeforeExecutionTypes {
-    size: Resources,
-    devices: Option<DeviceNeed>,
-    count: u32,
-    priority: u32,
-    partition: Option<PartitionId>,
-    preference: LocalityPreference,
-    rule: Option<Box<AttributeRule>>,
-    tags: Option<Box<AskTags>>,
-    is_master: bool,
-    allocation_request_id: u64,
-}
-
-impl From<AskBeforeExecutionTypes> for AskSpec {
-    fn from(old: AskBeforeExecutionTypes) -> Self {
-        Self {
-            size: old.size,
-            devices: old.devices,
-            count: old.count,
-            priority: old.priority,
-            partition: old.partition,
-            preference: old.preference,
-            rule: old.rule,
-            tags: old.tags,
-            is_master: old.is_master,
-            allocation_request_id: old.allocation_request_id,
-            execution_type: ExecutionType::Guaranteed,
-        }
-    }
-}
-
-/// The next change of a log and the bytes behind it, if the log's version needs this reader for it.
-pub(super) fn change(version: u8, bytes: &[u8]) -> Option<postcard::Result<(Change, &[u8])>> {
-    if version > LAST_WITHOUT_PREEMPTION {
+/// The first change of a log and the bytes behind it, if the log's version needs this reader for it.
+pub(super) fn first_change(version: u8, bytes: &[u8]) -> Option<postcard::Result<(Change, &[u8])>> {
+    let (&CONFIGURED, rest) = bytes.split_first().filter(|_| version <= LAST_WITHOUT_PREEMPTION)? else {
         return None;
-    }
+    };
     let configured = |(config, rest)| (Change::Configured { config: Arc::new(config) }, rest);
-    match bytes.split_first()? {
-        (&CONFIGURED, rest) => Some(config(rest).map(configured)),
-        (&ASK_SUBMITTED, rest) => Some(ask(rest)),
-        _ => None,
-    }
-}
-
-fn ask(bytes: &[u8]) -> postcard::Result<(Change, &[u8])> {
-    type Record = (AskId, ApplicationId, AskBeforeExecutionTypes);
-    let ((ask, application, spec), rest) = postcard::take_from_bytes::<Record>(bytes)?;
-    Ok((Change::AskSubmitted { ask, application, spec: spec.into() }, rest))
+    Some(config(rest).map(configured))
 }
 
 /// The bytes of a snapshot of the present version.
