@@ -13,15 +13,28 @@ pub(super) fn check(facts: &Facts, report: &mut AuditReport) {
     for id in facts.node_queues.nodes.keys() {
         check_node(facts, *id, report);
     }
-    for (id, ask) in &facts.node_queues.asks {
-        report.check(ask.outstanding() > 0, "I4", || format!("{id} has nothing outstanding: {ask:?}"));
-        let is_known = facts.applications.get(ask.application).is_some();
-        report.check(is_known, "I10", || format!("{id} has lost its application"));
-    }
+    check_asks(facts, report);
     let loads = facts.rebuilt_loads();
     report.check(loads == facts.node_loads, "I12", || {
         format!("the loads of nodes are {loads:?}, listed are {:?}", facts.node_loads)
     });
+}
+
+/// I4: each opportunistic ask has outstanding units. I13: no node would take them.
+fn check_asks(facts: &Facts, report: &mut AuditReport) {
+    for (id, ask) in &facts.node_queues.asks {
+        report.check(ask.outstanding() > 0, "I4", || format!("{id} has nothing outstanding: {ask:?}"));
+        let Some(application) = facts.applications.get(ask.application) else {
+            report.check(false, "I10", || format!("{id} has lost its application"));
+            continue;
+        };
+        let length = facts.config.opportunistic.map_or(0, |policy| policy.queue_length_max);
+        let mut nodes = facts.node_loads.least_loaded(ask.shape.partition, None, length);
+        let node = nodes.find(|load| facts.could_queue(ask, facts.nodes.at(load.node())));
+        report.check(node.is_none() || !application.is_active, "I13", || {
+            format!("{id} is pending, and {node:?} would take it")
+        });
+    }
 }
 
 /// I5: an opportunistic container is charged its devices only, and nothing while it waits.
