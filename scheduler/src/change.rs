@@ -296,4 +296,9 @@ pub enum Change {
         /// The gang.
         gang: GangId,
     },
+    /// An application wants an opportunistic container promoted as soon as there is room.
+    PromotionRequested {
+        /// The container.
+        container: ContainerId,
+    },
 }

@@ -107,6 +107,7 @@ fn each_log_has_every_kind_of_change_of_its_version() {
         "disruption_budgets_set",
         "task_group_ask_submitted",
         "placeholders_timed_out",
+        "promotion_requested",
     ];
     assert_eq!(absent(9), [&["rack_named"][..], &of_version_11].concat());
     assert_eq!(absent(10), of_version_11);

@@ -49,6 +49,13 @@ impl Told {
                 let locality = if has_locality { locality_text(locality) } else { "" };
                 format!("allocated {}{locality}", place(names, ask, node))
             }
+            EventKind::OpportunisticAllocated { ask, node, .. } => {
+                format!("queued {}", place(names, ask, node))
+            }
+            EventKind::OpportunisticStarted { ask, container, node } => {
+                self.running.push(Running { container, application: event.application, ask, node });
+                format!("started {}", place(names, ask, node))
+            }
             EventKind::ContainerRecovered { ask, container, node, .. } => {
                 self.running.push(Running { container, application: event.application, ask, node });
                 format!("recovered {}", place(names, ask, node))
@@ -128,5 +135,6 @@ fn cause_text(cause: EndCause) -> &'static str {
         EndCause::StopTimedOut => "stop timed out",
         EndCause::Replaced => "replaced",
         EndCause::PlaceholderReleased => "placeholder released",
+        EndCause::OpportunisticPreempted => "opportunistic preempted",
     }
 }

@@ -200,7 +200,7 @@ fn exit_of(cause: Option<EndCause>) -> ContainerExit {
         Some(
             EndCause::Released | EndCause::StopTimedOut | EndCause::Replaced | EndCause::PlaceholderReleased,
         ) => ContainerExit::KILLED_BY_APPMASTER,
-        Some(EndCause::Preempted) => ContainerExit::PREEMPTED,
+        Some(EndCause::Preempted | EndCause::OpportunisticPreempted) => ContainerExit::PREEMPTED,
         Some(EndCause::ApplicationEnded) => ContainerExit::KILLED_AFTER_APP_COMPLETION,
         Some(EndCause::NodeLost) | None => ContainerExit::ABORTED,
     };

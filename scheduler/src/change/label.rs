@@ -42,4 +42,5 @@ labels! { Change {
     DisruptionBudgetsSet => "disruption_budgets_set",
     TaskGroupAskSubmitted => "task_group_ask_submitted",
     PlaceholdersTimedOut => "placeholders_timed_out",
+    PromotionRequested => "promotion_requested",
 } }

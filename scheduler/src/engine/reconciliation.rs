@@ -59,6 +59,10 @@ impl GroupCommitter {
         };
         let mut reconciled = Reconciliation::default();
         for container in known.into_iter().filter(|id| is_told(id) && !starting.contains(id)) {
+            if state.facts.is_waiting(container) {
+                // It has not started.
+                continue;
+            }
             let application = state.facts.containers.at(container).application;
             if running.get(&container).is_some_and(|reported| reported.application == application) {
                 continue;

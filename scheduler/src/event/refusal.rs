@@ -158,6 +158,14 @@ pub enum Refusal {
     /// Another gang of the application has placeholders of a task group with this name.
     #[error("another gang of the application has placeholders of a task group with this name")]
     TaskGroupInUse,
+    /// The engine queues no opportunistic containers.
+    #[error(
+        "the engine queues no opportunistic containers; add the table [engine.opportunistic] to its configuration"
+    )]
+    NoOpportunistic,
+    /// The container that runs an application is always guaranteed.
+    #[error("the container that runs its application cannot be opportunistic")]
+    OpportunisticMaster,
 }
 
 labels! { Refusal {
@@ -193,4 +201,6 @@ labels! { Refusal {
     NotAnnounced => "not_announced",
     UnknownTaskGroup => "unknown_task_group",
     TaskGroupInUse => "task_group_in_use",
+    NoOpportunistic => "no_opportunistic",
+    OpportunisticMaster => "opportunistic_master",
 } }

@@ -58,6 +58,13 @@ impl Display for EventKind {
                 write!(f, "{gang} gives up its placeholders{fails}")
             }
             Self::GangRefused { gang, refusal } => write!(f, "{gang} is refused: {refusal}"),
+            Self::OpportunisticAllocated { ask, container, node, locality, .. } => {
+                let locality = locality_words(*locality);
+                write!(f, "{container} of {ask} waits in the queue of {node}{locality}")
+            }
+            Self::OpportunisticStarted { container, node, .. } => {
+                write!(f, "{container} is opportunistic and starts on {node}")
+            }
         }
     }
 }
@@ -81,6 +88,7 @@ impl Display for EndCause {
             Self::StopTimedOut => "its stop was not confirmed in time",
             Self::Replaced => "a real container took its place",
             Self::PlaceholderReleased => "a placeholder that is not needed",
+            Self::OpportunisticPreempted => "guaranteed containers need the room",
         })
     }
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::gang::{WaitingGangs, held_asks};
 use super::placeholders::Placeholders;
-use super::{Disruption, Facts, FactsImage, PreemptionNotice};
+use super::{Disruption, Facts, FactsImage, NodeQueues, PreemptionNotice};
 use crate::ids::ContainerId;
 
 /// The facts of newer features. They stand at the end of a snapshot, so that an older one is read as one in which they are
@@ -17,6 +17,7 @@ pub(crate) struct LaterFacts {
     pub(super) gangs: WaitingGangs,
     pub(super) disruption: Disruption,
     pub(super) placeholders: Placeholders,
+    pub(super) node_queues: NodeQueues,
 }
 
 impl LaterFacts {
@@ -29,6 +30,7 @@ impl LaterFacts {
             && held_asks(&self.gangs).len() == roles().count()
             && self.disruption.is_coherent(image)
             && self.placeholders.is_coherent(image)
+            && image.has_queues(&self.node_queues)
     }
 }
 
@@ -39,6 +41,7 @@ impl Facts {
             gangs: self.gangs.clone(),
             disruption: self.disruption.clone(),
             placeholders: self.placeholders.clone(),
+            node_queues: self.node_queues.clone(),
         }
     }
 }

@@ -24,6 +24,8 @@ mod ledger;
 mod limit_usage;
 mod limits;
 mod node;
+mod node_loads;
+mod node_queues;
 mod opportunity;
 mod placeholders;
 mod preemption;
@@ -65,6 +67,8 @@ pub(crate) use later::LaterFacts;
 pub(crate) use limit_usage::{Holder, LimitUsages};
 pub(crate) use node::Node;
 pub use node::{NodeAttributes, NodeState};
+pub(crate) use node_loads::{NodeLoad, NodeLoads};
+pub(crate) use node_queues::{Head, NodeQueues, OpportunisticAsk};
 pub(crate) use opportunity::Opportunities;
 pub use placeholders::Placeholder;
 pub(crate) use placeholders::{PlaceholderGang, Placeholders, TaskGroup};
@@ -144,6 +148,10 @@ pub(crate) struct Facts {
     pub(crate) disruption: Disruption,
     /// Task groups, and the containers that keep their room.
     pub(crate) placeholders: Placeholders,
+    /// Opportunistic asks, and the opportunistic containers at nodes.
+    pub(crate) node_queues: NodeQueues,
+    /// The nodes by their load. It follows from the other facts.
+    pub(crate) node_loads: NodeLoads,
     pub(crate) shapes: Shapes,
     /// Containers by tag and place.
     pub(crate) tags: TagCounts,
@@ -190,6 +198,8 @@ impl Facts {
             gangs: WaitingGangs::new(),
             disruption: Disruption::default(),
             placeholders: Placeholders::default(),
+            node_queues: NodeQueues::default(),
+            node_loads: NodeLoads::new(config.opportunistic.is_some(), partitions),
             shapes: Shapes::default(),
             tags: TagCounts::default(),
             held_asks: HeldAsks::default(),

@@ -64,6 +64,9 @@ impl DirectiveTracker {
             EventKind::Allocated { ask, container, node, .. } => {
                 self.add(node, container, Progress::Starting(ask), false);
             }
+            EventKind::OpportunisticStarted { ask, container, node } => {
+                self.add(node, container, Progress::Starting(ask), false);
+            }
             EventKind::ContainerRecovered { container, node, .. } => {
                 self.add(node, container, Progress::Running, true);
             }
@@ -197,10 +200,10 @@ impl DirectiveTracker {
     }
 }
 
-/// All containers.
+/// All containers that nodes run. Those in the queues of nodes have not started.
 fn present_in(view: &View<'_>) -> (CommitSeq, Vec<Present>) {
     let containers = view.applications().flat_map(|(_, application)| application.containers());
-    let present = containers.map(|one| Present {
+    let present = containers.filter(|one| !one.is_waiting).map(|one| Present {
         container: one.container,
         node: one.node,
         ask: one.ask,

@@ -9,6 +9,7 @@ mod step;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use apportion::ExecutionType;
 use apportion::config::Semantics;
 use serde::Deserialize;
 use serde_saphyr::Spanned;
@@ -166,6 +167,9 @@ pub(super) struct AskForm {
     pub(super) tag_limits: Vec<TagLimitForm>,
     /// Its containers are real ones of this task group.
     pub(super) task_group: Option<String>,
+    /// Whether its containers are guaranteed or opportunistic.
+    #[serde(default)]
+    pub(super) execution: ExecutionType,
     pub(super) refused: Option<String>,
 }
 
