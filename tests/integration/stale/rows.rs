@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 
 use apportion::config::{ConfigError, QueueUpdate};
 use apportion::engine::{BulkCall, NodeReport, SubmitError};
-use apportion::event::{Refusal, Subject};
-use apportion::gang::GangSpec;
+use apportion::event::Refusal;
 use apportion::preempt::{DisruptionBudget, DisruptionLimit, PreemptionCost};
 use apportion::request::{AllocationProposal, RejectReason};
 use apportion::{
