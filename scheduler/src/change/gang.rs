@@ -30,6 +30,15 @@ pub struct GangSpec {
     pub style: GangStyle,
     /// Where its minimum may start.
     pub topology: GangTopology,
+    /// Whether room that becomes free may be held for it while it waits. In each partition, that is done for the first
+    /// waiting gang only.
+    #[serde(default = "gathers")]
+    pub gathers: bool,
+}
+
+/// A gang gathers unless its description says otherwise.
+fn gathers() -> bool {
+    true
 }
 
 /// One role of a gang.
@@ -98,6 +107,7 @@ impl GangSpec {
             timeout_ms: None,
             style: GangStyle::default(),
             topology: GangTopology::default(),
+            gathers: gathers(),
         }
     }
 
@@ -126,6 +136,13 @@ impl GangSpec {
     #[must_use]
     pub fn on_one_rack(mut self) -> Self {
         self.topology = GangTopology::SameRack;
+        self
+    }
+
+    /// The same gang, for which no room is held while it waits.
+    #[must_use]
+    pub fn without_gathering(mut self) -> Self {
+        self.gathers = false;
         self
     }
 

@@ -37,4 +37,6 @@ labels! { Change {
     PreemptionWithdrawn => "preemption_withdrawn",
     GangSubmitted => "gang_submitted",
     GangEnded => "gang_ended",
+    RoomHeld => "room_held",
+    RoomGivenBack => "room_given_back",
 } }

@@ -88,8 +88,29 @@ pub(crate) fn admit(state: &State, change: &Change) -> Result<(), Refusal> {
             ok(facts.reservations.get(*reservation).is_some(), Refusal::UnknownReservation)
         }
         Change::RackNamed { rack, .. } => ok(is_near(facts, *rack), Refusal::OutOfRange),
+        Change::GangSubmitted { .. }
+        | Change::GangEnded { .. }
+        | Change::RoomHeld { .. }
+        | Change::RoomGivenBack { .. } => admit_gang_change(state, change),
+    }
+}
+
+/// Whether a change of a gang is valid.
+fn admit_gang_change(state: &State, change: &Change) -> Result<(), Refusal> {
+    let facts = &state.facts;
+    let ok = |condition: bool, refusal: Refusal| if condition { Ok(()) } else { Err(refusal) };
+    match change {
         Change::GangSubmitted { asks, spec } => admit_gang(state, asks, spec).map_err(Refusal::from),
         Change::GangEnded { gang, .. } => ok(facts.gangs.contains_key(gang), Refusal::UnknownGang),
+        Change::RoomHeld { ask, node } => {
+            let gang = facts.gang_of(*ask).ok_or(Refusal::UnknownGang)?;
+            ok(facts.room_gain(gang, *ask, *node).is_some(), Refusal::OutOfRange)
+        }
+        Change::RoomGivenBack { gang, partition } => {
+            let holder = facts.held_rooms.get(partition).map(|held| held.gang);
+            ok(holder == Some(*gang), Refusal::UnknownGang)
+        }
+        _ => Ok(()),
     }
 }
 
@@ -260,11 +281,14 @@ fn may_recover(facts: &Facts, node: NodeId, container: &RunningContainer) -> Res
     let node = facts.nodes.get(node).ok_or(Refusal::UnknownNode)?;
     unended(facts, container.application)?;
     let is_counted = types.is_counted(&container.size, container.devices_milli())
-        && types.check(&(node.allocated() + container.size)).is_ok();
+        && types.check(&(node.taken() + container.size)).is_ok();
+    // Held room is given back first.
+    let mut room = node.room;
+    facts.places_on(node.id, node.partition).iter().for_each(|place| facts.give(&mut room, place));
     let need = container.devices;
     if !is_counted || !need.is_none_or(|need| need.is_valid()) {
         Err(Refusal::OutOfRange)
-    } else if !need.is_none_or(|need| node.room.devices.can_hold(need)) {
+    } else if !need.is_none_or(|need| room.devices.can_hold(need)) {
         Err(Refusal::NoDevices)
     } else {
         Ok(())

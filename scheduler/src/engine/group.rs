@@ -191,9 +191,11 @@ impl GroupCommitter {
         while let Some(message) = messages.pop_front() {
             self.deal_with(&mut state, message);
         }
+        self.gather_room(&mut state);
         self.committer(&mut state).place_starved();
         self.ring_timers(&mut state);
         self.advance_rounds(&mut state);
+        self.gather_room(&mut state);
         let round_ms = self.rounds.next_ms(state.facts.now_ms);
         self.next_timer_ms = state.timers.next_ms().into_iter().chain(round_ms).min();
         self.now_ms = state.facts.now_ms;
@@ -212,6 +214,13 @@ impl GroupCommitter {
         drop(state);
         self.record_timing(locked_ns, self.stats.allocated - allocated_before);
         messages
+    }
+
+    /// Lets gangs that hold room have what the group made free, before any pass sees it.
+    fn gather_room(&mut self, state: &mut State) {
+        if !state.facts.held_rooms.is_empty() {
+            self.committer(state).gather();
+        }
     }
 
     /// Records how long the guard was held since `locked_ns`, and the ages of the group's batches.
@@ -321,6 +330,9 @@ impl GroupCommitter {
         let Publisher { effects, log, decided, .. } = &mut self.publisher;
         let mut committer = Committer { state, effects, log, stats: &mut self.stats };
         decided.push(batch);
+        if !committer.state.gained_nodes.is_empty() {
+            committer.gather();
+        }
         let rejected = decided.last_mut().map_or(0, |batch| committer.commit_batch(batch));
         if is_for_gangs {
             return;

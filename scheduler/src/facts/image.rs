@@ -133,13 +133,18 @@ impl FactsImage {
         is_live(&self.containers, id)
     }
 
+    /// Whether the node is alive.
+    pub(super) fn has_live_node(&self, id: NodeId) -> bool {
+        is_live(&self.nodes, id)
+    }
+
     /// The application of a live ask, if that is alive too.
     pub(super) fn application_of(&self, ask: AskId) -> Option<ApplicationId> {
         let slot = self.asks.get(ask.index()).filter(|slot| slot.generation == ask.generation())?;
         Some(slot.value.as_ref()?.application).filter(|id| is_live(&self.applications, *id))
     }
 
-    fn has_partition(&self, id: PartitionId) -> bool {
+    pub(super) fn has_partition(&self, id: PartitionId) -> bool {
         id.index() < self.partitions.len()
     }
 
@@ -217,8 +222,8 @@ impl Facts {
 
     /// The facts that were written.
     pub(crate) fn of_image(image: FactsImage, later: LaterFacts) -> Self {
-        let LaterFacts { notices, gangs } = later;
-        let mut facts = Self { notices, gangs, ..Self::bare(image) };
+        let LaterFacts { notices, gangs, held_rooms } = later;
+        let mut facts = Self { notices, gangs, held_rooms, ..Self::bare(image) };
         for (index, queue) in facts.queues.iter().enumerate() {
             facts.queue_ids.insert(Arc::clone(&queue.path), QueueId(index as u32));
         }

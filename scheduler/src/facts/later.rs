@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::gang::{WaitingGangs, held_asks};
+use super::held_room::HeldRooms;
 use super::{Facts, FactsImage, PreemptionNotice};
 use crate::ids::ContainerId;
 
@@ -14,6 +15,7 @@ use crate::ids::ContainerId;
 pub(crate) struct LaterFacts {
     pub(super) notices: BTreeMap<ContainerId, PreemptionNotice>,
     pub(super) gangs: WaitingGangs,
+    pub(super) held_rooms: HeldRooms,
 }
 
 impl LaterFacts {
@@ -24,11 +26,28 @@ impl LaterFacts {
             && self.gangs.values().all(|gang| !gang.roles.is_empty())
             && roles().all(|(gang, role)| image.application_of(role.ask) == Some(gang.application))
             && held_asks(&self.gangs).len() == roles().count()
+            && self.held_rooms.iter().all(|(partition, held)| {
+                let asks = || {
+                    held.nodes.values().flatten().map(|place| place.ask).chain(held.counts.keys().copied())
+                };
+                let is_its = |ask| {
+                    self.gangs
+                        .get(&held.gang)
+                        .is_some_and(|gang| gang.roles.iter().any(|role| role.ask == ask))
+                };
+                image.has_partition(*partition)
+                    && held.nodes.keys().all(|node| image.has_live_node(*node))
+                    && asks().all(is_its)
+            })
     }
 }
 
 impl Facts {
     pub(crate) fn later(&self) -> LaterFacts {
-        LaterFacts { notices: self.notices.clone(), gangs: self.gangs.clone() }
+        LaterFacts {
+            notices: self.notices.clone(),
+            gangs: self.gangs.clone(),
+            held_rooms: self.held_rooms.clone(),
+        }
     }
 }

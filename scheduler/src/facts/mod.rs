@@ -17,6 +17,7 @@ mod demand_priority;
 mod digest;
 mod gang;
 mod headroom;
+mod held_room;
 mod image;
 mod later;
 mod ledger;
@@ -56,6 +57,7 @@ pub(crate) use demand_priority::PendingPriorities;
 pub use digest::StateDigest;
 pub use gang::{GangEnd, GangStyle, GangTopology};
 pub(crate) use gang::{HeldAsks, HeldRole, WaitingGang, WaitingGangs};
+pub(crate) use held_room::{HeldRoom, HeldRooms, Place, RoomGain};
 pub(crate) use image::{FactsImage, FactsImageOf};
 pub(crate) use later::LaterFacts;
 pub(crate) use limit_usage::{Holder, LimitUsages};
@@ -134,6 +136,8 @@ pub(crate) struct Facts {
     pub(crate) notices: BTreeMap<ContainerId, PreemptionNotice>,
     /// Gangs that have not started.
     pub(crate) gangs: WaitingGangs,
+    /// The room that they hold.
+    pub(crate) held_rooms: HeldRooms,
     pub(crate) shapes: Shapes,
     /// Containers by tag and place.
     pub(crate) tags: TagCounts,
@@ -178,6 +182,7 @@ impl Facts {
             reservation_ids: IdPool::new(),
             notices: BTreeMap::new(),
             gangs: WaitingGangs::new(),
+            held_rooms: HeldRooms::new(),
             shapes: Shapes::default(),
             tags: TagCounts::default(),
             held_asks: HeldAsks::default(),

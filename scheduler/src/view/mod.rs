@@ -1,12 +1,14 @@
 //! Read-only views of the state.
 
 mod application;
+mod gang;
 mod placements;
 mod queue;
 mod row;
 mod text;
 
 pub use application::ApplicationView;
+pub use gang::{GangRoleView, GangView};
 pub use placements::{ContainerView, ReservationView};
 
 use crate::config::{QueueConfig, QueueMapping};
@@ -244,7 +246,7 @@ impl<'a> NodeView<'a> {
     /// The amount that its containers hold.
     #[must_use]
     pub fn allocated(&self) -> Resources {
-        self.node.allocated()
+        self.node.taken() - self.held()
     }
 
     /// Its free amount; negative if the node shrank below its use.

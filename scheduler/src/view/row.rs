@@ -25,6 +25,8 @@ struct NodeRow<'a> {
     reservation: Option<ReservationId>,
     capacity: Amounts,
     allocated: Amounts,
+    /// For members of gangs that have not started.
+    held: Amounts,
     free: Amounts,
     opportunistic: Amounts,
     /// Free thousandths of each device.
@@ -47,6 +49,7 @@ impl Serialize for NodeView<'_> {
             reservation: self.reservation(),
             capacity: amounts(self.capacity()),
             allocated: amounts(self.allocated()),
+            held: amounts(self.held()),
             free: amounts(self.free()),
             opportunistic: amounts(self.opportunistic()),
             devices: self.devices().free_milli(),

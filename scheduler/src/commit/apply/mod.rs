@@ -7,6 +7,7 @@ mod applications;
 mod blacklist;
 mod containers;
 mod gangs;
+mod held_room;
 mod many;
 mod moving;
 mod nodes;
@@ -133,6 +134,8 @@ impl Applier<'_> {
             Change::PreemptionWithdrawn { container } => self.withdraw_preemption(*container),
             Change::GangSubmitted { asks, spec } => self.submit_gang(asks, spec),
             Change::GangEnded { gang, end } => self.end_gang(*gang, *end),
+            Change::RoomHeld { ask, node } => self.hold_room(*ask, *node),
+            Change::RoomGivenBack { gang, partition } => self.give_room_back(*gang, *partition),
         }
         self.activate_if_due();
         seq
