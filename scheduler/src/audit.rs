@@ -3,12 +3,13 @@
 //! Checks the invariants that one state shows. It reads the whole state, so its time is proportional to the state's
 //! size. It is meant for production, too.
 //!
-//! It checks I1, I2, I4 to I6, I9, I10 and I12. Of I13 it checks parked lanes, paused sets, timers, asks that wait for
+//! It checks I1, I2, I4 to I6, I9, I10, I12 and I18. Of I13 it checks parked lanes, paused sets, timers, asks that wait for
 //! hosts and applications that wait for activation. I9 and the sets' part of I12 hold only while no proposer works, so the
 //! audit of a busy engine skips them. `audit/tests.rs` damages a state once for each of these invariants.
 
 mod applications;
 mod gangs;
+mod held_room;
 mod opportunistic;
 mod placeholders;
 
@@ -35,7 +36,7 @@ pub struct AuditReport {
 /// An invariant that does not hold.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Violation {
-    /// The invariant's name, `I1` to `I17` in the architecture of the engine.
+    /// The invariant's name, `I1` to `I18` in the architecture of the engine.
     pub invariant: Cow<'static, str>,
     /// The place and the finding.
     pub detail: String,
@@ -92,6 +93,7 @@ impl State {
         gangs::check(&self.facts, &mut report);
         placeholders::check(&self.facts, &mut report);
         opportunistic::check(&self.facts, &mut report);
+        held_room::check(&self.facts, &mut report);
         check_containers(&self.facts, &mut report);
         check_reservations(&self.facts, &mut report);
         check_tags(&self.facts, &mut report);
@@ -148,6 +150,7 @@ impl State {
     /// I9: nothing is in flight. Holds whenever the engine is quiet.
     pub(crate) fn audit_nothing_in_flight(&self, report: &mut AuditReport) {
         gangs::check_waiting(self, report);
+        held_room::check_holders(self, report);
         report.check(self.in_flight.is_zero(), "I9", || {
             "units or amounts are still in flight in a quiet engine".into()
         });
@@ -178,8 +181,16 @@ fn check_nodes(facts: &Facts, report: &mut AuditReport) {
                 devices.take(container.devices, need.milli);
             }
         }
-        report.check(held == node.allocated(), "I1", || {
-            format!("{id} has {:?} allocated, its containers hold {held:?}", node.allocated())
+        for place in facts.places_on(id, node.partition) {
+            held += place.amount;
+            if let Some(need) =
+                facts.asks.get(place.ask).and_then(|ask| facts.shapes.at(ask.shape).need.devices)
+            {
+                devices.take(place.devices, need.milli);
+            }
+        }
+        report.check(held == node.taken(), "I1", || {
+            format!("{id} has {:?} free, its containers and gangs hold {held:?}", node.room.free)
         });
         report.check(devices == node.room.devices, "I1", || format!("{id}: devices differ from containers'"));
         let is_over = !Resources::ZERO.within(&node.room.free);
@@ -205,7 +216,7 @@ struct Held {
     containers: u64,
 }
 
-/// I2: the use of a queue, user or application is the sum of its containers and reservations, at every level.
+/// I2: the use of a queue, user or application is the sum of its containers, reservations and held room, at every level.
 fn check_use(facts: &Facts, report: &mut AuditReport) {
     let mut queues: BTreeMap<(QueueId, PartitionId), Held> = BTreeMap::new();
     let mut users: BTreeMap<(LeafUserId, PartitionId), Resources> = BTreeMap::new();
@@ -228,6 +239,17 @@ fn check_use(facts: &Facts, report: &mut AuditReport) {
             } else {
                 held.containers += 1;
             }
+        }
+    }
+    for (partition, place) in held_room::places(facts) {
+        let Some(application) = facts.asks.get(place.ask).map(|ask| ask.application) else { continue };
+        let Some(owner) = facts.applications.get(application) else { continue };
+        *applications.entry(application).or_default() += place.amount;
+        *users.entry((owner.user, partition)).or_default() += place.amount;
+        for queue in &facts.queue(owner.leaf).chain {
+            let held = queues.entry((*queue, partition)).or_default();
+            held.used += place.amount;
+            held.reserved += place.amount;
         }
     }
     for (index, queue) in facts.queues.iter().enumerate() {

@@ -301,4 +301,18 @@ pub enum Change {
         /// The container.
         container: ContainerId,
     },
+    /// A waiting gang holds room for a member: all that it needs, or the part that is free on the node.
+    RoomHeld {
+        /// The role's ask.
+        ask: AskId,
+        /// The node.
+        node: NodeId,
+    },
+    /// A waiting gang gave back all room that it held in a partition.
+    RoomGivenBack {
+        /// The gang.
+        gang: GangId,
+        /// The partition.
+        partition: PartitionId,
+    },
 }

@@ -3,12 +3,13 @@
 mod image;
 mod timers;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::backlog::Backlog;
 use crate::config::EngineConfig;
 use crate::facts::{Borrowing, Charged, Facts, Shape, StateDigest, TagCap, TagScope};
-use crate::ids::{AskId, NodeId, PartitionId, ReservationId, SetId, ShapeId};
+use crate::ids::{AskId, GangId, NodeId, PartitionId, ReservationId, SetId, ShapeId};
 use crate::in_flight::InFlight;
 use crate::place::{NodeShards, Nodes};
 use crate::resource::{Resources, fits};
@@ -35,8 +36,14 @@ pub(crate) struct State {
     tags_ended_at: u64,
     /// The version in which [`reconsider_reservations`](Self::reconsider_reservations) last ran, by partition.
     reconsidered_at: Vec<u64>,
-    /// The version in which some node last gained room, or an ask could last use other nodes.
+    /// The version in which some node last gained room, or an ask could last use other nodes. Kept while gangs wait.
     room_gained_at: u64,
+    /// The nodes that gained room while gangs wait, and have not been offered to the gangs that hold room.
+    pub(crate) gained_nodes: BTreeSet<NodeId>,
+    /// Whether a limit may have kept a gang from room on a node where it has a place.
+    pub(crate) room_is_limited: bool,
+    /// Gangs that held all room for their minimum and could not start, with the version of the nodes.
+    failed_starts: BTreeMap<GangId, u64>,
     /// Whether guarantees and maxima have to be recomputed before their next use.
     limits_stale: bool,
 }
@@ -66,6 +73,9 @@ impl State {
             moved_at: 0,
             tags_ended_at: 0,
             room_gained_at: 0,
+            gained_nodes: BTreeSet::new(),
+            room_is_limited: true,
+            failed_starts: BTreeMap::new(),
             reconsidered_at: vec![0; partitions],
             limits_stale: true,
         }
@@ -128,6 +138,26 @@ impl State {
         self.room_gained_at = self.version;
     }
 
+    /// Records that a gang that held all room could not start, as after a tag limit was reached.
+    pub(crate) fn record_failed_start(&mut self, gang: GangId) {
+        let Self { failed_starts, facts, nodes_version, .. } = self;
+        failed_starts.retain(|known, _| facts.gangs.contains_key(known));
+        failed_starts.insert(gang, *nodes_version);
+    }
+
+    /// Whether the gang could not start although it held all room, on the present nodes.
+    pub(crate) fn has_failed_start(&self, gang: GangId) -> bool {
+        self.failed_starts.get(&gang) == Some(&self.nodes_version)
+    }
+
+    #[cold]
+    fn record_gain_for_gangs(&mut self, id: NodeId) {
+        self.record_room_gain();
+        if !self.facts.held_rooms.is_empty() {
+            self.gained_nodes.insert(id);
+        }
+    }
+
     /// The version in which a gang that found no room before may find some.
     pub(crate) fn room_gained_at(&self) -> u64 {
         self.room_gained_at
@@ -172,7 +202,9 @@ impl State {
     }
 
     fn tell_of_gain(&mut self, id: NodeId, set: SetId) {
-        self.record_room_gain();
+        if !self.facts.gangs.is_empty() {
+            self.record_gain_for_gangs(id);
+        }
         self.review_reservation(id);
         let Self { facts, node_shards, backlog, .. } = self;
         if !facts.nodes.at(id).is_open() {

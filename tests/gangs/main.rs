@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
 
 mod endings;
+mod gathering;
 mod placeholders;
 mod property;
 mod racks;

@@ -19,7 +19,7 @@ fn all_members_start_at_once_or_none() {
         cluster.handle.submit_ask(other, ask(1, 3)).unwrap();
         cluster.run();
         let running = placed(&cluster.events());
-        let gang = cluster.submit(GangSpec::new(job).with_role("worker", ask(1, 6)));
+        let gang = cluster.submit(GangSpec::new(job).with_role("worker", ask(1, 6)).without_gathering());
         cluster.run();
         gang.ticket.try_take().unwrap().unwrap();
         assert_eq!((cluster.running(job), cluster.events().len()), (0, 0), "only five have room");
@@ -106,7 +106,8 @@ fn a_gang_for_one_rack_starts_on_one_rack() {
         let racks: BTreeSet<_> = placed(&events).iter().map(|(_, node)| rack_of(*node)).collect();
         assert_eq!(racks, BTreeSet::from(["b".to_owned()]));
         // Three units are left on the other rack, but none for four.
-        let next = cluster.submit(GangSpec::new(job).with_role("worker", ask(1, 4)).on_one_rack());
+        let next = GangSpec::new(job).with_role("worker", ask(1, 4)).on_one_rack().without_gathering();
+        let next = cluster.submit(next);
         cluster.run();
         assert!(!has_started(&cluster.events(), next.gang));
         // A plain gang of three starts there.
@@ -148,7 +149,8 @@ fn a_later_gang_that_fits_is_not_stopped_by_an_earlier_one() {
     let (first, second) = (cluster.application(), cluster.application());
     cluster.handle.submit_ask(first, ask(1, 1)).unwrap();
     cluster.run();
-    let large = cluster.submit(GangSpec::new(first).with_role("worker", ask(1, 4)));
+    let large = GangSpec::new(first).with_role("worker", ask(1, 4)).without_gathering();
+    let large = cluster.submit(large);
     let small = cluster.submit(GangSpec::new(second).with_role("worker", ask(1, 2)));
     cluster.run();
     let events = cluster.events();

@@ -108,6 +108,8 @@ fn each_log_has_every_kind_of_change_of_its_version() {
         "task_group_ask_submitted",
         "placeholders_timed_out",
         "promotion_requested",
+        "room_held",
+        "room_given_back",
     ];
     assert_eq!(absent(9), [&["rack_named"][..], &of_version_11].concat());
     assert_eq!(absent(10), of_version_11);

@@ -35,6 +35,15 @@ pub struct GangSpec {
     /// its task groups are cancelled.
     #[serde(default)]
     pub placeholder_timeout_ms: Option<u64>,
+    /// Whether room that becomes free may be held for it while it waits. In each partition, that is done for the first
+    /// waiting gang only.
+    #[serde(default = "gathers")]
+    pub gathers: bool,
+}
+
+/// A gang gathers unless its description says otherwise.
+fn gathers() -> bool {
+    true
 }
 
 /// One role of a gang.
@@ -121,6 +130,7 @@ impl GangSpec {
             style: GangStyle::default(),
             topology: GangTopology::default(),
             placeholder_timeout_ms: None,
+            gathers: gathers(),
         }
     }
 
@@ -171,6 +181,13 @@ impl GangSpec {
     #[must_use]
     pub fn on_nearest_racks(mut self) -> Self {
         self.topology = GangTopology::NearestRacks;
+        self
+    }
+
+    /// The same gang, for which no room is held while it waits.
+    #[must_use]
+    pub fn without_gathering(mut self) -> Self {
+        self.gathers = false;
         self
     }
 

@@ -43,4 +43,6 @@ labels! { Change {
     TaskGroupAskSubmitted => "task_group_ask_submitted",
     PlaceholdersTimedOut => "placeholders_timed_out",
     PromotionRequested => "promotion_requested",
+    RoomHeld => "room_held",
+    RoomGivenBack => "room_given_back",
 } }

@@ -42,6 +42,9 @@ pub(super) fn accept(
     }
     if !facts.gangs.is_empty() {
         check_starts(facts, request)?;
+        if request.allocate.first().is_some_and(|first| facts.gang_of(first.ask).is_some()) {
+            return accept_sums(facts, request);
+        }
     }
     let Some(proposal) = request.as_single() else { return accept_sums(facts, request) };
     let candidate = candidate(facts, proposal.ask, proposal.node, None)?;

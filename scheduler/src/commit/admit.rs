@@ -100,7 +100,9 @@ pub(crate) fn admit(state: &State, change: &Change) -> Result<(), Refusal> {
         Change::GangSubmitted { .. }
         | Change::GangEnded { .. }
         | Change::TaskGroupAskSubmitted { .. }
-        | Change::PlaceholdersTimedOut { .. } => admit_change_of_gang(state, change),
+        | Change::PlaceholdersTimedOut { .. }
+        | Change::RoomHeld { .. }
+        | Change::RoomGivenBack { .. } => admit_change_of_gang(state, change),
     }
 }
 
@@ -299,11 +301,14 @@ fn may_recover(facts: &Facts, node: NodeId, container: &RunningContainer) -> Res
     let node = facts.nodes.get(node).ok_or(Refusal::UnknownNode)?;
     unended(facts, container.application)?;
     let is_counted = types.is_counted(&container.size, container.devices_milli())
-        && types.check(&(node.allocated() + container.size)).is_ok();
+        && types.check(&(node.taken() + container.size)).is_ok();
+    // Held room is given back first.
+    let mut room = node.room;
+    facts.places_on(node.id, node.partition).iter().for_each(|place| facts.give(&mut room, place));
     let need = container.devices;
     if !is_counted || !need.is_none_or(|need| need.is_valid()) {
         Err(Refusal::OutOfRange)
-    } else if !need.is_none_or(|need| node.room.devices.can_hold(need)) {
+    } else if !need.is_none_or(|need| room.devices.can_hold(need)) {
         Err(Refusal::NoDevices)
     } else {
         Ok(())

@@ -48,6 +48,7 @@ impl Committer<'_> {
                 | Change::ContainerResized { .. }
                 | Change::ExecutionTypeSet { .. }
                 | Change::GangSubmitted { .. }
+                | Change::RoomHeld { .. }
         );
         if is_validated_by_limits {
             self.state.recompute_limits();

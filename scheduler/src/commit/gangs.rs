@@ -25,6 +25,14 @@ pub(super) fn admit_change_of_gang(state: &State, change: &Change) -> Result<(),
             admit_ask_of_group(&state.facts, *ask, *application, group, spec)
         }
         Change::PlaceholdersTimedOut { gang } => have_timed_out(&state.facts, *gang),
+        Change::RoomHeld { ask, node } => {
+            let gang = state.facts.gang_of(*ask).ok_or(Refusal::UnknownGang)?;
+            state.facts.room_gain(gang, *ask, *node).map(drop).ok_or(Refusal::OutOfRange)
+        }
+        Change::RoomGivenBack { gang, partition } => {
+            let holder = state.facts.held_rooms.get(partition).map(|held| held.gang);
+            if holder == Some(*gang) { Ok(()) } else { Err(Refusal::UnknownGang) }
+        }
         _ => Ok(()),
     }
 }
@@ -243,9 +251,12 @@ pub(crate) fn would_accept(state: &State, request: &ResourceAllocationCommitRequ
 
 impl Committer<'_> {
     /// Decides the requests of a look for gangs. If other requests came first and took the room, the committer looks
-    /// again for that gang itself, so no other thread can be quicker.
+    /// again for that gang itself, so no other thread can be quicker. Then it holds room for gangs that cannot start.
     pub(super) fn commit_gangs(&mut self, batch: &mut ProposalBatch) -> usize {
         let mut rejected = 0;
+        for gathering in std::mem::take(&mut batch.gatherings) {
+            self.take_places(&gathering);
+        }
         for request in std::mem::take(&mut batch.proposals.requests) {
             let gang = request.units().find_map(|ask| self.state.facts.gang_of(ask));
             if let CommitOutcome::Rejected(_) = self.commit(request) {

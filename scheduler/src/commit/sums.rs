@@ -1,5 +1,7 @@
 //! The sums of a request, which `accept` compares with the facts.
 
+use std::collections::BTreeSet;
+
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -23,6 +25,9 @@ pub(super) fn accept_sums(
     let mut sums = Sums::default();
     sums.release_containers(facts, request)?;
     sums.end_reservations(facts, request)?;
+    if !facts.held_rooms.is_empty() {
+        sums.give_room_back(facts, request);
+    }
     for proposal in &request.allocate {
         sums.allocate(facts, proposal)?;
     }
@@ -114,6 +119,22 @@ impl Sums {
         Ok(())
     }
 
+    /// The gangs that the request starts give back the room that they hold.
+    #[cold]
+    fn give_room_back(&mut self, facts: &Facts, request: &ResourceAllocationCommitRequest) {
+        let gangs: BTreeSet<_> = request.units().filter_map(|ask| facts.gang_of(ask)).collect();
+        for (partition, node, place) in gangs.into_iter().flat_map(|gang| facts.places_of(gang)) {
+            facts.give(self.room(facts, node), place);
+            let application = facts.applications.at(facts.asks.at(place.ask).application);
+            self.charge(
+                facts,
+                application,
+                PartitionShare::borrowed(partition),
+                &(Resources::ZERO - place.amount),
+            );
+        }
+    }
+
     fn end_reservations(
         &mut self,
         facts: &Facts,
@@ -189,6 +210,9 @@ impl Sums {
         }
         check_unreserved(node, &self.ended)?;
         if self.reserved.iter().any(|(_, node)| *node == proposal.node) {
+            return Err(RejectReason::NodeReserved);
+        }
+        if facts.holds_room_on(node) {
             return Err(RejectReason::NodeReserved);
         }
         if !fits(&shape.need, &node.empty_room()) {

@@ -38,8 +38,10 @@ impl Handle {
     /// ordinary asks from the start on. [`GangStarted`](crate::event::EventKind::GangStarted) follows the
     /// [`Allocated`](crate::event::EventKind::Allocated) events of the members.
     ///
-    /// Waiting gangs are tried by the priority of their applications, then in the order of submission. A gang that does
-    /// not fit stops no other gang and no ordinary ask. No room is gathered for it.
+    /// Waiting gangs are tried by the priority of their applications, then in the order of submission. In each partition
+    /// the first gang that does not fit gathers: room that becomes free is held for its members, and charged to queue
+    /// and user, until all of them can start. A later gang that needs no held room may start before. With
+    /// [`without_gathering`](GangSpec::without_gathering), a gang waits until enough is free at one time, and stops nobody.
     ///
     /// The ticket refuses a gang that could not start if nothing else ran: its minimum is above the maximum of a queue, or
     /// the registered nodes could not hold it if they were empty. It refuses a gang of an unknown application, too.
@@ -129,10 +131,11 @@ pub(super) fn look_for_gang(shared: &Arc<Shared>) -> Option<Box<ProposalBatch>> 
     let mut batch = Box::new(ProposalBatch::for_gangs(looks, owner));
     let state = shared.state.read();
     batch.begun_ns = shared.clock.measured_ns();
-    let ProposalBatch { proposals, gang_looks, .. } = &mut *batch;
+    let ProposalBatch { proposals, gang_looks, gatherings, .. } = &mut *batch;
     if let Some(looks) = gang_looks {
-        let request = look_for_gangs(&state, looks, |request| would_accept(&state, request));
-        proposals.requests.extend(request);
+        let found = look_for_gangs(&state, looks, |request| would_accept(&state, request));
+        proposals.requests.extend(found.start);
+        *gatherings = found.gatherings;
     }
     drop(state);
     batch.proposing_ns = shared.clock.measured_ns().saturating_sub(batch.begun_ns);

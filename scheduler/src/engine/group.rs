@@ -191,9 +191,11 @@ impl GroupCommitter {
         while let Some(message) = messages.pop_front() {
             self.deal_with(&mut state, message);
         }
+        self.gather_room(&mut state);
         self.committer(&mut state).place_starved();
         self.ring_timers(&mut state);
         self.advance_rounds(&mut state);
+        self.gather_room(&mut state);
         if !state.facts.node_queues.promotions.is_empty() {
             self.promote_requested(&mut state);
         }
@@ -215,6 +217,13 @@ impl GroupCommitter {
         drop(state);
         self.record_timing(locked_ns, self.stats.allocated - allocated_before);
         messages
+    }
+
+    /// Lets gangs that hold room have what the group made free, before any pass sees it.
+    fn gather_room(&mut self, state: &mut State) {
+        if !state.facts.held_rooms.is_empty() {
+            self.committer(state).gather();
+        }
     }
 
     /// Records how long the guard was held since `locked_ns`, and the ages of the group's batches.
@@ -328,6 +337,9 @@ impl GroupCommitter {
         let Publisher { effects, log, decided, .. } = &mut self.publisher;
         let mut committer = Committer { state, effects, log, stats: &mut self.stats };
         decided.push(batch);
+        if !committer.state.gained_nodes.is_empty() {
+            committer.gather();
+        }
         let rejected = decided.last_mut().map_or(0, |batch| committer.commit_batch(batch));
         if is_for_gangs {
             return;

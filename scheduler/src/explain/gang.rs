@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::limits::Blocker;
+use crate::facts::HeldRole;
 use crate::ids::{AskId, GangId};
 use crate::propose::{NotNow, find_nodes, propose_gang};
 use crate::state::State;
@@ -22,6 +23,12 @@ pub struct GangWait {
     pub is_limited: bool,
     /// When its timeout passes.
     pub until_ms: Option<u64>,
+    /// Whether room is held for it: it is the first gang that gathers in some partition.
+    #[serde(default)]
+    pub is_gathering: bool,
+    /// For how many members all room is held.
+    #[serde(default)]
+    pub held: u64,
 }
 
 /// The gang that the ask waits for, with the result of a look at this moment.
@@ -31,5 +38,9 @@ pub(super) fn awaited_gang(state: &State, id: AskId) -> Option<Blocker> {
     let found = find_nodes(state, waiting).map_or_else(|found| found, |_| waiting.minimum());
     let is_limited = propose_gang(state, gang) == Err(NotNow::Limit);
     let (role, members, until_ms) = (role.name.to_string(), waiting.minimum(), waiting.until_ms);
-    Some(Blocker::Gang(GangWait { gang, role, members, found, is_limited, until_ms }))
+    let whole = |role: &HeldRole| u64::from(state.facts.place_count(gang, role.ask).whole);
+    let (is_gathering, held) =
+        (state.facts.places_of(gang).next().is_some(), waiting.roles.iter().map(whole).sum());
+    let wait = GangWait { gang, role, members, found, is_limited, until_ms, is_gathering, held };
+    Some(Blocker::Gang(wait))
 }

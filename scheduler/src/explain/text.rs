@@ -205,10 +205,15 @@ impl Display for Blocker {
             Self::InFlight { units } => {
                 write!(f, "All it wants is proposed and being decided: {}.", containers(*units))
             }
-            Self::Gang(GangWait { gang, role, members, found, is_limited, .. }) => {
+            Self::Gang(GangWait { gang, role, members, found, is_limited, is_gathering, held, .. }) => {
                 write!(f, "It is role {role} of {gang}, of which {members} members start together")?;
                 write!(f, "; {found} of them would find a node now")?;
-                f.write_str(if *is_limited { ", but a limit does not admit them." } else { "." })
+                f.write_str(if *is_limited { ", but a limit does not admit them." } else { "." })?;
+                if *is_gathering {
+                    write!(f, " It gathers: room for {held} of them is held.")
+                } else {
+                    Ok(())
+                }
             }
             Self::Reservations { nodes: 1 } => f.write_str("A node is reserved for all it wants."),
             Self::Reservations { nodes } => write!(f, "{nodes} nodes are reserved for all it wants."),

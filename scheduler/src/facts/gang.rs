@@ -1,7 +1,7 @@
 //! Gangs that wait, and the asks that they hold.
 //!
-//! While a gang waits, its asks are *held*: they are pending, but no pass sees them, and nothing is kept for them. So two
-//! gangs that wait hold nothing that the other one needs.
+//! While a gang waits, its asks are *held*: they are pending, but no pass sees them. [`held_room`](super::held_room) has
+//! the room that is kept for them.
 
 use std::collections::BTreeMap;
 
@@ -61,6 +61,8 @@ pub(crate) struct WaitingGang {
     pub(crate) topology: GangTopology,
     /// When its timeout passes.
     pub(crate) until_ms: Option<u64>,
+    /// Whether it may hold room while it waits.
+    pub(crate) gathers: bool,
 }
 
 /// One role of a gang that has not started.
@@ -132,11 +134,14 @@ impl Facts {
         Some((gang, role))
     }
 
-    /// The waiting gangs in the order in which they are tried: by the priority of the application, then of submission.
+    /// The place of a waiting gang in their order: by the priority of the application, then of submission.
+    pub(crate) fn gang_key(&self, gang: &WaitingGang) -> (u32, u64) {
+        (u32::MAX - self.applications.at(gang.application).priority, gang.number)
+    }
+
+    /// The waiting gangs in the order in which they are tried.
     pub(crate) fn gangs_in_order(&self) -> Vec<GangId> {
-        let key =
-            |gang: &WaitingGang| (u32::MAX - self.applications.at(gang.application).priority, gang.number);
-        let mut gangs: Vec<_> = self.gangs.iter().map(|(id, gang)| (key(gang), *id)).collect();
+        let mut gangs: Vec<_> = self.gangs.iter().map(|(id, gang)| (self.gang_key(gang), *id)).collect();
         gangs.sort_unstable();
         gangs.into_iter().map(|(_, id)| id).collect()
     }

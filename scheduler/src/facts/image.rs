@@ -138,6 +138,11 @@ impl FactsImage {
         is_live(&self.applications, id)
     }
 
+    /// Whether the node is alive.
+    pub(super) fn has_live_node(&self, id: NodeId) -> bool {
+        is_live(&self.nodes, id)
+    }
+
     /// The application of a live ask, if that is alive too.
     pub(super) fn application_of(&self, ask: AskId) -> Option<ApplicationId> {
         let slot = self.asks.get(ask.index()).filter(|slot| slot.generation == ask.generation())?;
@@ -172,7 +177,7 @@ impl FactsImage {
             && (self.config.opportunistic.is_some() || queues.nodes.is_empty() && queues.asks.is_empty())
     }
 
-    fn has_partition(&self, id: PartitionId) -> bool {
+    pub(super) fn has_partition(&self, id: PartitionId) -> bool {
         id.index() < self.partitions.len()
     }
 
@@ -250,8 +255,9 @@ impl Facts {
 
     /// The facts that were written.
     pub(crate) fn of_image(image: FactsImage, later: LaterFacts) -> Self {
-        let LaterFacts { notices, gangs, disruption, placeholders, node_queues } = later;
-        let mut facts = Self { notices, gangs, disruption, placeholders, node_queues, ..Self::bare(image) };
+        let LaterFacts { notices, gangs, disruption, placeholders, node_queues, held_rooms } = later;
+        let mut facts =
+            Self { notices, gangs, disruption, placeholders, node_queues, held_rooms, ..Self::bare(image) };
         for (index, queue) in facts.queues.iter().enumerate() {
             facts.queue_ids.insert(Arc::clone(&queue.path), QueueId(index as u32));
         }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::gang::{WaitingGangs, held_asks};
+use super::held_room::HeldRooms;
 use super::placeholders::Placeholders;
 use super::{Disruption, Facts, FactsImage, NodeQueues, PreemptionNotice};
 use crate::ids::ContainerId;
@@ -18,6 +19,7 @@ pub(crate) struct LaterFacts {
     pub(super) disruption: Disruption,
     pub(super) placeholders: Placeholders,
     pub(super) node_queues: NodeQueues,
+    pub(super) held_rooms: HeldRooms,
 }
 
 impl LaterFacts {
@@ -31,6 +33,19 @@ impl LaterFacts {
             && self.disruption.is_coherent(image)
             && self.placeholders.is_coherent(image)
             && image.has_queues(&self.node_queues)
+            && self.held_rooms.iter().all(|(partition, held)| {
+                let asks = || {
+                    held.nodes.values().flatten().map(|place| place.ask).chain(held.counts.keys().copied())
+                };
+                let is_its = |ask| {
+                    self.gangs
+                        .get(&held.gang)
+                        .is_some_and(|gang| gang.roles.iter().any(|role| role.ask == ask))
+                };
+                image.has_partition(*partition)
+                    && held.nodes.keys().all(|node| image.has_live_node(*node))
+                    && asks().all(is_its)
+            })
     }
 }
 
@@ -42,6 +57,7 @@ impl Facts {
             disruption: self.disruption.clone(),
             placeholders: self.placeholders.clone(),
             node_queues: self.node_queues.clone(),
+            held_rooms: self.held_rooms.clone(),
         }
     }
 }

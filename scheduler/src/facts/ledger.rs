@@ -9,6 +9,7 @@
 
 mod applications;
 mod containers;
+mod held_room;
 mod nodes;
 mod opportunistic;
 

@@ -18,6 +18,7 @@ mod digest;
 mod disruption;
 mod gang;
 mod headroom;
+mod held_room;
 mod image;
 mod later;
 mod ledger;
@@ -62,6 +63,7 @@ pub(crate) use disruption::{Disruption, DisruptionGroup, StartedGang};
 pub use disruption::{DisruptionBudget, DisruptionLimit, InvalidBudget, PreemptionCost};
 pub use gang::{GangEnd, GangStyle, GangTopology};
 pub(crate) use gang::{HeldAsks, HeldRole, RoleKind, WaitingGang, WaitingGangs};
+pub(crate) use held_room::{HeldRoom, HeldRooms, Place, RoomGain};
 pub(crate) use image::{FactsImage, FactsImageOf};
 pub(crate) use later::LaterFacts;
 pub(crate) use limit_usage::{Holder, LimitUsages};
@@ -152,6 +154,8 @@ pub(crate) struct Facts {
     pub(crate) node_queues: NodeQueues,
     /// The nodes by their load. It follows from the other facts.
     pub(crate) node_loads: NodeLoads,
+    /// The room that they hold.
+    pub(crate) held_rooms: HeldRooms,
     pub(crate) shapes: Shapes,
     /// Containers by tag and place.
     pub(crate) tags: TagCounts,
@@ -200,6 +204,7 @@ impl Facts {
             placeholders: Placeholders::default(),
             node_queues: NodeQueues::default(),
             node_loads: NodeLoads::new(config.opportunistic.is_some(), partitions),
+            held_rooms: HeldRooms::new(),
             shapes: Shapes::default(),
             tags: TagCounts::default(),
             held_asks: HeldAsks::default(),

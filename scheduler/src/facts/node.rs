@@ -35,7 +35,7 @@ pub(crate) struct Node {
     pub(crate) reservation: Option<ReservationId>,
     pub(crate) rack: RackId,
     pub(crate) containers: Vec<ContainerId>,
-    /// Capacity minus the containers' resources.
+    /// Capacity minus what containers and gangs hold.
     pub(crate) room: Room,
     pub(crate) capacity: Resources,
     pub(crate) last_heartbeat_ms: u64,
@@ -56,7 +56,8 @@ impl Node {
         self.state == NodeState::Active && !self.stale
     }
 
-    pub(crate) fn allocated(&self) -> Resources {
+    /// What containers and gangs hold.
+    pub(crate) fn taken(&self) -> Resources {
         self.capacity - self.room.free
     }
 

@@ -26,21 +26,36 @@ pub(crate) enum GangCheckout {
 /// The gangs that found no room, with the version of the state in which they were looked for. Losing it costs a second
 /// look.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct GangLooks(FxHashMap<GangId, u64>);
+pub(crate) struct GangLooks {
+    no_room: FxHashMap<GangId, u64>,
+    /// The version of the nodes in which a gang that held room was last told to begin anew.
+    begun_anew: FxHashMap<GangId, u64>,
+}
 
 impl GangLooks {
     /// Whether the gang found no room, and no node has gained room since.
     pub(crate) fn found_no_room_since(&self, gang: GangId, gained_at: u64) -> bool {
-        self.0.get(&gang).is_some_and(|seen| *seen >= gained_at)
+        self.no_room.get(&gang).is_some_and(|seen| *seen >= gained_at)
     }
 
     pub(crate) fn record_no_room(&mut self, gang: GangId, version: u64) {
-        self.0.insert(gang, version);
+        self.no_room.insert(gang, version);
+    }
+
+    /// Whether a gang that holds room may give it back to hold other room. Once for each version of the nodes is enough: a
+    /// gang never changes its places in turns.
+    pub(crate) fn may_begin_anew(&self, gang: GangId, nodes_version: u64) -> bool {
+        self.begun_anew.get(&gang) != Some(&nodes_version)
+    }
+
+    pub(crate) fn record_begun_anew(&mut self, gang: GangId, nodes_version: u64) {
+        self.begun_anew.insert(gang, nodes_version);
     }
 
     /// Forgets gangs that wait no longer.
     pub(crate) fn forget_others(&mut self, waits: impl Fn(GangId) -> bool) {
-        self.0.retain(|gang, _| waits(*gang));
+        self.no_room.retain(|gang, _| waits(*gang));
+        self.begun_anew.retain(|gang, _| waits(*gang));
     }
 }
 

@@ -3,12 +3,11 @@
 //! A look for gangs needs no lease. It reads the nodes of the facts, and ignores amounts in flight: if other requests come
 //! first, the committer looks again under its own guard. Roles are placed in their order. Each member goes to the first
 //! node in the configured order, as a pass would choose it, but an ask's hosts and racks come first, without a delay.
-//! On one rack, the first rack by number that holds the minimum is taken. `nearest_racks.rs` looks for few racks.
+//! On one rack, the first rack by number that holds the minimum is taken. `nearest_racks.rs` looks for few racks. Room that
+//! the gang holds is free to it. For a gang that finds too little room, `gather.rs` plans where to hold some.
 //!
 //! # What is not there
 //!
-//! * No room is gathered for a gang. In a full cluster, ordinary asks may take each node that becomes free, and a large
-//!   gang waits until enough is free at one time.
 //! * A gang whose roles could be packed only in another order is not found.
 //! * Members that start together borrow no nodes of other partitions.
 
@@ -17,6 +16,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 
 use rustc_hash::FxHashMap;
 
+use super::gather::{Gathering, plan_places};
 use super::nearest_racks::find_near;
 use crate::facts::{
     Application, Ask, Facts, GangTopology, HeldRole, Locality, Node, PartitionShare, Shape, TagCounts,
@@ -41,35 +41,60 @@ pub(crate) enum NotNow {
     NoRoom,
 }
 
-/// Proposes the first waiting gang, in their order, that `would_accept` admits. `looks` remembers the gangs that found
-/// no room: they are left out until some node gains room.
+/// What a look for gangs found.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    /// The start of a gang.
+    pub(crate) start: Option<ResourceAllocationCommitRequest>,
+    /// Places for gangs that cannot start. They come first in order.
+    pub(crate) gatherings: Vec<Gathering>,
+}
+
+/// Proposes the first waiting gang, in their order, that `would_accept` admits. If none can start, plans places for those
+/// that gather. `looks` remembers the gangs that found no room: they are left out until some node gains room.
 pub(crate) fn look_for_gangs(
     state: &State,
     looks: &mut GangLooks,
     would_accept: impl Fn(&ResourceAllocationCommitRequest) -> bool,
-) -> Option<ResourceAllocationCommitRequest> {
-    looks.forget_others(|gang| state.facts.gangs.contains_key(&gang));
+) -> Found {
+    let facts = &state.facts;
+    looks.forget_others(|gang| facts.gangs.contains_key(&gang));
     let mut without_room: Vec<&WaitingGang> = Vec::new();
-    for id in state.facts.gangs_in_order() {
+    let (mut gatherings, mut taken) = (Vec::new(), Vec::new());
+    for id in facts.gangs_in_order() {
+        let held = facts.partitions_held_by(id);
         if looks.found_no_room_since(id, state.room_gained_at()) {
+            taken.extend(held);
             continue;
         }
-        let gang = &state.facts.gangs[&id];
-        let needs_more = |other: &&WaitingGang| needs_at_least(&state.facts, gang, other);
-        if without_room.iter().any(needs_more) {
+        let gang = &facts.gangs[&id];
+        let needs_more = |other: &&WaitingGang| needs_at_least(facts, gang, other);
+        if held.is_empty() && without_room.iter().any(needs_more) {
             looks.record_no_room(id, state.version);
-            continue;
-        }
-        match propose_gang(state, id) {
-            Ok(request) if would_accept(&request) => return Some(request),
-            Err(NotNow::NoRoom) => {
-                looks.record_no_room(id, state.version);
-                without_room.push(gang);
+        } else {
+            match propose_gang(state, id) {
+                Ok(request) if would_accept(&request) => {
+                    return Found { start: Some(request), gatherings };
+                }
+                Err(NotNow::NoRoom) => {
+                    looks.record_no_room(id, state.version);
+                    without_room.push(gang);
+                }
+                _ => {}
             }
-            _ => {}
+        }
+        if let Some(gathering) = plan_places(state, id, &taken, looks.may_begin_anew(id, state.nodes_version))
+        {
+            if gathering.begins_anew {
+                looks.record_begun_anew(id, state.nodes_version);
+            }
+            taken.extend(facts.partitions_wanted(gang));
+            gatherings.push(gathering);
+        } else if !held.is_empty() {
+            gatherings.push(Gathering::give_up(state, id));
         }
     }
-    None
+    Found { start: None, gatherings }
 }
 
 /// Whether the gang fits nowhere if the other one fits nowhere: it has the same roles, with at least as many members.
@@ -91,7 +116,7 @@ pub(crate) fn propose_gang(state: &State, id: GangId) -> Result<ResourceAllocati
     if !application.is_active {
         return Err(NotNow::Inactive);
     }
-    if !is_within_limits(facts, application, gang) {
+    if !is_within_limits(facts, application, id, gang) {
         return Err(NotNow::Limit);
     }
     find_nodes(state, gang).map_err(|_| NotNow::NoRoom)
@@ -108,6 +133,7 @@ pub(crate) fn find_nodes(state: &State, gang: &WaitingGang) -> Result<ResourceAl
     };
     for rack in places {
         let mut search = Search::new(state, rack);
+        search.give_held_room(gang);
         for role in &gang.roles {
             search.place(role, role.minimum);
         }
@@ -126,7 +152,7 @@ pub(super) fn racks(facts: &Facts) -> impl Iterator<Item = RackId> + use<> {
 }
 
 /// Whether the limits of queues and user admit the minimum.
-fn is_within_limits(facts: &Facts, application: &Application, gang: &WaitingGang) -> bool {
+fn is_within_limits(facts: &Facts, application: &Application, id: GangId, gang: &WaitingGang) -> bool {
     let mut sums = BTreeMap::<PartitionId, (PartitionShare, Resources, Resources)>::new();
     for role in gang.roles.iter().filter(|role| role.minimum > 0) {
         let shape = facts.shapes.at(facts.asks.at(role.ask).shape);
@@ -136,6 +162,8 @@ fn is_within_limits(facts: &Facts, application: &Application, gang: &WaitingGang
         *largest = largest.max(&shape.need.resources);
     }
     sums.into_iter().all(|(partition, (share, sum, largest))| {
+        // What it holds is charged already.
+        let sum = sum - facts.held_by(id, partition);
         let admits =
             |queue: &_| facts.queue_admits(*queue, share, &facts.queue(*queue).quota(partition).used, &sum);
         facts.queue(application.leaf).chain.iter().all(admits)
@@ -162,6 +190,16 @@ impl<'a> Search<'a> {
     pub(super) fn new(state: &'a State, rack: Option<RackId>) -> Self {
         let request = ResourceAllocationCommitRequest::default();
         Self { state, rack, rooms: FxHashMap::default(), tags: TagCounts::default(), request }
+    }
+
+    /// The room that the gang holds is free to it.
+    fn give_held_room(&mut self, gang: &WaitingGang) {
+        let facts = &self.state.facts;
+        if let Some(id) = gang.roles.first().and_then(|role| facts.gang_of(role.ask)) {
+            for (_, node, _) in facts.places_of(id) {
+                self.rooms.insert(node, facts.room_without(id, facts.nodes.at(node)));
+            }
+        }
     }
 
     /// Places as many members of each role as fit, up to these numbers. Returns the numbers that are left.

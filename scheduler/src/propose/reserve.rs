@@ -61,7 +61,9 @@ impl Picker<'_> {
             self.set.node_if_candidate(*position).is_some_and(|id| {
                 let facts = &self.state.facts;
                 let node = facts.nodes.at(id);
+                // A reservation on a node with held room would wait for a gang.
                 fits(&shape.need, &node.empty_room())
+                    && !facts.holds_room_on(node)
                     && facts.breach_with(shape, node, self.set.given_tags()).is_none()
             })
         };

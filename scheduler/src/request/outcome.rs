@@ -73,7 +73,7 @@ reject_reasons! {
     NodeBlacklisted => "node_blacklisted",
     /// The node or its rack would have too many containers with a tag.
     TagLimit => "tag_limit",
-    /// The node is reserved by another ask.
+    /// The node is reserved by another ask, or a node to reserve has room that is held for a gang.
     NodeReserved => "node_reserved",
     /// The node has too little room.
     NodeFull => "node_full",

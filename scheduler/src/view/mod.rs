@@ -2,6 +2,7 @@
 
 mod application;
 mod ask;
+mod gang;
 mod placements;
 mod queue;
 mod row;
@@ -10,6 +11,7 @@ mod text;
 
 pub use application::ApplicationView;
 pub use ask::AskView;
+pub use gang::{GangRoleView, GangView};
 pub use placements::{ContainerView, ReservationView};
 
 use crate::config::{QueueConfig, QueueMapping};
@@ -256,7 +258,7 @@ impl<'a> NodeView<'a> {
     /// The amount that its containers hold.
     #[must_use]
     pub fn allocated(&self) -> Resources {
-        self.node.allocated()
+        self.node.taken() - self.held()
     }
 
     /// Its free amount; negative if the node shrank below its use.

@@ -25,6 +25,8 @@ struct NodeRow<'a> {
     reservation: Option<ReservationId>,
     capacity: Amounts,
     allocated: Amounts,
+    /// For members of gangs that have not started.
+    held: Amounts,
     free: Amounts,
     opportunistic: Amounts,
     /// The opportunistic containers that wait, the next to start first.
@@ -49,6 +51,7 @@ impl Serialize for NodeView<'_> {
             reservation: self.reservation(),
             capacity: amounts(self.capacity()),
             allocated: amounts(self.allocated()),
+            held: amounts(self.held()),
             free: amounts(self.free()),
             opportunistic: amounts(self.opportunistic()),
             queue: self.queue().collect(),

@@ -23,7 +23,9 @@ impl Display for NodeView<'_> {
             (self.is_stale(), "silent"),
             (self.is_reserved(), "reserved"),
         ];
-        notes.iter().filter(|(is_true, _)| *is_true).try_for_each(|(_, note)| write!(f, "; {note}"))
+        notes.iter().filter(|(is_true, _)| *is_true).try_for_each(|(_, note)| write!(f, "; {note}"))?;
+        let held = self.held();
+        if held.is_zero() { Ok(()) } else { write!(f, "; {} held for a gang", amounts(held)) }
     }
 }
 

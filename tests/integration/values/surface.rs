@@ -83,7 +83,7 @@ fn values() -> Vec<String> {
         PendingReason, Shortage, DeviceShortage, LocalityWait, NodeOfOtherAsk, ReservedNode, Rejection,
         PreemptionPolicy, PreemptionRounds, DisruptionBudget, DisruptionLimit, InvalidBudget, PreemptionCost, PreemptionNotice, PreemptionPlan, PartitionShares, QueueShares, Preemption, Victim, PreemptionRule, Unhelped,
         UnhelpedReason, PreemptionOutlook, UnknownQueue, WithinQueuePolicy, WithinQueueOrder,
-        ContainerView, ReservationView, QueueStatus, PendingWithinLimits,
+        ContainerView, ReservationView, GangRoleView, GangView, QueueStatus, PendingWithinLimits,
         AccessList, ApplicationOrdering, Bound, Capacity, Creation, LocalityDelay, MappingAction, Maximum,
         NodeOrderKind, Otherwise, PartitionAccess, PathPart, QueueOrdering, QueueState, Semantics, Share,
         AllocationSizes, ApplicationLimits, AutoCreation, EngineConfig, EngineLimits, Factor, FoundQueue,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use apportion::ExecutionType;
 use apportion::gang::{GangStyle, GangTopology};
 use serde::Deserialize;
 
@@ -71,6 +72,7 @@ impl RoleForm {
             tags: self.tags.clone(),
             tag_limits: Vec::new(),
             task_group: None,
+            execution: ExecutionType::Guaranteed,
             refused: None,
         }
     }

@@ -82,6 +82,10 @@ impl Applier<'_> {
         backlog.list_anew(facts, id);
         // If queues are ordered by priority, this queue may now come before queues for which headroom was blocked.
         backlog.leaf_changed(leaf, *version);
+        if !self.state.facts.gangs.is_empty() {
+            // The first gang of a partition may be another one now.
+            self.state.record_room_gain();
+        }
     }
 
     /// Cancels all asks of the application. Its containers end at once, or are stopped; then the application ends with

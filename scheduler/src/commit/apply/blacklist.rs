@@ -20,6 +20,7 @@ impl Applier<'_> {
         let new = (!new.is_empty()).then(|| Arc::new(new));
         self.state.facts.transition_update_blacklist(id, new.clone());
         self.state.record_room_gain();
+        self.give_back_of(id);
         for ask in self.state.backlog.asks_in_order(&self.state.facts, id) {
             self.drop_shunned_reservations(ask, new.as_deref());
             self.shun(ask, new.clone());

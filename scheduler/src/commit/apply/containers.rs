@@ -103,6 +103,7 @@ impl Applier<'_> {
             borrowing: Borrowing::None,
         };
         let shape = self.intern(&shape);
+        self.give_back_on_changed(node);
         let State { facts, node_shards, backlog, version, .. } = &mut *self.state;
         let (container, charged) = facts.transition_recover(Container {
             application: running.application,

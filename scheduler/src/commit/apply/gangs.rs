@@ -29,6 +29,7 @@ impl Applier<'_> {
             style: spec.style,
             topology: spec.topology,
             until_ms,
+            gathers: spec.gathers,
         };
         // First, so that the backlog lists the asks as held.
         facts.transition_hold(id, gang);
@@ -42,13 +43,14 @@ impl Applier<'_> {
         }
     }
 
-    /// The gangs that the request starts.
+    /// The gangs that the request starts. The room that they hold is free for their members from here on.
     #[cold]
-    pub(super) fn gangs_in(&self, request: &ResourceAllocationCommitRequest) -> Vec<GangId> {
+    pub(super) fn gangs_in(&mut self, request: &ResourceAllocationCommitRequest) -> Vec<GangId> {
         let facts = &self.state.facts;
         let mut gangs: Vec<_> = request.units().filter_map(|ask| facts.gang_of(ask)).collect();
         gangs.sort_unstable();
         gangs.dedup();
+        gangs.iter().for_each(|gang| self.give_all_room_back(*gang));
         gangs
     }
 
@@ -84,6 +86,7 @@ impl Applier<'_> {
     }
 
     fn free_gang(&mut self, id: GangId, end: GangEnd) -> Option<WaitingGang> {
+        self.give_all_room_back(id);
         let gang = self.state.facts.transition_free(id)?;
         self.tell(gang.application, EventKind::GangEnded { gang: id, end, style: gang.style });
         Some(gang)

@@ -7,6 +7,7 @@ mod applications;
 mod blacklist;
 mod containers;
 mod gangs;
+mod held_room;
 mod many;
 mod moving;
 mod nodes;
@@ -147,6 +148,8 @@ impl Applier<'_> {
             }
             Change::PlaceholdersTimedOut { gang } => self.give_up_placeholders(*gang),
             Change::PromotionRequested { container } => self.request_promotion(*container),
+            Change::RoomHeld { ask, node } => self.hold_room(*ask, *node),
+            Change::RoomGivenBack { gang, partition } => self.give_room_back(*gang, *partition),
         }
         self.activate_if_due();
         seq

@@ -14,12 +14,14 @@ impl Applier<'_> {
     /// Moves the application's asks and charges to another leaf. Its amounts in flight stay counted where the pass put
     /// them.
     pub(super) fn move_application(&mut self, id: ApplicationId, leaf: QueueId) {
-        let State { facts, backlog, .. } = &mut *self.state;
+        let facts = &self.state.facts;
         let application = facts.applications.at(id);
         let (old_leaf, old_user) = (application.leaf, application.user);
         if leaf == old_leaf {
             return;
         }
+        self.give_back_of(id);
+        let State { facts, backlog, .. } = &mut *self.state;
         // In the order in which a rebuilt backlog would list them.
         let asks = backlog.asks_in_order(facts, id);
         for ask in &asks {

@@ -42,6 +42,7 @@ impl Applier<'_> {
         if let Some(device_type) = self.state.facts.config.resources.device_type() {
             capacity.set(device_type, self.state.facts.nodes.at(id).capacity[device_type]);
         }
+        self.give_back_on_changed(id);
         self.state.facts.transition_resize_node(id, capacity);
         attributes.clone_into(&mut self.state.facts.nodes.at_mut(id).attributes);
         self.state.facts.node_loads.look_for_nodes();
@@ -79,6 +80,7 @@ impl Applier<'_> {
             return;
         }
         reservation.into_iter().for_each(|reservation| self.drop_reservation(reservation));
+        self.give_back_on_changed(id);
         let State { facts, node_shards, .. } = &mut *self.state;
         node_shards.remove(id, facts.nodes.at(id));
         facts.transition_set_node_partition(id, partition);
@@ -130,6 +132,7 @@ impl Applier<'_> {
         if let Some(reservation) = node.reservation {
             self.drop_reservation(reservation);
         }
+        self.give_back_on_changed(id);
         for container in self.state.facts.nodes.at(id).containers.clone() {
             self.end_container(container, EndCause::NodeLost);
         }
@@ -150,6 +153,9 @@ impl Applier<'_> {
             && let Some(reservation) = self.state.facts.nodes.at(id).reservation
         {
             self.drop_reservation(reservation);
+        }
+        if !self.state.facts.nodes.at(id).is_candidate() {
+            self.give_back_on_changed(id);
         }
         self.wake_with_fewer_offers(id);
         self.state.node_gained(id);

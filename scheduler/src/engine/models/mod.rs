@@ -12,6 +12,7 @@
 mod batches;
 mod channels;
 mod directory;
+mod gangs;
 mod held_back;
 mod lifecycle;
 mod panics;

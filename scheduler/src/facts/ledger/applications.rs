@@ -66,7 +66,14 @@ impl Facts {
     }
 
     /// Adds a load to a leaf and its user, or with `sign` -1 subtracts it.
-    fn shift(&mut self, leaf: QueueId, user: LeafUserId, partition: PartitionId, load: &Load, sign: i64) {
+    pub(super) fn shift(
+        &mut self,
+        leaf: QueueId,
+        user: LeafUserId,
+        partition: PartitionId,
+        load: &Load,
+        sign: i64,
+    ) {
         let used = load.used.times(sign);
         let of_user = &mut self.users[user.index()];
         of_user.used[partition.index()] += used;

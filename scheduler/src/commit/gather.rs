@@ -1,0 +1,153 @@
+//! Holds room for gangs that wait, gives it back, and starts a gang once all of its members have room.
+//!
+//! A look for gangs names nodes. From then on the committer holds each further amount that becomes free there, in the group
+//! that made it free. So no pass sees that amount, and no other ask can be quicker.
+
+use std::collections::BTreeSet;
+
+use super::committer::Committer;
+use crate::change::Change;
+use crate::facts::{Facts, HeldRoom, RoomGain, WaitingGang};
+use crate::ids::{AskId, GangId, NodeId};
+use crate::propose::Gathering;
+use crate::request::{AllocationProposal, CommitOutcome, ResourceAllocationCommitRequest};
+
+impl Committer<'_> {
+    /// Offers the nodes that gained room to the gangs that hold room.
+    #[cold]
+    pub(crate) fn gather(&mut self) {
+        let mut nodes = std::mem::take(&mut self.state.gained_nodes);
+        self.state.recompute_limits();
+        self.give_back_in_vain();
+        if std::mem::take(&mut self.state.room_is_limited) {
+            let held = self.state.facts.held_rooms.values();
+            nodes.extend(held.flat_map(|held| held.nodes.keys().copied()));
+        }
+        while let Some(node) = nodes.pop_first() {
+            self.offer(node);
+            nodes.append(&mut self.state.gained_nodes);
+        }
+        for gang in holders(&self.state.facts) {
+            self.start_if_complete(gang);
+        }
+        self.state.gained_nodes.clear();
+    }
+
+    /// Gives back what gangs hold that may not gather any more.
+    fn give_back_in_vain(&mut self) {
+        for gang in holders(&self.state.facts) {
+            let facts = &self.state.facts;
+            if !facts.gangs.get(&gang).is_some_and(|waiting| facts.maxima_admit(waiting)) {
+                self.give_room_back(gang);
+            }
+        }
+    }
+
+    fn give_room_back(&mut self, gang: GangId) {
+        for partition in self.state.facts.partitions_held_by(gang) {
+            self.apply(Change::RoomGivenBack { gang, partition });
+        }
+    }
+
+    /// Holds room on the node for as many members as gain by it. Parts that are there already come first.
+    fn offer(&mut self, node: NodeId) {
+        while let Some(ask) = next_gain(&self.state.facts, node) {
+            self.apply(Change::RoomHeld { ask, node });
+        }
+        self.state.room_is_limited |= has_room_for_parts(&self.state.facts, node);
+    }
+
+    /// Holds room at the places that a look found. Gangs that come later in order give theirs back.
+    pub(super) fn take_places(&mut self, gathering: &Gathering) {
+        let gang = gathering.gang;
+        if !self.state.facts.gangs.contains_key(&gang) {
+            return;
+        }
+        self.state.recompute_limits();
+        if gathering.begins_anew {
+            self.give_room_back(gang);
+        }
+        let mut missed = 0;
+        for &(ask, node) in &gathering.places {
+            self.displace(gang, node);
+            if self.room_gain(gang, ask, node).is_some() {
+                self.apply(Change::RoomHeld { ask, node });
+                self.state.room_is_limited |= has_room_for_parts(&self.state.facts, node);
+            } else {
+                missed += 1;
+            }
+        }
+        if missed > 0 && self.state.facts.changes > gathering.changes {
+            // Something came between. Otherwise another look would find the same.
+            self.state.record_room_gain();
+        }
+        self.start_if_complete(gang);
+    }
+
+    fn room_gain(&self, gang: GangId, ask: AskId, node: NodeId) -> Option<RoomGain> {
+        let facts = &self.state.facts;
+        (facts.gang_of(ask) == Some(gang)).then(|| facts.room_gain(gang, ask, node)).flatten()
+    }
+
+    /// A later gang gives back what it holds in the node's partition.
+    fn displace(&mut self, gang: GangId, node: NodeId) {
+        let facts = &self.state.facts;
+        let Some(partition) = facts.nodes.get(node).map(|node| node.partition) else { return };
+        let Some(other) = facts.held_rooms.get(&partition).map(|held| held.gang) else { return };
+        if other != gang && facts.gang_key(&facts.gangs[&gang]) < facts.gang_key(&facts.gangs[&other]) {
+            self.apply(Change::RoomGivenBack { gang: other, partition });
+        }
+    }
+
+    /// Starts the gang if all room for its minimum is held. If its members may not be there any more, it gives all back.
+    fn start_if_complete(&mut self, gang: GangId) {
+        let facts = &self.state.facts;
+        let Some(waiting) = facts.gangs.get(&gang).filter(|waiting| has_all(facts, gang, waiting)) else {
+            return;
+        };
+        debug_assert!(waiting.gathers, "{gang} holds room");
+        let proposal = |(_, node, place): (_, NodeId, &crate::facts::Place)| AllocationProposal {
+            ask: place.ask,
+            node,
+            from_reservation: None,
+        };
+        let allocate = facts.places_of(gang).map(proposal).collect();
+        let request = ResourceAllocationCommitRequest { allocate, ..Default::default() };
+        if let CommitOutcome::Rejected(_) = self.commit(request) {
+            self.state.record_failed_start(gang);
+            self.give_room_back(gang);
+        }
+    }
+}
+
+/// Whether a part on the node could be larger, but for a limit.
+fn has_room_for_parts(facts: &Facts, node: NodeId) -> bool {
+    let Some(node) = facts.nodes.get(node) else { return false };
+    facts.places_on(node.id, node.partition).iter().filter(|place| !place.is_whole).any(|part| {
+        let need = &facts.shapes.at(facts.asks.at(part.ask).shape).need.resources;
+        let more = (*need - part.amount).combine(&node.room.free, |more, free| more.min(free.max(0)));
+        !more.is_zero()
+    })
+}
+
+/// The gangs that hold room.
+fn holders(facts: &Facts) -> BTreeSet<GangId> {
+    facts.held_rooms.values().map(|held| held.gang).collect()
+}
+
+/// Whether the gang holds all room for its minimum.
+fn has_all(facts: &Facts, gang: GangId, waiting: &WaitingGang) -> bool {
+    waiting
+        .roles
+        .iter()
+        .all(|role| role.minimum == 0 || facts.place_count(gang, role.ask).whole >= role.minimum)
+}
+
+/// The next ask that gains by room on the node, of the gang that holds room in its partition.
+fn next_gain(facts: &Facts, node: NodeId) -> Option<AskId> {
+    let known = facts.nodes.get(node)?;
+    let HeldRoom { gang, nodes, .. } = facts.held_rooms.get(&known.partition)?;
+    let parts = nodes.get(&node).into_iter().flatten().filter(|place| !place.is_whole).map(|place| place.ask);
+    let roles = facts.gangs.get(gang)?.roles.iter().filter(|role| role.minimum > 0).map(|role| role.ask);
+    parts.chain(roles).find(|ask| facts.room_gain(*gang, *ask, node).is_some())
+}

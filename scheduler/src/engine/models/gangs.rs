@@ -1,0 +1,101 @@
+//! Gangs that gather room, between committer and proposers.
+
+use loom::thread;
+
+use super::{Bound, Cluster, Workers, model, one, plain, propose_once, work_off};
+use crate::change::{ApplicationSpec, AskSpec, GangSpec, NodeSpec};
+use crate::ids::{ApplicationId, GangId, PartitionId};
+
+/// A node of the default partition and one of partition `q`, each with a container. A gang of the first application wants
+/// both nodes and already holds the second one.
+fn half_gathered() -> (Cluster, Workers, GangId, PartitionId) {
+    let mut config = plain();
+    config.partitions = vec!["q".into()];
+    let (mut cluster, mut workers) = Cluster::assembled(config, 2, 1);
+    let q = cluster.handle.partition("q").unwrap();
+    cluster.nodes.push(cluster.handle.add_node(NodeSpec::new("q0", one()).in_partition(q)).unwrap());
+    let other = cluster.submit("root.default", "user");
+    for partition in [PartitionId::DEFAULT, q] {
+        cluster.handle.submit_ask(other, AskSpec::new(one(), 1).in_partition(partition)).unwrap();
+    }
+    workers.run_until_idle();
+    let gang = submit(&cluster, cluster.application, [PartitionId::DEFAULT, q]);
+    workers.run_until_idle();
+    cluster.handle.complete_container(cluster.container_on(cluster.nodes[1])).unwrap();
+    workers.run_until_idle();
+    assert_eq!(cluster.engine.read(|view| view.gang(gang).unwrap().held()), 1);
+    (cluster, workers, gang, q)
+}
+
+fn submit(cluster: &Cluster, application: ApplicationId, partitions: [PartitionId; 2]) -> GangId {
+    let [first, second] = partitions.map(|partition| AskSpec::new(one(), 1).in_partition(partition));
+    let spec = GangSpec::new(application).with_role("first", first).with_role("second", second);
+    cluster.handle.submit_gang(spec).unwrap().gang
+}
+
+fn running(cluster: &Cluster, application: ApplicationId) -> usize {
+    cluster.engine.read(|view| view.application(application).map_or(0, |known| known.containers().count()))
+}
+
+fn end_all(cluster: &Cluster) {
+    let running = cluster.engine.read(|view| view.containers().map(|(id, _)| id).collect::<Vec<_>>());
+    running.into_iter().for_each(|id| cluster.handle.complete_container(id).unwrap());
+}
+
+/// I18. A gang with a higher priority comes while another one holds a half of what both want. The bug: each gets a half and
+/// waits for the other one for ever.
+#[test]
+fn of_two_gangs_that_want_all_each_starts() {
+    model(Bound::Three, || {
+        let (cluster, mut workers, later, q) = half_gathered();
+        let spec = ApplicationSpec::new("urgent", "root.default", "user").with_priority(1);
+        let urgent = cluster.handle.submit_application(spec, &cluster.events).unwrap();
+        work_off(&mut workers.committer);
+        let (one, other) = (workers.proposer(), workers.proposer());
+        let first = submit(&cluster, urgent, [q, PartitionId::DEFAULT]);
+        work_off(&mut workers.committer);
+        let looks = thread::spawn(move || propose_once(one));
+        cluster.handle.complete_container(cluster.container_on(cluster.nodes[0])).unwrap();
+        work_off(&mut workers.committer);
+        let other = propose_once(other);
+        work_off(&mut workers.committer);
+        workers.proposers = vec![looks.join().unwrap(), other];
+        workers.run_until_idle();
+        // The later gang may have started before the look for the other one arrived.
+        let started = [urgent, cluster.application].map(|application| running(&cluster, application));
+        assert!(started == [2, 0] || started == [0, 2], "{started:?}");
+        cluster.expect_sound();
+        end_all(&cluster);
+        workers.run_until_idle();
+        let is_waiting = |gang| cluster.engine.read(|view| view.gang(gang).is_some());
+        assert!(!is_waiting(first) && !is_waiting(later), "one waits for ever");
+        cluster.expect_nothing_in_flight();
+        cluster.expect_sound();
+    });
+}
+
+/// I18. Containers end one by one while a pass looks for room for ordinary asks. The bug: the pass is quicker than the gang, so
+/// ordinary asks take each node for ever.
+#[test]
+fn a_gang_gathers_what_a_pass_wants() {
+    model(Bound::Three, || {
+        let (cluster, mut workers) = Cluster::assembled(plain(), 2, 2);
+        let other = cluster.submit("root.default", "user");
+        cluster.ask_of(other, 4);
+        workers.run_until_idle();
+        let gang = GangSpec::new(cluster.application).with_role("worker", AskSpec::new(one(), 2));
+        cluster.handle.submit_gang(gang).unwrap();
+        workers.run_until_idle();
+        let one = workers.proposer();
+        let pass = thread::spawn(move || propose_once(propose_once(one)));
+        for node in &cluster.nodes {
+            cluster.handle.complete_container(cluster.container_on(*node)).unwrap();
+            work_off(&mut workers.committer);
+        }
+        workers.proposers.push(pass.join().unwrap());
+        workers.run_until_idle();
+        assert_eq!((running(&cluster, cluster.application), running(&cluster, other)), (2, 0));
+        cluster.expect_nothing_in_flight();
+        cluster.expect_sound();
+    });
+}
