@@ -5,6 +5,7 @@
 
 mod answers;
 mod rows;
+mod victims;
 mod world;
 
 use std::collections::BTreeSet;
