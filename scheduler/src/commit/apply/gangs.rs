@@ -40,13 +40,14 @@ impl Applier<'_> {
         }
     }
 
-    /// The gangs that the request starts.
+    /// The gangs that the request starts. The containers that it allocates next are their members.
     #[cold]
-    pub(super) fn gangs_in(&self, request: &ResourceAllocationCommitRequest) -> Vec<GangId> {
-        let facts = &self.state.facts;
+    pub(super) fn begin_gangs(&mut self, request: &ResourceAllocationCommitRequest) -> Vec<GangId> {
+        let facts = &mut self.state.facts;
         let mut gangs: Vec<_> = request.units().filter_map(|ask| facts.gang_of(ask)).collect();
         gangs.sort_unstable();
         gangs.dedup();
+        gangs.iter().for_each(|gang| facts.transition_begin_gang(*gang));
         gangs
     }
 
