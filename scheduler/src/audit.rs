@@ -36,7 +36,7 @@ pub struct AuditReport {
 /// An invariant that does not hold.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Violation {
-    /// The invariant's name, `I1` to `I18` in the architecture of the engine.
+    /// The invariant's name, `I1` to `I20` in the architecture of the engine.
     pub invariant: Cow<'static, str>,
     /// The place and the finding.
     pub detail: String,

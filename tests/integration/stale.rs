@@ -6,6 +6,7 @@
 mod answers;
 mod gang_rows;
 mod rows;
+mod victims;
 mod world;
 
 use std::collections::BTreeSet;

@@ -82,7 +82,7 @@ pub struct Mutant {
     pub file: String,
     /// The path of the patch.
     pub path: PathBuf,
-    /// The invariants that it breaks, the main one first: `I1` to `I18` of the engine; `F1` to `F21` and `D1` to
+    /// The invariants that it breaks, the main one first: `I1` to `I20` of the engine; `F1` to `F21` and `D1` to
     /// `D35` of services; `Z1` to `Z17` and `X1` to `X8` of container control.
     pub invariants: Vec<String>,
     /// The program with the tests that turn red.
@@ -109,7 +109,7 @@ impl Mutant {
         let invariants: Vec<String> = field(&header, "Invariant")?.split(", ").map(str::to_owned).collect();
         if let Some(wrong) = invariants.iter().find(|name| !is_invariant(name)) {
             return Err(format!(
-                "unknown invariant `{wrong}`; use I1 to I18, F1 to F21, D1 to D35, Z1 to Z17 or X1 to X8"
+                "unknown invariant `{wrong}`; use I1 to I20, F1 to F21, D1 to D35, Z1 to Z17 or X1 to X8"
             ));
         }
         let red = field(&header, "Turned red by")?;
@@ -172,7 +172,7 @@ fn is_invariant(name: &str) -> bool {
     let last = match name.as_bytes().first() {
         Some(b'F') => 21,
         Some(b'D') => 35,
-        Some(b'I') => 18,
+        Some(b'I') => 20,
         Some(b'Z') => 17,
         Some(b'X') => 8,
         _ => return false,

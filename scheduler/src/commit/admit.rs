@@ -64,10 +64,7 @@ pub(crate) fn admit(state: &State, change: &Change) -> Result<(), Refusal> {
         Change::ApplicationEnded { application, .. }
         | Change::ApplicationPrioritySet { application, .. }
         | Change::BlacklistUpdated { application, .. } => unended(facts, *application).map(|_| ()),
-        Change::DisruptionBudgetsSet { application, budgets } => {
-            ok(DisruptionBudget::check_all(budgets).is_ok(), Refusal::OutOfRange)?;
-            unended(facts, *application).map(|_| ())
-        }
+        Change::DisruptionBudgetsSet { application, budgets } => admit_budgets(facts, *application, budgets),
         Change::AskSubmitted { application, ask, spec } => {
             admit_described_ask(facts, *ask, *application, spec)
         }
@@ -104,6 +101,15 @@ pub(crate) fn admit(state: &State, change: &Change) -> Result<(), Refusal> {
         | Change::RoomHeld { .. }
         | Change::RoomGivenBack { .. } => admit_change_of_gang(state, change),
     }
+}
+
+fn admit_budgets(
+    facts: &Facts,
+    application: ApplicationId,
+    budgets: &[DisruptionBudget],
+) -> Result<(), Refusal> {
+    DisruptionBudget::check_all(budgets).map_err(|_| Refusal::OutOfRange)?;
+    unended(facts, application).map(|_| ())
 }
 
 /// Whether the queue was unused for long enough to be removed.

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use apportion::config::{ConfigError, QueueUpdate};
 use apportion::engine::{BulkCall, NodeReport, SubmitError};
 use apportion::event::Refusal;
-use apportion::preempt::{DisruptionBudget, DisruptionLimit, PreemptionCost};
 use apportion::request::{AllocationProposal, RejectReason};
 use apportion::{
     ApplicationEnd, ApplicationSpec, AskSpec, Blacklist, NodeAttributes, NodeSpec,
@@ -14,6 +13,7 @@ use apportion::{
 
 use super::answers::*;
 use super::gang_rows::{gangs, task_groups};
+use super::victims;
 use super::world::World;
 
 /// A method, the identifier that is unknown, the call, and the answer.
@@ -24,7 +24,7 @@ pub(super) struct Row {
     pub(super) expected: Answering,
 }
 
-type Answering = fn(&World) -> Answer;
+pub(super) type Answering = fn(&World) -> Answer;
 
 impl Row {
     pub(super) fn name(&self) -> String {
@@ -36,10 +36,9 @@ impl Row {
 pub(super) const ELSEWHERE: [&str; 1] = ["recover_node"];
 
 pub(super) fn rows() -> Vec<Row> {
-    [nodes(), applications(), asks(), asks_of_kinds(), gangs(), task_groups(), bulk(), containers(), others()]
-        .into_iter()
-        .flatten()
-        .collect()
+    let of_tasks = [asks(), asks_of_kinds(), gangs(), task_groups(), bulk()];
+    let of_containers = [containers(), victims::rows(), others()];
+    [nodes(), applications()].into_iter().chain(of_tasks).chain(of_containers).flatten().collect()
 }
 
 pub(super) fn row(method: &'static str, of: &'static str, call: Answering, expected: Answering) -> Row {
@@ -318,36 +317,6 @@ fn containers() -> Vec<Row> {
             "release_container",
             "container",
             |w| listed(w, w.handle.release_container(w.unknown_ids.container)),
-            container_refused,
-        ),
-        row(
-            "set_preemption_cost",
-            "container",
-            |w| listed(w, w.handle.set_preemption_cost(w.unknown_ids.container, PreemptionCost::Never)),
-            container_refused,
-        ),
-        row(
-            "set_preemption_costs",
-            "container",
-            |w| {
-                let cost = (w.unknown_ids.container, PreemptionCost::Never);
-                listed(w, w.handle.set_preemption_costs([cost]))
-            },
-            container_refused,
-        ),
-        row(
-            "set_disruption_budgets",
-            "application",
-            |w| {
-                let budget = DisruptionBudget::new(2, DisruptionLimit::MinAvailable(1));
-                listed(w, w.handle.set_disruption_budgets(w.unknown_ids.application, vec![budget]))
-            },
-            application_refused,
-        ),
-        row(
-            "confirm_preemption",
-            "container",
-            |w| listed(w, w.handle.confirm_preemption(w.unknown_ids.container)),
             container_refused,
         ),
     ];

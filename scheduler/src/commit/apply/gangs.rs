@@ -43,14 +43,18 @@ impl Applier<'_> {
         }
     }
 
-    /// The gangs that the request starts. The room that they hold is free for their members from here on.
+    /// The gangs that the request starts. The containers that it allocates next are their members, and the room that they
+    /// hold is free for these.
     #[cold]
-    pub(super) fn gangs_in(&mut self, request: &ResourceAllocationCommitRequest) -> Vec<GangId> {
+    pub(super) fn begin_gangs(&mut self, request: &ResourceAllocationCommitRequest) -> Vec<GangId> {
         let facts = &self.state.facts;
         let mut gangs: Vec<_> = request.units().filter_map(|ask| facts.gang_of(ask)).collect();
         gangs.sort_unstable();
         gangs.dedup();
-        gangs.iter().for_each(|gang| self.give_all_room_back(*gang));
+        for gang in &gangs {
+            self.give_all_room_back(*gang);
+            self.state.facts.transition_begin_gang(*gang);
+        }
         gangs
     }
 

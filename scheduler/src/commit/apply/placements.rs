@@ -20,10 +20,7 @@ impl Applier<'_> {
             self.drop_reservation(reservation);
         }
         let has_gangs = !self.state.facts.gangs.is_empty();
-        let started = if has_gangs { self.gangs_in(request) } else { Vec::new() };
-        for gang in &started {
-            self.state.facts.transition_begin_gang(*gang);
-        }
+        let started = if has_gangs { self.begin_gangs(request) } else { Vec::new() };
         for proposal in &request.allocate {
             self.allocate(proposal, debited_in);
         }
