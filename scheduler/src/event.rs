@@ -180,8 +180,8 @@ pub enum EventKind {
         gang: GangId,
         /// How it ended.
         end: GangEnd,
-        /// What became of its asks. With [`GangStyle::Soft`] after a timeout they stay as ordinary asks, otherwise
-        /// [`AskCancelled`](Self::AskCancelled) follows for each.
+        /// What became of its asks. With [`GangStyle::Soft`] after a timeout they stay as ordinary asks, except those for
+        /// placeholders; otherwise [`AskCancelled`](Self::AskCancelled) follows for each.
         style: GangStyle,
     },
     /// The engine refused a gang, and with it all of its asks.

@@ -19,7 +19,7 @@ pub enum GangStyle {
     /// The gang fails: all of its asks are cancelled.
     #[default]
     Hard,
-    /// Its asks become ordinary asks, which get their containers one by one.
+    /// Its asks become ordinary asks, which get their containers one by one. Asks for placeholders are cancelled.
     Soft,
 }
 
