@@ -82,7 +82,7 @@ fn work_section(gangs: &GangRecord) -> Result<String, ChartError> {
         hours_text(gangs, gangs.lost_size_ms),
         hours_text(gangs, gangs.held_size_ms),
     );
-    let plot = plot_of(gangs, [("working", GangFigure::Working), ("held", GangFigure::Held)]);
+    let plot = plot_of(gangs, &[("working", GangFigure::Working), ("held", GangFigure::Held)]);
     plot_section(&format!("Work of {unit}"), &note, &plot, "No job ran.")
 }
 
@@ -90,25 +90,30 @@ fn waiting_section(gangs: &GangRecord) -> Result<String, ChartError> {
     let unit = unit_text(gangs);
     let note = format!(
         "{unit} for which jobs wait, as a part of the cluster. too few free: fewer are free in the whole cluster than the job \
-         asks for. fragmented: enough are free, but in parts too small for the job. {UNTIL}"
+         asks for. fragmented: enough are free, but in parts too small for the job. reserved: there is room, but it is reserved or held back for earlier \
+         asks. {UNTIL}"
     );
-    let lines = [("too few free", GangFigure::TooFewFree), ("fragmented", GangFigure::Fragmented)];
-    plot_section("Why jobs wait", &note, &plot_of(gangs, lines), "No job waited from one tick to the next.")
+    let lines = [
+        ("too few free", GangFigure::TooFewFree),
+        ("fragmented", GangFigure::Fragmented),
+        ("reserved", GangFigure::Reserved),
+    ];
+    plot_section("Why jobs wait", &note, &plot_of(gangs, &lines), "No job waited from one tick to the next.")
 }
 
 /// A long tail in which jobs only end would hide the time in which they wait.
 const UNTIL: &str = "Until no more jobs came or waited.";
 
-fn plot_of(gangs: &GangRecord, lines: [(&str, GangFigure); 2]) -> Plot<'static> {
+fn plot_of(gangs: &GangRecord, lines: &[(&str, GangFigure)]) -> Plot<'static> {
     let end_ms = gangs.busy_until_ms;
     let time = TimeAxis::new(end_ms);
-    let line = |(name, figure)| {
-        let busy = gangs.over_time(figure).take_while(|interval| interval.from_ms < end_ms);
+    let line = |(name, figure): &(&str, GangFigure)| {
+        let busy = gangs.over_time(*figure).take_while(|interval| interval.from_ms < end_ms);
         let cut = busy.map(|interval| Interval { to_ms: interval.to_ms.min(end_ms), ..interval });
         time.line_of(name, cut, 100.0)
     };
     let y = Axis::new("part of the cluster", Unit::Percent);
-    Plot { is_over_time: false, ..time.plot(y, lines.map(line).into()) }
+    Plot { is_over_time: false, ..time.plot(y, lines.iter().map(line).collect()) }
 }
 
 /// The sentence about the check that no gang waits with room for it.
