@@ -195,7 +195,7 @@ fn completions_and_help_are_there() {
         assert!(case.run(&format!("completions {shell}")).stdout.len() > 500);
     }
     let help = String::from_utf8(case.run("replay --help").stdout).unwrap();
-    contains_all(&help, &["--compress", "--proposers", "Example:"]);
+    contains_all(&help, &["--compress", "--proposers", "--gangs", "Examples:"]);
     let defaults = [
         ("fairness", [2_000, 20_000, 1_000, 800_000, 290]),
         ("starvation", [5_000, 2_000, 20, 1_000_000, 1_200]),

@@ -13,9 +13,9 @@ use crate::support::real_file;
 
 const HEADER: &str = "vc,arrival_s,gpus,approx_duration_s\n";
 
-fn read(rows: &str, options: ReadOptions) -> Result<Workload, TraceError> {
+fn read(rows: &str, options: &ReadOptions) -> Result<Workload, TraceError> {
     let text = format!("{HEADER}{rows}");
-    read_workload(Format::Philly, Source::new("t", text.as_bytes()), &options)
+    read_workload(Format::Philly, Source::new("t", text.as_bytes()), options)
 }
 
 fn options(run_times_s: &[u64], seed: u64) -> ReadOptions {
@@ -30,7 +30,7 @@ fn members(job: &Job) -> Vec<(i64, usize)> {
 #[test]
 fn a_job_takes_whole_nodes_and_the_rest_on_one_more() {
     let rows: String = [1, 7, 8, 12, 16, 20, 64].map(|gpus| format!("a,5,{gpus},9\n")).concat();
-    let workload = read(&rows, options(&[30], 0)).unwrap();
+    let workload = read(&rows, &options(&[30], 0)).unwrap();
     let all: Vec<_> = workload.jobs.iter().map(members).collect();
     assert_eq!(
         all,
@@ -52,18 +52,18 @@ fn a_job_takes_whole_nodes_and_the_rest_on_one_more() {
 
 #[test]
 fn the_cluster_is_500_nodes_of_eight_gpus_or_as_many_as_one_wants() {
-    let workload = read("a,0,1,9\n", options(&[30], 0)).unwrap();
+    let workload = read("a,0,1,9\n", &options(&[30], 0)).unwrap();
     assert_eq!((workload.nodes.len(), workload.nodes[26].rack.as_str()), (500, "rack1"));
     assert!(workload.nodes.iter().all(|node| node.capacity == Resources::new(&[8])));
     let small = ReadOptions { node_count: Some(3), ..options(&[30], 0) };
-    assert_eq!(read("a,0,1,9\n", small).unwrap().nodes.len(), 3);
+    assert_eq!(read("a,0,1,9\n", &small).unwrap().nodes.len(), 3);
     let refused = read_nodes(Format::Philly, Source::new("n", "x".as_bytes())).unwrap_err().to_string();
     assert_eq!(refused, "n: the nodes of a Philly cluster are equal: give their number instead of a list");
 }
 
 #[test]
 fn guarantees_are_in_proportion_to_gpus() {
-    let workload = read("b,0,12,9\na,3,1,9\nb,4,4,9\n", options(&[30], 0)).unwrap();
+    let workload = read("b,0,12,9\na,3,1,9\nb,4,4,9\n", &options(&[30], 0)).unwrap();
     let root = workload.queues.unwrap();
     let leaves: Vec<_> = root.children.iter().map(|leaf| (leaf.name.as_str(), leaf.capacity)).collect();
     let weight = |gpus| apportion::config::Capacity::Weight(apportion::config::Factor::whole(gpus));
@@ -74,19 +74,19 @@ fn guarantees_are_in_proportion_to_gpus() {
 fn durations_are_drawn_for_each_job_apart() {
     let run_times: Vec<u64> = (0..1_000).collect();
     let durations = |rows: &str, seed| -> Vec<Option<u64>> {
-        let jobs = read(rows, options(&run_times, seed)).unwrap().jobs;
+        let jobs = read(rows, &options(&run_times, seed)).unwrap().jobs;
         jobs.iter().map(|job| job.stages[0][0].durations_ms[0]).collect()
     };
     let [one, other] = ["a,0,1,9\na,1,1,9\n", "a,0,16,9\nb,1,8,9\n"];
     assert_eq!(durations(one, 4), durations(other, 4), "whatever their size");
     assert_ne!(durations(one, 4), durations(one, 5));
-    let invented = read(one, options(&run_times, 4)).unwrap().invented.sentences().concat();
+    let invented = read(one, &options(&run_times, 4)).unwrap().invented.sentences().concat();
     assert!(invented.contains("with seed 4, from 1000 run times"), "{invented}");
 }
 
 #[test]
 fn wrong_rows_are_refused_with_their_place() {
-    let refusal = |rows: &str| read(rows, options(&[30], 0)).unwrap_err().to_string();
+    let refusal = |rows: &str| read(rows, &options(&[30], 0)).unwrap_err().to_string();
     assert_eq!(refusal("a,0,1,9\na,0,0,9\n"), "t:3: gpus: 0 GPUs; a job has at least 1");
     assert!(refusal("a,0,1.5,9\n").starts_with("t:2: gpus: `1.5` is not a whole number"));
     assert_eq!(refusal("a,0,100001,9\n"), "t:2: gpus: 100001 is too large; at most 100000 is possible");
@@ -97,7 +97,7 @@ fn wrong_rows_are_refused_with_their_place() {
     assert_eq!(refusal(""), "t: has no jobs; at least one is needed");
     let header = read_workload(Format::Philly, Source::new("t", "vc,gpus\n".as_bytes()), &options(&[30], 0));
     assert!(header.unwrap_err().to_string().starts_with("t:1: column `arrival_s` is missing"));
-    let without = read("a,0,1,9\n", ReadOptions::default()).unwrap_err().to_string();
+    let without = read("a,0,1,9\n", &ReadOptions::default()).unwrap_err().to_string();
     assert_eq!(without, "t: durations are drawn from a table of run times: philly_runtime.csv");
     let run_times = |text: &str| RunTimes::read(Source::new("r", text.as_bytes())).unwrap_err().to_string();
     assert_eq!(run_times("runtime\n"), "r: has no run times; at least one is needed");

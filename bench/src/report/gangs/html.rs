@@ -1,12 +1,12 @@
 //! Jobs whose containers start together, on the page of a run.
 
 use super::text::{HEAD, NOTE, cells, hours_text, unit_text};
-use crate::report::chart::{ChartError, percent};
+use crate::report::chart::ChartError;
 use crate::report::html::{escape, plot_section, say, section};
 use crate::report::plot::{Axis, Line, Plot, Unit};
 use crate::report::run::TimeAxis;
 use crate::report::{count_text, counted};
-use crate::sim::{GangFigure, GangGroup, GangRecord, GroupOutcome, Interval, RunRecord};
+use crate::sim::{GangFigure, GangGroup, GangRecord, Interval, RunRecord};
 
 /// The sections with plots, and the tables below them.
 pub(in crate::report) fn to_gang_sections(record: &RunRecord) -> Result<Option<[String; 2]>, ChartError> {
@@ -82,7 +82,7 @@ fn work_section(gangs: &GangRecord) -> Result<String, ChartError> {
         hours_text(gangs, gangs.lost_size_ms),
         hours_text(gangs, gangs.held_size_ms),
     );
-    let plot = plot_of(gangs, [("working", GangFigure::Working), ("held", GangFigure::Held)]);
+    let plot = plot_of(gangs, &[("working", GangFigure::Working), ("held", GangFigure::Held)]);
     plot_section(&format!("Work of {unit}"), &note, &plot, "No job ran.")
 }
 
@@ -90,25 +90,30 @@ fn waiting_section(gangs: &GangRecord) -> Result<String, ChartError> {
     let unit = unit_text(gangs);
     let note = format!(
         "{unit} for which jobs wait, as a part of the cluster. too few free: fewer are free in the whole cluster than the job \
-         asks for. fragmented: enough are free, but in parts too small for the job. {UNTIL}"
+         asks for. fragmented: enough are free, but in parts too small for the job. reserved: there is room, but it is reserved or held back for earlier \
+         asks. {UNTIL}"
     );
-    let lines = [("too few free", GangFigure::TooFewFree), ("fragmented", GangFigure::Fragmented)];
-    plot_section("Why jobs wait", &note, &plot_of(gangs, lines), "No job waited from one tick to the next.")
+    let lines = [
+        ("too few free", GangFigure::TooFewFree),
+        ("fragmented", GangFigure::Fragmented),
+        ("reserved", GangFigure::Reserved),
+    ];
+    plot_section("Why jobs wait", &note, &plot_of(gangs, &lines), "No job waited from one tick to the next.")
 }
 
 /// A long tail in which jobs only end would hide the time in which they wait.
 const UNTIL: &str = "Until no more jobs came or waited.";
 
-fn plot_of(gangs: &GangRecord, lines: [(&str, GangFigure); 2]) -> Plot<'static> {
+fn plot_of(gangs: &GangRecord, lines: &[(&str, GangFigure)]) -> Plot<'static> {
     let end_ms = gangs.busy_until_ms;
     let time = TimeAxis::new(end_ms);
-    let line = |(name, figure)| {
-        let busy = gangs.over_time(figure).take_while(|interval| interval.from_ms < end_ms);
+    let line = |(name, figure): &(&str, GangFigure)| {
+        let busy = gangs.over_time(*figure).take_while(|interval| interval.from_ms < end_ms);
         let cut = busy.map(|interval| Interval { to_ms: interval.to_ms.min(end_ms), ..interval });
         time.line_of(name, cut, 100.0)
     };
     let y = Axis::new("part of the cluster", Unit::Percent);
-    Plot { is_over_time: false, ..time.plot(y, lines.map(line).into()) }
+    Plot { is_over_time: false, ..time.plot(y, lines.iter().map(line).collect()) }
 }
 
 /// The sentence about the check that no gang waits with room for it.
@@ -131,29 +136,20 @@ fn check_section(gangs: &GangRecord) -> String {
 
 fn size_section(record: &RunRecord, gangs: &GangRecord, mut sizes: Vec<GangGroup>) -> String {
     sizes.push(gangs.all(&record.outcomes));
+    section("Jobs by size", NOTE, &table_of(&unit_text(gangs), &sizes))
+}
+
+fn leaf_section(record: &RunRecord, gangs: &GangRecord) -> String {
+    let note = "The columns are those of the table above. Shares against guarantees are in the table below.";
+    section("Jobs by queue", note, &table_of("queue", &gangs.by_leaf(&record.outcomes)))
+}
+
+fn table_of(first: &str, groups: &[GangGroup]) -> String {
     let row = |group: &GangGroup| {
         let cells = cells(group).map(|cell| format!("<td>{}", escape(&cell))).concat();
         format!("<tr><td>{}{cells}", escape(&group.name))
     };
     let head = HEAD.map(|name| format!("<td><b>{name}</b>")).concat();
-    let rows: String = sizes.iter().map(row).collect();
-    let table = format!("<table><tr><td><b>{}</b>{head}{rows}</table>", unit_text(gangs));
-    section("Jobs by size", NOTE, &table)
-}
-
-fn leaf_section(record: &RunRecord, gangs: &GangRecord) -> String {
-    let head = ["guaranteed", "used", "missing"].into_iter().chain(HEAD);
-    let head: String = head.map(|name| format!("<td><b>{name}</b>")).collect();
-    let row = |(group, outcome): (&GangGroup, &GroupOutcome)| {
-        let deviation = outcome.deviation.unwrap_or_default();
-        let shares = [deviation.guaranteed, outcome.share_in_demand, deviation.below].map(percent);
-        let cells: String =
-            shares.iter().chain(&cells(group)).map(|cell| format!("<td>{}", escape(cell))).collect();
-        format!("<tr><td>{}{cells}", escape(&group.name))
-    };
-    let groups = gangs.by_leaf(&record.outcomes);
-    let rows: String = groups.iter().zip(&record.outcomes.queues).map(row).collect();
-    let note = "Shares are parts of the cluster, means over the time in which the queue had jobs running or waiting. missing: \
-                shortfall against the guarantee, or against the demand if that is less.";
-    section("Jobs by queue", note, &format!("<table><tr><td><b>queue</b>{head}{rows}</table>"))
+    let rows: String = groups.iter().map(row).collect();
+    format!("<table><tr><td><b>{first}</b>{head}{rows}</table>")
 }

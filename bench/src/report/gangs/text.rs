@@ -9,23 +9,24 @@ use crate::report::{count_text, duration_ms_text};
 use crate::sim::{GangGroup, GangRecord, RunRecord, WaitReason};
 use crate::statistics::Summary;
 
-pub(super) const HEAD: [&str; 9] = [
+pub(super) const HEAD: [&str; 10] = [
     "jobs",
     "finished",
     "queueing, median / 99 %",
     "queueing, mean",
     "too few free",
     "fragmented",
+    "reserved",
     "completion, median / 99 %",
     "attempts lost",
     "hours lost",
 ];
 
 /// An explanation of the columns.
-pub(super) const NOTE: &str = "queueing: from submission until all containers of the job ran for the first time. too few \
-free, fragmented: mean waiting while the whole cluster had less free than the job asked for, and while it had enough, but in \
-parts too small for the job; waiting after a preemption included. attempts lost: a container was preempted, and the job \
-started again from its beginning.";
+pub(super) const NOTE: &str = "queueing: from submission until all containers of the job ran for the first time. The next \
+three are mean waiting, also after a preemption. too few free: the whole cluster had less free than the job asked for. fragmented: \
+it had enough, but in parts too small for the job. reserved: there was room, but reserved or held back for earlier asks. attempts \
+lost: a container was preempted, and the job started again from its beginning.";
 
 /// Rows of the run's table.
 pub(in crate::report) fn rows(record: &RunRecord) -> Vec<(String, String)> {
@@ -68,7 +69,7 @@ pub(in crate::report) fn to_gang_table(record: &RunRecord) -> Option<String> {
 }
 
 /// The cells of a group below [`HEAD`].
-pub(super) fn cells(group: &GangGroup) -> [String; 9] {
+pub(super) fn cells(group: &GangGroup) -> [String; 10] {
     let both = |summary: Option<Summary>| {
         summary.map_or_else(
             || "-".to_owned(),
@@ -83,6 +84,7 @@ pub(super) fn cells(group: &GangGroup) -> [String; 9] {
         queueing.map_or_else(|| "-".to_owned(), |summary| duration_ms_text(summary.mean)),
         duration_ms_text(group.waited_mean_ms(WaitReason::TooFewFree)),
         duration_ms_text(group.waited_mean_ms(WaitReason::Fragmented)),
+        duration_ms_text(group.waited_mean_ms(WaitReason::Reserved)),
         both(group.completion()),
         count_text(group.attempts_lost),
         count_text((group.lost_size_ms as f64 / HOUR_MS).round() as u64),

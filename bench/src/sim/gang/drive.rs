@@ -181,7 +181,7 @@ impl Simulation<'_> {
         if !with_room.is_empty() {
             let asks: FxHashMap<usize, AskId> =
                 self.asks.iter().map(|(ask, run)| (run.part.job, *ask)).collect();
-            let reasons = self.engine.read(|view| self.reasons_with_room(&view, &asks, &with_room));
+            let reasons = self.engine.read(|view| self.reasons_with_room(view, &asks, &with_room));
             if let Some(watch) = &mut self.watch {
                 reasons.into_iter().for_each(|(job, reason)| watch.set_reason(job, reason));
             }

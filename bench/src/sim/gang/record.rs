@@ -69,10 +69,12 @@ pub enum GangFigure {
     TooFewFree,
     /// Asked for by jobs that wait because the free room is in too small parts.
     Fragmented,
+    /// Asked for by jobs that wait because the room is reserved or held back for others.
+    Reserved,
 }
 
 impl GangFigure {
-    pub(super) const COUNT: usize = 4;
+    pub(super) const COUNT: usize = 5;
 
     fn channel(self) -> usize {
         match self {
@@ -80,6 +82,7 @@ impl GangFigure {
             Self::Held => 1,
             Self::TooFewFree => 2,
             Self::Fragmented => 3,
+            Self::Reserved => 4,
         }
     }
 }

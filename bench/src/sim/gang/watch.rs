@@ -207,8 +207,14 @@ impl Watch {
         let of = |reason: WaitReason| {
             self.waiting.values().filter(|waiting| waiting.reason == reason).map(amount).sum::<i64>()
         };
-        let values =
-            [self.working, self.held(), of(WaitReason::TooFewFree), of(WaitReason::Fragmented)].map(part);
+        let values = [
+            self.working,
+            self.held(),
+            of(WaitReason::TooFewFree),
+            of(WaitReason::Fragmented),
+            of(WaitReason::Reserved),
+        ]
+        .map(part);
         self.record.series.push(self.now_ms, values);
     }
 
