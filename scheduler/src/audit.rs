@@ -9,6 +9,7 @@
 
 mod applications;
 mod gangs;
+mod opportunistic;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -20,7 +21,7 @@ use crate::backlog::WaitKey;
 use crate::facts::{Facts, TagCounts};
 use crate::ids::{AskId, ContainerId, LeafUserId, NodeId, PartitionId, QueueId, SetId};
 use crate::place::Leases;
-use crate::resource::{Devices, RESOURCE_TYPES_MAX, Resources};
+use crate::resource::{Devices, Resources};
 use crate::state::State;
 
 /// The findings of an audit.
@@ -88,6 +89,7 @@ impl State {
         applications::check(&self.facts, &mut report);
         check_asks(&self.facts, &mut report);
         gangs::check(&self.facts, &mut report);
+        opportunistic::check(&self.facts, &mut report);
         check_containers(&self.facts, &mut report);
         check_reservations(&self.facts, &mut report);
         check_tags(&self.facts, &mut report);
@@ -300,7 +302,6 @@ fn check_containers(facts: &Facts, report: &mut AuditReport) {
         let is_there = facts.nodes.get(container.node).is_none_or(|node| node.partition == charged_to);
         report.check(is_there, "I5", || format!("{id} is charged to {charged_to}, its node is in another"));
     }
-    check_opportunistic(facts, report);
     for id in facts.stopping.keys() {
         report.check(facts.containers.get(*id).is_some(), "I5", || {
             format!("{id} is listed as stopping but has ended")
@@ -341,21 +342,6 @@ fn check_ending(facts: &Facts, report: &mut AuditReport) {
         let are_stopping = running.all(|container| facts.stopping.contains_key(&container));
         report
             .check(is_awaited && are_stopping, "I5", || format!("{id} is ending but waits for no container"));
-    }
-}
-
-/// I5: an opportunistic container runs, and is charged for its devices only.
-fn check_opportunistic(facts: &Facts, report: &mut AuditReport) {
-    for (id, size) in &facts.opportunistic {
-        let charged =
-            facts.containers.get(*id).map(|container| facts.shapes.at(container.shape).need.resources);
-        let device_type = facts.config.resources.device_type();
-        let is_free = |charged: Resources| {
-            (0..RESOURCE_TYPES_MAX).all(|i| charged[i] == if Some(i) == device_type { size[i] } else { 0 })
-        };
-        report.check(charged.is_some_and(is_free), "I5", || {
-            format!("{id} is opportunistic with {size:?} put aside, and charged {charged:?}")
-        });
     }
 }
 

@@ -261,4 +261,9 @@ pub enum Change {
         /// How it ended.
         end: GangEnd,
     },
+    /// An application wants an opportunistic container promoted as soon as there is room.
+    PromotionRequested {
+        /// The container.
+        container: ContainerId,
+    },
 }

@@ -191,6 +191,28 @@ pub enum EventKind {
         /// The reason. The ticket of the call has the numbers.
         refusal: Refusal,
     },
+    /// A container of an opportunistic ask waits in the queue of a node. Its node must not start it yet.
+    OpportunisticAllocated {
+        /// The ask.
+        ask: AskId,
+        /// The new container.
+        container: ContainerId,
+        /// The node at which it waits.
+        node: NodeId,
+        /// How near the node is to the hosts and racks that the ask named.
+        locality: Locality,
+        /// The [number](crate::AskSpec::allocation_request_id) that the caller gave the ask.
+        allocation_request_id: u64,
+    },
+    /// A container that waited may start: its node has room left for it.
+    OpportunisticStarted {
+        /// The ask that it was placed for.
+        ask: AskId,
+        /// The container.
+        container: ContainerId,
+        /// Its node.
+        node: NodeId,
+    },
 }
 
 labels! { EventKind {
@@ -213,4 +235,6 @@ labels! { EventKind {
     GangStarted => "gang_started",
     GangEnded => "gang_ended",
     GangRefused => "gang_refused",
+    OpportunisticAllocated => "opportunistic_allocated",
+    OpportunisticStarted => "opportunistic_started",
 } }

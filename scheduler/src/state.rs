@@ -195,6 +195,7 @@ impl State {
     /// The same after a container ended. That matters only if a cap is no longer reached, and to passes under way.
     pub(crate) fn tags_ended(&mut self, charged: &Charged) {
         if charged.is_tagged {
+            self.facts.node_loads.look_for_nodes();
             self.tags_ended_at = self.version;
             self.wake_under_caps(charged);
         }

@@ -97,7 +97,13 @@ fn each_log_has_every_kind_of_change_of_its_version() {
         let kinds = kinds(&bytes(version, "log"));
         Change::LABELS.iter().copied().filter(|label| !kinds.contains(label)).collect::<Vec<_>>()
     };
-    let of_version_11 = ["preemption_announced", "preemption_withdrawn", "gang_submitted", "gang_ended"];
+    let of_version_11 = [
+        "preemption_announced",
+        "preemption_withdrawn",
+        "gang_submitted",
+        "gang_ended",
+        "promotion_requested",
+    ];
     assert_eq!(absent(9), [&["rack_named"][..], &of_version_11].concat());
     assert_eq!(absent(10), of_version_11);
 }

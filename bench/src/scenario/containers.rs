@@ -46,6 +46,13 @@ impl Told {
                 let locality = if has_locality { locality_text(locality) } else { "" };
                 format!("allocated {}{locality}", place(names, ask, node))
             }
+            EventKind::OpportunisticAllocated { ask, node, .. } => {
+                format!("queued {}", place(names, ask, node))
+            }
+            EventKind::OpportunisticStarted { ask, container, node } => {
+                self.running.push(Running { container, application: event.application, ask, node });
+                format!("started {}", place(names, ask, node))
+            }
             EventKind::ContainerRecovered { ask, container, node, .. } => {
                 self.running.push(Running { container, application: event.application, ask, node });
                 format!("recovered {}", place(names, ask, node))
@@ -123,5 +130,6 @@ fn cause_text(cause: EndCause) -> &'static str {
         EndCause::ApplicationEnded => "ended",
         EndCause::Preempted => "preempted",
         EndCause::StopTimedOut => "stop timed out",
+        EndCause::OpportunisticPreempted => "opportunistic preempted",
     }
 }

@@ -143,5 +143,6 @@ fn label(reason: PendingReason) -> &'static str {
         PendingReason::NoRoom => "no_room",
         PendingReason::Runnable => "runnable",
         PendingReason::WaitsForGang => "waits_for_gang",
+        PendingReason::QueuesFull => "queues_full",
     }
 }

@@ -24,7 +24,8 @@ fn obstacle(reason: PendingReason, funnel: &Funnel) -> Obstacle {
         PendingReason::NoRoom
         | PendingReason::HoldsReservation
         | PendingReason::WaitsForHosts
-        | PendingReason::WaitsForGang => Obstacle::NoRoom,
+        | PendingReason::WaitsForGang
+        | PendingReason::QueuesFull => Obstacle::NoRoom,
     }
 }
 

@@ -198,7 +198,7 @@ fn exit_of(cause: Option<EndCause>) -> ContainerExit {
     let status = match cause {
         Some(EndCause::Completed) => ContainerExit::SUCCESS,
         Some(EndCause::Released | EndCause::StopTimedOut) => ContainerExit::KILLED_BY_APPMASTER,
-        Some(EndCause::Preempted) => ContainerExit::PREEMPTED,
+        Some(EndCause::Preempted | EndCause::OpportunisticPreempted) => ContainerExit::PREEMPTED,
         Some(EndCause::ApplicationEnded) => ContainerExit::KILLED_AFTER_APP_COMPLETION,
         Some(EndCause::NodeLost) | None => ContainerExit::ABORTED,
     };

@@ -1,13 +1,16 @@
 //! Descriptions of asks that applications submit.
 
+mod encoding;
+
 use serde::{Deserialize, Serialize};
 
-use crate::facts::{AskTags, AttributeRule, LocalityPreference, TagLimit};
+use crate::facts::{AskTags, AttributeRule, ExecutionType, LocalityPreference, TagLimit};
 use crate::ids::{NodeId, PartitionId, RackId};
 use crate::resource::{DeviceNeed, Resources};
 
 /// A request for containers of one size.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub struct AskSpec {
     /// The size of one container. The device type is set from `devices` and can be omitted.
     pub size: Resources,
@@ -31,6 +34,9 @@ pub struct AskSpec {
     /// The caller's own number for the ask, such as the index of its task. The engine only passes it on: to events, views
     /// and the log, with the ask's containers, too. As YARN's `allocationRequestId`.
     pub allocation_request_id: u64,
+    /// Whether its containers are guaranteed their size, or [opportunistic](Self::opportunistic).
+    #[serde(default)]
+    pub execution_type: ExecutionType,
 }
 
 impl AskSpec {
@@ -48,6 +54,7 @@ impl AskSpec {
             tags: None,
             is_master: false,
             allocation_request_id: 0,
+            execution_type: ExecutionType::Guaranteed,
         }
     }
 
@@ -123,6 +130,15 @@ impl AskSpec {
     #[must_use]
     pub fn as_master(mut self) -> Self {
         self.is_master = true;
+        self
+    }
+
+    /// The same ask, for opportunistic containers. They wait in the queues of nodes, run on room that guaranteed containers
+    /// leave, and end when these need it. Their sizes count against no limit of a queue or a user; only devices do, from the
+    /// start of a container on. The engine must have a [policy](crate::config::EngineConfig::opportunistic) for them.
+    #[must_use]
+    pub fn opportunistic(mut self) -> Self {
+        self.execution_type = ExecutionType::Opportunistic;
         self
     }
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::AskSpec;
-use crate::facts::{GangStyle, GangTopology};
+use crate::facts::{ExecutionType, GangStyle, GangTopology};
 use crate::ids::ApplicationId;
 
 /// The most members that may have to start together.
@@ -73,6 +73,12 @@ pub enum InvalidGang {
         minimum: u32,
         /// Its number of members.
         count: u32,
+    },
+    /// A role whose members would be opportunistic: they do not start together.
+    #[error("role `{role}` is opportunistic; the members of a gang are guaranteed")]
+    OpportunisticRole {
+        /// The role.
+        role: String,
     },
     /// A gang of which no member has to start.
     #[error("no role of the gang has a minimum; submit plain asks instead")]
@@ -149,6 +155,10 @@ impl GangSpec {
         {
             let (role, minimum, count) = (name.clone(), *minimum, ask.count);
             return Err(InvalidGang::MinimumAboveCount { role, minimum, count });
+        }
+        let is_opportunistic = |role: &&GangRole| role.ask.execution_type == ExecutionType::Opportunistic;
+        if let Some(role) = self.roles.iter().find(is_opportunistic) {
+            return Err(InvalidGang::OpportunisticRole { role: role.name.clone() });
         }
         let members: u64 = self.roles.iter().map(|role| u64::from(role.minimum)).sum();
         match members {

@@ -37,4 +37,5 @@ labels! { Change {
     PreemptionWithdrawn => "preemption_withdrawn",
     GangSubmitted => "gang_submitted",
     GangEnded => "gang_ended",
+    PromotionRequested => "promotion_requested",
 } }

@@ -4,12 +4,12 @@ use super::configure::check_configuration;
 use super::destination::destination;
 use super::gangs::admit_gang;
 use super::moving::may_move;
-use super::resizing::{may_resize, resized};
+use super::resizing::{may_promote, may_resize, resized};
 use crate::change::{AskSpec, Change, RunningContainer};
 use crate::config::QueueState;
 use crate::event::Refusal;
 use crate::facts::{Application, Destination, ExecutionType, Facts, Master, Queue, Quota};
-use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, PartitionId, QueueId, RackId};
+use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, PartitionId, QueueId, RackId, SlotId};
 use crate::resource::{DEVICES_MAX, Resources};
 use crate::state::State;
 
@@ -68,7 +68,9 @@ pub(crate) fn admit(state: &State, change: &Change) -> Result<(), Refusal> {
             admit_described_ask(facts, *ask, *application, spec)
         }
         Change::AskCancelled { ask, .. } | Change::OpportunitiesMissed { ask, .. } => {
-            ok(facts.asks.get(*ask).is_some(), Refusal::UnknownAsk)
+            let is_opportunistic =
+                || matches!(change, Change::AskCancelled { .. }) && facts.node_queues.asks.contains_key(ask);
+            ok(facts.asks.get(*ask).is_some() || is_opportunistic(), Refusal::UnknownAsk)
         }
         Change::ReservedAgain { ask, node } => {
             ok(state.is_reserved_in_vain(*ask, *node), Refusal::UnknownReservation)
@@ -79,7 +81,8 @@ pub(crate) fn admit(state: &State, change: &Change) -> Result<(), Refusal> {
         | Change::ContainerStopping { .. }
         | Change::ContainerEnded { .. }
         | Change::PreemptionAnnounced { .. }
-        | Change::PreemptionWithdrawn { .. } => admit_container(facts, change),
+        | Change::PreemptionWithdrawn { .. }
+        | Change::PromotionRequested { .. } => admit_container(facts, change),
         Change::QueueUpdated { .. } | Change::Reconfigured { .. } => {
             ok(check_configuration(facts, change).is_ok(), Refusal::InvalidLimits)
         }
@@ -151,12 +154,28 @@ pub(super) fn admit_ask(
         return Err(Refusal::OutOfRange);
     }
     let application = unended(facts, application)?;
+    if spec.execution_type == ExecutionType::Opportunistic {
+        admit_opportunistic(facts, ask, spec)?;
+    }
     let leaf = facts.queue(application.leaf);
     let partition = partition_for(leaf, spec);
     if !pending_stays_countable(leaf.quota(partition), &spec.size, count) {
         return Err(Refusal::OutOfRange);
     }
     if leaf.may_use(partition) { Ok(()) } else { Err(Refusal::PartitionNotAccessible) }
+}
+
+/// Whether the engine queues opportunistic containers, and the ask may be opportunistic.
+#[cold]
+fn admit_opportunistic(facts: &Facts, ask: AskId, spec: &AskSpec) -> Result<(), Refusal> {
+    let slot = AskId::new(ask.index() as u32, 0)..=AskId::new(ask.index() as u32, u32::MAX);
+    if facts.node_queues.asks.range(slot).next().is_some() {
+        return Err(Refusal::IdentifierTaken);
+    }
+    if facts.config.opportunistic.is_none() {
+        return Err(Refusal::NoOpportunistic);
+    }
+    if spec.is_master { Err(Refusal::OpportunisticMaster) } else { Ok(()) }
 }
 
 /// The partition that the ask is for.
@@ -208,6 +227,7 @@ fn admit_container(facts: &Facts, change: &Change) -> Result<(), Refusal> {
         | Change::ContainerStopping { container, .. }
         | Change::ContainerEnded { container, .. }
         | Change::PreemptionAnnounced { container, .. }
+        | Change::PromotionRequested { container }
             if facts.containers.get(*container).is_none() =>
         {
             Err(Refusal::UnknownContainer)
@@ -219,6 +239,7 @@ fn admit_container(facts: &Facts, change: &Change) -> Result<(), Refusal> {
         | Change::ExecutionTypeSet { container, .. }
         | Change::ContainerStopping { container, .. }
         | Change::PreemptionAnnounced { container, .. }
+        | Change::PromotionRequested { container }
             if facts.stopping.contains_key(container) =>
         {
             Err(Refusal::ContainerStopping)
@@ -236,13 +257,16 @@ fn admit_container(facts: &Facts, change: &Change) -> Result<(), Refusal> {
             may_resize(facts, *container, *size).map_err(Refusal::CannotGrow)
         }
         Change::ExecutionTypeSet { container, execution_type } => {
-            match (facts.opportunistic.get(container), execution_type) {
-                (None, ExecutionType::Opportunistic) => Ok(()),
-                (Some(size), ExecutionType::Guaranteed) => {
-                    may_resize(facts, *container, *size).map_err(Refusal::CannotGrow)
+            match (facts.opportunistic.contains_key(container), execution_type) {
+                (false, ExecutionType::Opportunistic) => Ok(()),
+                (true, ExecutionType::Guaranteed) => {
+                    may_promote(facts, *container).map_err(Refusal::CannotGrow)
                 }
                 _ => Err(Refusal::SameExecutionType),
             }
+        }
+        Change::PromotionRequested { container } if !facts.opportunistic.contains_key(container) => {
+            Err(Refusal::SameExecutionType)
         }
         _ => Ok(()),
     }

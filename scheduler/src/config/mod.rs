@@ -5,6 +5,7 @@ mod auto_creation;
 mod capacity;
 mod holder_limit;
 mod node_order;
+mod opportunistic;
 mod partitions;
 mod preemption;
 mod queue;
@@ -24,6 +25,7 @@ pub use capacity::{Bound, Capacity, Maximum, Share};
 pub(crate) use holder_limit::EVERYBODY_ELSE;
 pub use holder_limit::HolderLimit;
 pub use node_order::NodeOrderKind;
+pub use opportunistic::OpportunisticPolicy;
 pub use partitions::{PartitionAccess, PartitionCapacity};
 pub use preemption::{PreemptionPolicy, PreemptionRounds, WithinQueueOrder, WithinQueuePolicy};
 pub use queue::{
@@ -78,6 +80,9 @@ pub struct EngineConfig {
     pub limits: EngineLimits,
     /// The rounds in which queues that are owed more get the room of others; `None`: nothing is preempted.
     pub preemption: Option<PreemptionRounds>,
+    /// How nodes queue opportunistic containers; `None`: opportunistic asks are refused.
+    #[serde(default)]
+    pub opportunistic: Option<OpportunisticPolicy>,
 }
 
 /// Kubernetes' grace period of 30 seconds, and another 30 seconds for the node to report.
@@ -105,6 +110,7 @@ impl EngineConfig {
             stop_ended_applications: false,
             limits: EngineLimits::default(),
             preemption: None,
+            opportunistic: None,
         }
     }
 

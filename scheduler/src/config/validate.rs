@@ -2,7 +2,8 @@
 
 use super::queue_checks::check_tree;
 use super::{
-    AllocationSizes, ConfigError, EngineConfig, EngineLimits, LocalityDelay, preemption, queue_mapping,
+    AllocationSizes, ConfigError, EngineConfig, EngineLimits, LocalityDelay, opportunistic, preemption,
+    queue_mapping,
 };
 use crate::nearest::{hint, nearest};
 use crate::resource::{ResourceTypes, Resources};
@@ -23,6 +24,7 @@ pub(super) fn check(config: &EngineConfig) -> Result<(), ConfigError> {
         return Err(value_error("locality_delay", "the rack's delay may not exceed that of any node"));
     }
     config.preemption.as_ref().map_or(Ok(()), |rounds| preemption::check(rounds, &config.root))?;
+    config.opportunistic.map_or(Ok(()), opportunistic::check)?;
     match config.heartbeat {
         Some(policy) if policy.silence_max_ms() == 0 => {
             Err(value_error("heartbeat", "interval_ms and missed_max must be at least 1"))

@@ -9,7 +9,7 @@ use super::shared::Message;
 use super::stream::EventStream;
 use super::submit_error::SubmitError;
 use crate::event::Refusal;
-use crate::facts::{ApplicationEnd, Blacklist, ContainerOnNode};
+use crate::facts::{ApplicationEnd, Blacklist, ContainerOnNode, ExecutionType};
 use crate::ids::{ApplicationId, AskId};
 use crate::request::CommitSeq;
 use crate::resource::Resources;
@@ -26,7 +26,7 @@ pub struct Attachment {
     pub seq: CommitSeq,
     /// Its containers in the order of placement.
     pub containers: Vec<ContainerOnNode>,
-    /// Its asks with outstanding units, in the order of submission.
+    /// Its asks with outstanding units, in the order of submission; opportunistic asks come last.
     pub asks: Vec<AttachedAsk>,
     /// The hosts and racks on its blacklist.
     pub blacklist: Blacklist,
@@ -47,6 +47,9 @@ pub struct AttachedAsk {
     pub size: Resources,
     /// Units neither placed nor cancelled.
     pub outstanding: u32,
+    /// Whether its containers are guaranteed or opportunistic.
+    #[serde(default)]
+    pub execution_type: ExecutionType,
 }
 
 /// # Event streams
@@ -112,14 +115,26 @@ pub(super) fn attachment(state: &State, application: ApplicationId) -> Result<At
             allocation_request_id: ask.allocation_request_id,
             size: facts.shapes.at(ask.shape).need.resources,
             outstanding: ask.outstanding(),
+            execution_type: ExecutionType::Guaranteed,
         }
+    });
+    let opportunistic = facts.opportunistic_asks_of(application).into_iter().filter_map(|id| {
+        let ask = facts.node_queues.asks.get(&id)?;
+        Some(AttachedAsk {
+            ask: id,
+            priority: ask.priority,
+            allocation_request_id: ask.allocation_request_id,
+            size: ask.shape.need.resources,
+            outstanding: ask.outstanding(),
+            execution_type: ExecutionType::Opportunistic,
+        })
     });
     let blacklist = facts.applications.at(application).blacklist.as_deref();
     Ok(Attachment {
         application,
         seq: view.seq(),
         containers: found.containers().collect(),
-        asks: asks.collect(),
+        asks: asks.chain(opportunistic).collect(),
         blacklist: blacklist.cloned().unwrap_or_default(),
         ending: found.ending(),
     })

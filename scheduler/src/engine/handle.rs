@@ -7,7 +7,7 @@ use super::shared::{Message, Shared};
 use super::submit_error::SubmitError;
 use crate::change::{AskSpec, Change};
 use crate::config::EngineConfig;
-use crate::facts::AskTags;
+use crate::facts::{AskTags, ExecutionType};
 use crate::ids::{ApplicationId, AskId, PartitionId};
 use crate::resource::{ResourceError, Resources};
 use crate::view::View;
@@ -116,6 +116,9 @@ impl Handle {
         if spec.preference.is_empty() && !spec.preference.relax_locality {
             return Err(SubmitError::NothingNamed);
         }
+        if spec.execution_type == ExecutionType::Opportunistic {
+            self.check_opportunistic(spec)?;
+        }
         spec.tags.as_deref().map_or(Ok(()), check_tags)?;
         if let Some(need) = spec.devices.filter(|need| !need.is_valid()) {
             return Err(SubmitError::Devices { count: need.count, milli: need.milli });
@@ -128,6 +131,15 @@ impl Handle {
             return Err(SubmitError::EmptyContainer);
         }
         spec.partition.map_or(Ok(()), |partition| self.check_partition(partition))
+    }
+
+    #[cold]
+    fn check_opportunistic(&self, spec: &AskSpec) -> Result<(), SubmitError> {
+        match (&self.shared.config.opportunistic, spec.is_master) {
+            (None, _) => Err(SubmitError::NoOpportunistic),
+            (Some(_), true) => Err(SubmitError::OpportunisticMaster),
+            (Some(_), false) => Ok(()),
+        }
     }
 
     pub(super) fn take_ask_ids(&self, count: usize) -> Result<Vec<AskId>, SubmitError> {

@@ -73,6 +73,7 @@ mod mode;
 mod models;
 mod nodes;
 mod parallel;
+mod promotions;
 mod proposer;
 mod publish;
 mod queues;

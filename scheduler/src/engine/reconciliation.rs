@@ -52,6 +52,10 @@ impl GroupCommitter {
         let is_told = |id: &ContainerId| told.as_ref().is_none_or(|told| told.contains(id));
         let mut reconciled = Reconciliation::default();
         for container in known.into_iter().filter(|id| is_told(id) && !starting.contains(id)) {
+            if state.facts.is_waiting(container) {
+                // It has not started.
+                continue;
+            }
             let application = state.facts.containers.at(container).application;
             if running.get(&container).is_some_and(|reported| reported.application == application) {
                 continue;

@@ -98,6 +98,14 @@ pub enum SubmitError {
     /// An ask that is strictly local but names no host or rack.
     #[error("an ask that is strictly local names at least one host or rack")]
     NothingNamed,
+    /// An opportunistic ask, although the engine queues no opportunistic containers.
+    #[error(
+        "the engine queues no opportunistic containers; add the table [engine.opportunistic] to its configuration"
+    )]
+    NoOpportunistic,
+    /// An opportunistic ask for the container that runs its application.
+    #[error("the container that runs its application cannot be opportunistic")]
+    OpportunisticMaster,
     /// A gang that makes no sense.
     #[error(transparent)]
     Gang(#[from] InvalidGang),

@@ -149,6 +149,14 @@ pub enum Refusal {
     /// The gang's minimum is larger than the cluster.
     #[error("the gang's minimum does not fit on all nodes together, even if they were empty")]
     GangAboveCluster,
+    /// The engine queues no opportunistic containers.
+    #[error(
+        "the engine queues no opportunistic containers; add the table [engine.opportunistic] to its configuration"
+    )]
+    NoOpportunistic,
+    /// The container that runs an application is always guaranteed.
+    #[error("the container that runs its application cannot be opportunistic")]
+    OpportunisticMaster,
 }
 
 labels! { Refusal {
@@ -181,4 +189,6 @@ labels! { Refusal {
     UnknownGang => "unknown_gang",
     GangAboveMaximum => "gang_above_maximum",
     GangAboveCluster => "gang_above_cluster",
+    NoOpportunistic => "no_opportunistic",
+    OpportunisticMaster => "opportunistic_master",
 } }

@@ -54,6 +54,13 @@ impl Display for EventKind {
                 write!(f, "{gang} {end}{}", if falls_back { ", its asks go on one by one" } else { "" })
             }
             Self::GangRefused { gang, refusal } => write!(f, "{gang} is refused: {refusal}"),
+            Self::OpportunisticAllocated { ask, container, node, locality, .. } => {
+                let locality = locality_words(*locality);
+                write!(f, "{container} of {ask} waits in the queue of {node}{locality}")
+            }
+            Self::OpportunisticStarted { container, node, .. } => {
+                write!(f, "{container} is opportunistic and starts on {node}")
+            }
         }
     }
 }
@@ -75,6 +82,7 @@ impl Display for EndCause {
             Self::ApplicationEnded => "its application has ended",
             Self::Preempted => "preempted",
             Self::StopTimedOut => "its stop was not confirmed in time",
+            Self::OpportunisticPreempted => "guaranteed containers need the room",
         })
     }
 }

@@ -16,6 +16,7 @@ mod gang;
 mod headroom;
 mod limits;
 mod nodes;
+mod opportunistic;
 mod preemption;
 mod reason;
 mod setting;
@@ -29,6 +30,8 @@ use serde::{Deserialize, Serialize};
 pub use gang::GangWait;
 pub use limits::{ActivationLimit, Blocker, LimitHolder, LimitReached};
 pub use nodes::{Funnel, Stage};
+pub use opportunistic::WhyOpportunistic;
+pub(crate) use opportunistic::why_opportunistic;
 pub use preemption::{PreemptionOutlook, UnhelpedReason};
 pub use reason::PendingReason;
 pub(crate) use reason::pending_reason;
@@ -65,6 +68,8 @@ pub struct Explanation {
 pub enum Standing {
     /// The ask has outstanding containers.
     Pending(Box<WhyPending>),
+    /// The ask is opportunistic, and some of its containers wait in no queue of a node.
+    Opportunistic(Box<WhyOpportunistic>),
     /// All of its containers were placed.
     Placed,
     /// The ask is over, and some of its containers were never placed.
@@ -194,6 +199,9 @@ pub(crate) fn explain(state: &State, id: AskId) -> Explanation {
     let facts = &state.facts;
     let standing = match facts.asks.get(id) {
         Some(ask) => Standing::Pending(Box::new(explain_pending(state, id, ask))),
+        None if let Some(ask) = facts.node_queues.asks.get(&id) => {
+            Standing::Opportunistic(Box::new(why_opportunistic(state, ask)))
+        }
         None if !facts.asks.was_removed(id) => Standing::Unknown,
         None => match state.backlog.notes.ending(id) {
             Ending::Placed => Standing::Placed,

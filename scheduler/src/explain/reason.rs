@@ -35,6 +35,8 @@ pub enum PendingReason {
     Runnable,
     /// Its gang has not started.
     WaitsForGang,
+    /// It is opportunistic, and the queues of all nodes that could hold it are full.
+    QueuesFull,
 }
 
 /// Finds the reason. Looks at as many of the partition's nodes as it needs.

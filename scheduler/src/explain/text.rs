@@ -18,6 +18,10 @@ impl Display for Explanation {
                 writeln!(f, "{ask} {}, pending for {waited}.", why.what())?;
                 why.write_lines(f)
             }
+            Standing::Opportunistic(why) => {
+                let waited = duration(self.now_ms.saturating_sub(why.since_ms));
+                write!(f, "{ask} {}, pending for {waited}.\n{why}", why.what())
+            }
             Standing::Placed => write!(f, "{ask} is satisfied: all of its containers were placed."),
             Standing::Cancelled { units, placed } => {
                 let (units, placed) = (containers(*units), containers(*placed));

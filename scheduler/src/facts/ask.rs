@@ -128,10 +128,11 @@ pub(crate) struct Reservation {
 }
 
 /// Whether a container's resources are guaranteed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ExecutionType {
     /// Charged to its node, queues and user. No other container gets its resources.
+    #[default]
     Guaranteed,
     /// Runs on the free resources of its node, and is charged only its devices.
     Opportunistic,
@@ -153,6 +154,8 @@ pub enum EndCause {
     Preempted,
     /// The timeout passed before its end was confirmed. Its process may still run.
     StopTimedOut,
+    /// It was opportunistic, and guaranteed containers needed its room. Or its node shrank, and can never hold it.
+    OpportunisticPreempted,
 }
 
 /// A container as its application sees it.
@@ -173,4 +176,7 @@ pub struct ContainerOnNode {
     pub allocation_request_id: u64,
     /// Set while it is being stopped.
     pub stopping: Option<Stopping>,
+    /// Whether it is opportunistic and waits in the queue of its node.
+    #[serde(default)]
+    pub is_waiting: bool,
 }

@@ -110,13 +110,13 @@ impl Facts {
         postcard::to_io(&later, sink).map(drop).map_err(io::Error::other)
     }
 
-    /// The configuration, without the last byte if that says that there is no preemption. So a state without newer
-    /// features has the digest that older programs gave it.
+    /// The configuration, without the last bytes if these say that newer features are off. So a state without newer features
+    /// has the digest that older programs gave it.
     fn canonical_config(&self) -> io::Result<Vec<u8>> {
         let mut bytes = postcard::to_allocvec(&self.config).map_err(io::Error::other)?;
-        if self.config.preemption.is_none() {
-            bytes.pop();
-        }
+        let newest_first = [self.config.opportunistic.is_none(), self.config.preemption.is_none()];
+        let off = newest_first.into_iter().take_while(|is_off| *is_off).count();
+        bytes.truncate(bytes.len() - off);
         Ok(bytes)
     }
 

@@ -4,7 +4,7 @@
 //! orders that depend on history. So an engine that starts from an image decides as after a full replay. Facts that follow
 //! from others are left out and computed again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use super::shape::{Shapes, ShapesImage};
 use super::table::Slot;
 use super::{
-    Application, Ask, Container, Facts, IdPool, LaterFacts, LeafUser, Node, PartitionTotals, Queue,
-    Reservation, Stopping, Table,
+    Application, Ask, Container, Facts, IdPool, LaterFacts, LeafUser, Node, NodeQueues, OpportunisticAsk,
+    PartitionTotals, Queue, Reservation, Stopping, Table,
 };
 use crate::config::{EngineConfig, QueueMapping};
 use crate::ids::{
@@ -139,6 +139,34 @@ impl FactsImage {
         Some(slot.value.as_ref()?.application).filter(|id| is_live(&self.applications, *id))
     }
 
+    /// Whether each queue is at a node and has opportunistic containers of that node, each once, and each opportunistic ask
+    /// has an application and outstanding units.
+    pub(super) fn has_queues(&self, queues: &NodeQueues) -> bool {
+        let mut listed = BTreeSet::new();
+        let mut is_on = |node: NodeId, id: &ContainerId| {
+            let slot = self.containers.get(id.index()).and_then(|slot| slot.value.as_ref());
+            is_live(&self.containers, *id)
+                && slot.is_some_and(|container| container.node == node)
+                && self.opportunistic.contains_key(id)
+                && listed.insert(*id)
+        };
+        let has_ask = |(id, ask): (&AskId, &OpportunisticAsk)| {
+            let settled = u64::from(ask.allocated) + u64::from(ask.cancelled);
+            is_live(&self.applications, ask.application)
+                && !is_live(&self.asks, *id)
+                && settled < u64::from(ask.asked)
+                && self.has_partition(ask.shape.partition)
+        };
+        let mut at_nodes = queues
+            .nodes
+            .iter()
+            .flat_map(|(node, queue)| queue.running.iter().chain(&queue.waiting).map(move |id| (*node, id)));
+        at_nodes.all(|(node, id)| is_live(&self.nodes, node) && is_on(node, id))
+            && queues.asks.iter().all(has_ask)
+            && queues.promotions.iter().all(|id| self.opportunistic.contains_key(id))
+            && (self.config.opportunistic.is_some() || queues.nodes.is_empty() && queues.asks.is_empty())
+    }
+
     fn has_partition(&self, id: PartitionId) -> bool {
         id.index() < self.partitions.len()
     }
@@ -217,8 +245,8 @@ impl Facts {
 
     /// The facts that were written.
     pub(crate) fn of_image(image: FactsImage, later: LaterFacts) -> Self {
-        let LaterFacts { notices, gangs } = later;
-        let mut facts = Self { notices, gangs, ..Self::bare(image) };
+        let LaterFacts { notices, gangs, node_queues } = later;
+        let mut facts = Self { notices, gangs, node_queues, ..Self::bare(image) };
         for (index, queue) in facts.queues.iter().enumerate() {
             facts.queue_ids.insert(Arc::clone(&queue.path), QueueId(index as u32));
         }
@@ -235,6 +263,7 @@ impl Facts {
         facts.recount_limit_usages();
         facts.recount_active_by_user();
         facts.update_priorities();
+        facts.node_loads = facts.rebuilt_loads();
         facts
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::gang::{WaitingGangs, held_asks};
-use super::{Facts, FactsImage, PreemptionNotice};
+use super::{Facts, FactsImage, NodeQueues, PreemptionNotice};
 use crate::ids::ContainerId;
 
 /// The facts of newer features. They stand at the end of a snapshot, so that an older one is read as one in which they are
@@ -14,6 +14,7 @@ use crate::ids::ContainerId;
 pub(crate) struct LaterFacts {
     pub(super) notices: BTreeMap<ContainerId, PreemptionNotice>,
     pub(super) gangs: WaitingGangs,
+    pub(super) node_queues: NodeQueues,
 }
 
 impl LaterFacts {
@@ -24,11 +25,16 @@ impl LaterFacts {
             && self.gangs.values().all(|gang| !gang.roles.is_empty())
             && roles().all(|(gang, role)| image.application_of(role.ask) == Some(gang.application))
             && held_asks(&self.gangs).len() == roles().count()
+            && image.has_queues(&self.node_queues)
     }
 }
 
 impl Facts {
     pub(crate) fn later(&self) -> LaterFacts {
-        LaterFacts { notices: self.notices.clone(), gangs: self.gangs.clone() }
+        LaterFacts {
+            notices: self.notices.clone(),
+            gangs: self.gangs.clone(),
+            node_queues: self.node_queues.clone(),
+        }
     }
 }

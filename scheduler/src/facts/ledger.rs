@@ -10,6 +10,7 @@
 mod applications;
 mod containers;
 mod nodes;
+mod opportunistic;
 
 use std::sync::Arc;
 
@@ -64,6 +65,7 @@ impl Facts {
     fn start(&mut self, mut container: Container) -> ContainerId {
         let id = self.container_ids.take();
         container.devices = self.take_room(container.node, container.shape, id);
+        self.node_loads.touch(container.node);
         self.applications.at_mut(container.application).containers.add(id);
         self.containers.insert(id, container);
         id
@@ -74,7 +76,7 @@ impl Facts {
         let container = self.containers.remove(id).expect("the caller checked that it is alive");
         self.container_ids.give_back(id);
         if !self.opportunistic.is_empty() {
-            self.opportunistic.remove(&id);
+            self.end_opportunistic(id, container.node);
         }
         if !self.stopping.is_empty() {
             self.stopping.remove(&id);
@@ -95,6 +97,7 @@ impl Facts {
             node.overcommitted = !Resources::ZERO.within(&node.room.free);
         }
         self.shapes.remove_user(container.shape);
+        self.node_loads.touch(container.node);
         (container, charged)
     }
 

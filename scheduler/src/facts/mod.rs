@@ -23,6 +23,8 @@ mod ledger;
 mod limit_usage;
 mod limits;
 mod node;
+mod node_loads;
+mod node_queues;
 mod opportunity;
 mod preemption;
 mod queue;
@@ -61,6 +63,8 @@ pub(crate) use later::LaterFacts;
 pub(crate) use limit_usage::{Holder, LimitUsages};
 pub(crate) use node::Node;
 pub use node::{NodeAttributes, NodeState};
+pub(crate) use node_loads::{NodeLoad, NodeLoads};
+pub(crate) use node_queues::{Head, NodeQueues, OpportunisticAsk};
 pub(crate) use opportunity::Opportunities;
 pub use preemption::{PreemptionNotice, PreemptionRule};
 pub use queue::Quota;
@@ -134,6 +138,10 @@ pub(crate) struct Facts {
     pub(crate) notices: BTreeMap<ContainerId, PreemptionNotice>,
     /// Gangs that have not started.
     pub(crate) gangs: WaitingGangs,
+    /// Opportunistic asks, and the opportunistic containers at nodes.
+    pub(crate) node_queues: NodeQueues,
+    /// The nodes by their load. It follows from the other facts.
+    pub(crate) node_loads: NodeLoads,
     pub(crate) shapes: Shapes,
     /// Containers by tag and place.
     pub(crate) tags: TagCounts,
@@ -178,6 +186,8 @@ impl Facts {
             reservation_ids: IdPool::new(),
             notices: BTreeMap::new(),
             gangs: WaitingGangs::new(),
+            node_queues: NodeQueues::default(),
+            node_loads: NodeLoads::new(config.opportunistic.is_some(), partitions),
             shapes: Shapes::default(),
             tags: TagCounts::default(),
             held_asks: HeldAsks::default(),

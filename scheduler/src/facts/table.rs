@@ -96,6 +96,17 @@ impl<I: SlotId, T> Table<I, T> {
         Some(value)
     }
 
+    /// Records that `id` was given out and is gone, although its value was not in the table.
+    pub(crate) fn leave_trace(&mut self, id: I) {
+        if id.index() >= self.slots.len() {
+            self.slots.resize_with(id.index() + 1, || Slot { generation: 0, value: None });
+        }
+        let slot = &mut self.slots[id.index()];
+        if slot.value.is_none() {
+            slot.generation = id.generation();
+        }
+    }
+
     /// All values by ascending slot.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (I, &T)> {
         self.slots.iter().enumerate().filter_map(|(index, slot)| {

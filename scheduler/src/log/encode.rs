@@ -129,6 +129,7 @@ impl Records {
         #[rustfmt::skip]
         let AskSpec {
             size, devices, count: _, priority, partition, preference, rule, tags, is_master, allocation_request_id: _,
+            execution_type,
         } = spec;
         if devices.is_some() || rule.is_some() || tags.is_some() || !preference.is_empty() {
             return false;
@@ -153,7 +154,7 @@ impl Records {
         self.put(preference.relax_locality.into());
         self.put(NONE);
         self.put(NONE);
-        self.put((*is_master).into());
+        self.put(AskSpec::flags(*is_master, *execution_type));
         self.put_number(allocation_request_id);
         true
     }
@@ -219,6 +220,7 @@ mod tests {
     use thin_vec::thin_vec;
 
     use super::*;
+    use crate::facts::ExecutionType;
     use crate::ids::{NodeId, PartitionId, RackId, ReservationId};
     use crate::request::AllocationProposal;
     use crate::resource::{AMOUNT_MAX, DeviceNeed};
@@ -235,7 +237,15 @@ mod tests {
         );
         let spec = spec.prop_map(|(size, numbers, (host, rack, devices))| {
             let (count, priority, partition, is_master, relax_locality) = numbers;
-            let mut spec = AskSpec { count, priority, is_master, ..AskSpec::new(Resources::new(&size), 1) };
+            let execution_type =
+                if count % 2 == 0 { ExecutionType::Guaranteed } else { ExecutionType::Opportunistic };
+            let mut spec = AskSpec {
+                count,
+                priority,
+                is_master,
+                execution_type,
+                ..AskSpec::new(Resources::new(&size), 1)
+            };
             spec.partition = partition.map(PartitionId);
             spec.preference.relax_locality = relax_locality;
             spec.preference.hosts.extend(host.then(|| NodeId::new(300, 1)));
@@ -278,6 +288,7 @@ mod tests {
             EndCause::ApplicationEnded,
             EndCause::Preempted,
             EndCause::StopTimedOut,
+            EndCause::OpportunisticPreempted,
         ]);
         (id(), cause).prop_map(|(container, cause)| Change::ContainerEnded { container, cause })
     }

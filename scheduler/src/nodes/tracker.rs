@@ -56,7 +56,8 @@ impl DirectiveTracker {
             return;
         }
         match event.kind {
-            EventKind::Allocated { ask, container, node, .. } => {
+            EventKind::Allocated { ask, container, node, .. }
+            | EventKind::OpportunisticStarted { ask, container, node } => {
                 self.add(node, container, Progress::Starting(ask), false);
             }
             EventKind::ContainerRecovered { container, node, .. } => {
@@ -192,10 +193,10 @@ impl DirectiveTracker {
     }
 }
 
-/// All containers.
+/// All containers that nodes run. Those in the queues of nodes have not started.
 fn present_in(view: &View<'_>) -> (CommitSeq, Vec<Present>) {
     let containers = view.applications().flat_map(|(_, application)| application.containers());
-    let present = containers.map(|one| Present {
+    let present = containers.filter(|one| !one.is_waiting).map(|one| Present {
         container: one.container,
         node: one.node,
         ask: one.ask,

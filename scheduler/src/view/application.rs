@@ -67,7 +67,7 @@ impl<'a> ApplicationView<'a> {
         self.application.used
     }
 
-    /// The number of its asks with outstanding units.
+    /// The number of its asks with outstanding units, without opportunistic ones.
     #[must_use]
     pub fn pending_asks(&self) -> u32 {
         self.application.asks
@@ -86,6 +86,7 @@ impl<'a> ApplicationView<'a> {
                 is_recovered: container.is_recovered,
                 allocation_request_id: container.allocation_request_id,
                 stopping: state.facts.stopping.get(&id).copied(),
+                is_waiting: state.facts.is_waiting(id),
             }
         })
     }

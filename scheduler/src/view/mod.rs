@@ -1,17 +1,19 @@
 //! Read-only views of the state.
 
 mod application;
+mod ask;
 mod placements;
 mod queue;
 mod row;
 mod text;
 
 pub use application::ApplicationView;
+pub use ask::AskView;
 pub use placements::{ContainerView, ReservationView};
 
 use crate::config::{QueueConfig, QueueMapping};
-use crate::explain::{Explanation, PendingReason, explain, pending_reason};
-use crate::facts::{Ask, Node, NodeAttributes, NodeState};
+use crate::explain::{Explanation, explain};
+use crate::facts::{Node, NodeAttributes, NodeState};
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, PartitionId, QueueId, ReservationId};
 use crate::preempt::{PreemptionPlan, PreemptionPolicy, plan};
 use crate::request::CommitSeq;
@@ -31,14 +33,6 @@ pub struct View<'a> {
 pub struct NodeView<'a> {
     id: NodeId,
     node: &'a Node,
-    state: &'a State,
-}
-
-/// An ask with outstanding units.
-#[derive(Clone, Copy, Debug)]
-pub struct AskView<'a> {
-    id: AskId,
-    ask: &'a Ask,
     state: &'a State,
 }
 
@@ -157,7 +151,7 @@ impl<'a> View<'a> {
     /// An ask with outstanding units.
     #[must_use]
     pub fn ask(&self, id: AskId) -> Option<AskView<'a>> {
-        Some(AskView { id, ask: self.state.facts.asks.get(id)?, state: self.state })
+        AskView::new(self.state, id)
     }
 
     /// Whether an ask is satisfied or cancelled. An ask that the engine has not seen yet is not over.
@@ -179,10 +173,9 @@ impl<'a> View<'a> {
         plan(self.state, policy)
     }
 
-    /// All asks with outstanding units, by identifier.
+    /// All asks with outstanding units, by identifier; opportunistic asks come last.
     pub fn asks(&self) -> impl Iterator<Item = AskView<'a>> + use<'a> {
-        let state = self.state;
-        state.facts.asks.iter().map(move |(id, ask)| AskView { id, ask, state })
+        AskView::all(self.state)
     }
 }
 
@@ -265,74 +258,37 @@ impl<'a> NodeView<'a> {
         &self.node.attributes
     }
 
-    /// The total size of its opportunistic containers, of which only the devices are charged to it.
+    /// The total size of the opportunistic containers that run on it, of which only the devices are charged to it.
     #[must_use]
     pub fn opportunistic(&self) -> Resources {
-        let sizes = &self.state.facts.opportunistic;
-        self.node.containers.iter().filter_map(|id| sizes.get(id).copied()).sum()
+        let facts = &self.state.facts;
+        let running = self.node.containers.iter().filter(|id| !facts.is_waiting(**id));
+        running.filter_map(|id| facts.opportunistic.get(id).copied()).sum()
     }
 
-    /// Its containers, in no particular order.
+    /// The opportunistic containers that wait in its queue, in the order in which they start.
+    pub fn queue(&self) -> impl Iterator<Item = ContainerId> + use<'a> {
+        let queue = self.state.facts.queue_at(self.id);
+        queue.into_iter().flat_map(|queue| queue.waiting.iter().copied())
+    }
+
+    /// The opportunistic containers that run on it, in the order in which they started. Only in an engine that
+    /// [queues](crate::config::EngineConfig::opportunistic) opportunistic containers. When guaranteed containers need the room,
+    /// the last of them ends first.
+    pub fn running_opportunistic(&self) -> impl Iterator<Item = ContainerId> + use<'a> {
+        let queue = self.state.facts.queue_at(self.id);
+        queue.into_iter().flat_map(|queue| queue.running.iter().copied())
+    }
+
+    /// The amount that neither guaranteed containers nor running opportunistic ones use. Containers in the queue start in it.
+    #[must_use]
+    pub fn leftover(&self) -> Resources {
+        self.state.facts.leftover(self.node).free
+    }
+
+    /// Its containers, in no particular order. Those in its [queue](Self::queue) are among them.
     #[must_use]
     pub fn containers(&self) -> &'a [ContainerId] {
         &self.node.containers
-    }
-}
-
-impl AskView<'_> {
-    /// Its identifier.
-    #[must_use]
-    pub fn id(&self) -> AskId {
-        self.id
-    }
-
-    /// The application that asks.
-    #[must_use]
-    pub fn application(&self) -> ApplicationId {
-        self.ask.application
-    }
-
-    /// The size of one container.
-    #[must_use]
-    pub fn size(&self) -> Resources {
-        self.state.facts.shapes.at(self.ask.shape).need.resources
-    }
-
-    /// Units neither placed nor cancelled.
-    #[must_use]
-    pub fn outstanding(&self) -> u32 {
-        self.ask.outstanding()
-    }
-
-    /// The nodes offered in vain since its last container on a named host or rack, in the mode that counts missed
-    /// opportunities.
-    #[must_use]
-    pub fn missed_opportunities(&self) -> u32 {
-        self.ask.missed
-    }
-
-    /// The passes in vain over its reserved nodes since its last reservation was made or ended, in the mode that
-    /// counts re-reservations.
-    #[must_use]
-    pub fn re_reservations(&self) -> u32 {
-        self.ask.re_reservations
-    }
-
-    /// The number of nodes reserved for it.
-    #[must_use]
-    pub fn reserved(&self) -> u32 {
-        self.ask.reservations.len() as u32
-    }
-
-    /// The time of submission.
-    #[must_use]
-    pub fn pending_since_ms(&self) -> u64 {
-        self.ask.pending_since_ms
-    }
-
-    /// Why it is pending. Looks at the partition's nodes, so do not call it for every ask all the time.
-    #[must_use]
-    pub fn pending_reason(&self) -> PendingReason {
-        pending_reason(self.state, self.id, self.ask)
     }
 }

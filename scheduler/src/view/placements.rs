@@ -7,7 +7,7 @@ use crate::facts::{ExecutionType, PreemptionNotice, Stopping};
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, ReservationId};
 use crate::resource::Resources;
 
-/// A running container.
+/// A container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContainerView {
     /// The application it belongs to.
@@ -18,10 +18,13 @@ pub struct ContainerView {
     pub priority: u32,
     /// The [number](crate::AskSpec::allocation_request_id) that the caller gave that ask.
     pub allocation_request_id: u64,
-    /// Its size. An opportunistic container is charged only for its devices.
+    /// Its size. An opportunistic container is charged only for its devices, and nothing while it waits.
     pub size: Resources,
     /// Whether its size is guaranteed or opportunistic.
     pub execution_type: ExecutionType,
+    /// Whether it waits in the queue of its node; only opportunistic containers do.
+    #[serde(default)]
+    pub is_waiting: bool,
     /// Whether its ask is for the default partition and another partition lends its node.
     pub is_borrowed: bool,
     /// Set while the container is being stopped.
@@ -60,6 +63,7 @@ impl<'a> View<'a> {
             } else {
                 ExecutionType::Opportunistic
             },
+            is_waiting: self.state.facts.is_waiting(id),
             is_borrowed: shape.share().is_borrowed,
             stopping: self.state.facts.stopping.get(&id).copied(),
             preemption: self.state.facts.notices.get(&id).copied(),

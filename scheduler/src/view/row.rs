@@ -3,7 +3,7 @@
 use serde::{Serialize, Serializer};
 
 use super::{ApplicationView, AskView, NodeView, QueueStatus, QueueView};
-use crate::facts::{ApplicationEnd, ContainerOnNode, NodeAttributes, NodeState};
+use crate::facts::{ApplicationEnd, ContainerOnNode, ExecutionType, NodeAttributes, NodeState};
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, PartitionId, QueueId, ReservationId};
 use crate::resource::{Amounts, Resources};
 use crate::state::State;
@@ -27,6 +27,8 @@ struct NodeRow<'a> {
     allocated: Amounts,
     free: Amounts,
     opportunistic: Amounts,
+    /// The opportunistic containers that wait, the next to start first.
+    queue: Vec<ContainerId>,
     /// Free thousandths of each device.
     devices: &'a [u16],
     attributes: &'a NodeAttributes,
@@ -49,6 +51,7 @@ impl Serialize for NodeView<'_> {
             allocated: amounts(self.allocated()),
             free: amounts(self.free()),
             opportunistic: amounts(self.opportunistic()),
+            queue: self.queue().collect(),
             devices: self.devices().free_milli(),
             attributes: self.attributes(),
             containers: self.containers(),
@@ -62,6 +65,7 @@ struct AskRow {
     id: AskId,
     application: ApplicationId,
     size: Amounts,
+    execution_type: ExecutionType,
     outstanding: u32,
     reserved: u32,
     pending_since_ms: u64,
@@ -76,6 +80,7 @@ impl Serialize for AskView<'_> {
             id: self.id,
             application: self.application(),
             size: self.state.amounts(&self.size()),
+            execution_type: self.execution_type(),
             outstanding: self.outstanding(),
             reserved: self.reserved(),
             pending_since_ms: self.pending_since_ms(),

@@ -142,7 +142,9 @@ impl Names {
                 detail: Some(word(locality)),
                 ..job
             },
-            EventKind::ContainerRecovered { ask, container, node, .. } => About {
+            EventKind::OpportunisticAllocated { ask, container, node, .. }
+            | EventKind::OpportunisticStarted { ask, container, node }
+            | EventKind::ContainerRecovered { ask, container, node, .. } => About {
                 ask: Some(ask.to_string()),
                 container: Some(container.to_string()),
                 node: self.node(node),
@@ -210,9 +212,9 @@ impl Names {
             Change::ContainerResized { container, size } => {
                 About { size: self.size(size), ..self.container(*container) }
             }
-            Change::ExecutionTypeSet { container, .. } | Change::ContainerEnded { container, .. } => {
-                self.container(*container)
-            }
+            Change::ExecutionTypeSet { container, .. }
+            | Change::PromotionRequested { container }
+            | Change::ContainerEnded { container, .. } => self.container(*container),
             Change::QueueUpdated { queue, .. } | Change::QueueExpired { queue } => {
                 About { queue: queue_of(*queue), ..About::default() }
             }

@@ -9,8 +9,8 @@ use crate::commit::admit::partition_for;
 use crate::config::LocalityDelay;
 use crate::event::EventKind;
 use crate::facts::{
-    Application, ApplicationEnd, Ask, AskTags, ContainerList, EndCause, Facts, GangEnd, LocalityPreference,
-    Rule, Shape, TagCap,
+    Application, ApplicationEnd, Ask, AskTags, ContainerList, EndCause, ExecutionType, Facts, GangEnd,
+    LocalityPreference, Rule, Shape, TagCap,
 };
 use crate::ids::{ApplicationId, AskId, ShapeId};
 use crate::resource::{Need, Resources};
@@ -66,6 +66,7 @@ impl Applier<'_> {
             let state = &mut *self.state;
             state.backlog.list_held_back(&state.facts, id, state.version);
             state.backlog.leaf_changed(state.facts.applications.at(id).leaf, state.version);
+            state.facts.node_loads.look_for_nodes();
             if new != Some(id) {
                 self.tell(id, EventKind::ApplicationActivated);
             }
@@ -96,6 +97,7 @@ impl Applier<'_> {
         }
         self.free_gangs_of(id);
         self.cancel_all(id);
+        self.cancel_opportunistic_of(id);
         for container in running {
             if !awaits_stops {
                 self.end_container(container, EndCause::ApplicationEnded);
@@ -140,6 +142,9 @@ impl Applier<'_> {
         count: u32,
         allocation_request_id: u64,
     ) {
+        if spec.execution_type == ExecutionType::Opportunistic {
+            return self.submit_opportunistic(id, application, spec, (count, allocation_request_id));
+        }
         let leaf = self.state.facts.applications.at(application).leaf;
         let shape = shape_for(&self.state.facts, application, spec);
         let preference = self.with_racks_of_hosts(&spec.preference);
@@ -185,7 +190,7 @@ impl Applier<'_> {
     }
 
     /// Adds the hosts' racks if the ask may look further than its hosts and names no racks.
-    fn with_racks_of_hosts(&self, preference: &LocalityPreference) -> LocalityPreference {
+    pub(super) fn with_racks_of_hosts(&self, preference: &LocalityPreference) -> LocalityPreference {
         let mut preference = preference.clone();
         if preference.relax_locality && preference.racks.is_empty() {
             for &host in &preference.hosts {
@@ -205,6 +210,9 @@ impl Applier<'_> {
             && let Some(gang) = self.gang_that_needs(id, units)
         {
             return self.end_gang(gang, GangEnd::Cancelled);
+        }
+        if !self.state.facts.node_queues.asks.is_empty() && self.cancel_opportunistic(id, units) {
+            return;
         }
         let ask = self.state.facts.asks.at(id);
         let (application, units) = (ask.application, units.min(ask.outstanding()));

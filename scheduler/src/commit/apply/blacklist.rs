@@ -24,6 +24,7 @@ impl Applier<'_> {
             self.drop_shunned_reservations(ask, new.as_deref());
             self.shun(ask, new.clone());
         }
+        self.shun_for_opportunistic(id);
     }
 
     /// Drops the ask's reservations on nodes that the application shuns.

@@ -36,6 +36,10 @@ impl Applier<'_> {
     }
 
     pub(super) fn set_execution_type(&mut self, container: ContainerId, execution_type: ExecutionType) {
+        if self.state.facts.is_waiting(container) {
+            // It takes its devices now.
+            self.start_waiting(container);
+        }
         let old = self.charged_for(container);
         let size = self.state.facts.opportunistic.get(&container).copied();
         let shape = resized(&self.state.facts, container, size.unwrap_or(Resources::ZERO));
@@ -51,6 +55,10 @@ impl Applier<'_> {
 
     /// Stops a container. It keeps everything that it holds until its end is confirmed.
     pub(super) fn stop_container(&mut self, container: ContainerId, cause: EndCause) {
+        if self.state.facts.is_waiting(container) {
+            // Nothing of it runs.
+            return self.end_container(container, cause);
+        }
         let State { facts, timers, .. } = &mut *self.state;
         let until_ms = facts.now_ms.saturating_add(facts.config.stop_timeout_ms);
         facts.stopping.insert(container, Stopping { cause, until_ms });
@@ -67,13 +75,13 @@ impl Applier<'_> {
     }
 
     /// The amounts charged for a container.
-    fn charged_for(&self, container: ContainerId) -> Resources {
+    pub(super) fn charged_for(&self, container: ContainerId) -> Resources {
         let facts = &self.state.facts;
         facts.shapes.at(facts.containers.at(container).shape).need.resources
     }
 
     /// Updates the derived state after a container's charge changed. A smaller charge wakes blocked lanes.
-    fn record_recharged(&mut self, old: &Resources, charged: &Charged) {
+    pub(super) fn record_recharged(&mut self, old: &Resources, charged: &Charged) {
         if old.within(&charged.resources) {
             let State { facts, node_shards, backlog, version, .. } = &mut *self.state;
             node_shards.record_change(charged.node, charged.partition);

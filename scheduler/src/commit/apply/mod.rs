@@ -10,6 +10,7 @@ mod gangs;
 mod many;
 mod moving;
 mod nodes;
+mod opportunistic;
 mod placements;
 mod preemption;
 mod queues;
@@ -133,13 +134,22 @@ impl Applier<'_> {
             Change::PreemptionWithdrawn { container } => self.withdraw_preemption(*container),
             Change::GangSubmitted { asks, spec } => self.submit_gang(asks, spec),
             Change::GangEnded { gang, end } => self.end_gang(*gang, *end),
+            Change::PromotionRequested { container } => self.request_promotion(*container),
         }
         self.activate_if_due();
         seq
     }
 
+    /// Carries out what a change makes due: applications become active, and opportunistic containers start and end.
     fn activate_if_due(&mut self) {
         if self.state.facts.inactive.is_due() {
+            self.activate_applications(None);
+        }
+        while self.state.facts.node_loads.is_due() {
+            self.look_at_nodes();
+            if !self.state.facts.inactive.is_due() {
+                return;
+            }
             self.activate_applications(None);
         }
     }

@@ -32,6 +32,7 @@ impl Applier<'_> {
         self.state.in_flight.reset_node(id);
         self.state.node_shards.add(id, self.state.facts.nodes.at(id));
         self.state.mark_limits_stale();
+        self.state.facts.node_loads.look_for_nodes();
         self.state.node_gained(id);
         self.watch_silence(id);
     }
@@ -43,6 +44,7 @@ impl Applier<'_> {
         }
         self.state.facts.transition_resize_node(id, capacity);
         attributes.clone_into(&mut self.state.facts.nodes.at_mut(id).attributes);
+        self.state.facts.node_loads.look_for_nodes();
         self.state.nodes_version += 1;
         self.state.mark_limits_stale();
         self.drop_reservation_that_is_in_vain(id);
@@ -94,6 +96,7 @@ impl Applier<'_> {
         let State { facts, backlog, version, .. } = &mut *self.state;
         backlog.wake_freed(facts, old, *version);
         self.state.mark_limits_stale();
+        self.state.facts.node_loads.look_for_nodes();
         self.state.node_gained(id);
         self.state.reconsider_reservations(partition);
     }
@@ -142,6 +145,7 @@ impl Applier<'_> {
 
     fn node_availability_changed(&mut self, id: NodeId) {
         self.state.nodes_version += 1;
+        self.state.facts.node_loads.look_for_nodes();
         if !self.state.facts.nodes.at(id).is_candidate()
             && let Some(reservation) = self.state.facts.nodes.at(id).reservation
         {

@@ -5,7 +5,7 @@ use super::{config, leaf, memory};
 use crate::change::{AskSpec, NodeSpec, RunningContainer};
 use crate::engine::{AttachedAsk, EventStream};
 use crate::event::{EventKind, Refusal};
-use crate::facts::{ApplicationEnd, Blacklist};
+use crate::facts::{ApplicationEnd, Blacklist, ExecutionType};
 use crate::ids::{ApplicationId, ContainerId};
 
 fn told(events: &EventStream) -> Vec<EventKind> {
@@ -52,8 +52,14 @@ fn what_an_application_has_and_what_its_new_stream_hears_are_all_there_is() {
     let attachment = ticket.try_take().unwrap().unwrap();
     let found: Vec<_> = attachment.containers.iter().map(|found| (found.container, found.priority)).collect();
     assert_eq!(found, [(containers[1], 7), (containers[2], 7)]);
-    let asks =
-        [AttachedAsk { ask: large, priority: 3, allocation_request_id: 0, size: memory(20), outstanding: 2 }];
+    let asks = [AttachedAsk {
+        ask: large,
+        priority: 3,
+        allocation_request_id: 0,
+        size: memory(20),
+        outstanding: 2,
+        execution_type: ExecutionType::Guaranteed,
+    }];
     assert_eq!((&attachment.asks[..], attachment.application), (&asks[..], application));
     assert_eq!(attachment.blacklist, shunned);
     assert_eq!((ended(&hand.events), ended(&events)), (vec![containers[0]], vec![containers[1]]));

@@ -32,6 +32,7 @@ impl Facts {
         node.room.free += given_back.resources - taken.resources;
         node.overcommitted = !Resources::ZERO.within(&node.room.free);
         self.shapes.remove_user(old);
+        self.node_loads.touch(taken.node);
         taken
     }
 
@@ -39,12 +40,13 @@ impl Facts {
     pub(crate) fn transition_demote(&mut self, id: ContainerId, shape: ShapeId) -> Charged {
         let size = self.shapes.at(self.containers.at(id).shape).need.resources;
         self.opportunistic.insert(id, size);
+        self.list_running(id);
         self.transition_reshape_container(id, shape)
     }
 
     /// Makes a container guaranteed again, with the stored size, which this shape has.
     pub(crate) fn transition_promote(&mut self, id: ContainerId, shape: ShapeId) -> Charged {
-        self.opportunistic.remove(&id);
+        self.end_opportunistic(id, self.containers.at(id).node);
         self.transition_reshape_container(id, shape)
     }
 }

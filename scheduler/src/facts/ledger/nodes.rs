@@ -11,6 +11,7 @@ impl Facts {
         totals.capacity += node.capacity;
         totals.nodes += 1;
         self.nodes.insert(id, node);
+        self.node_loads.touch(id);
     }
 
     /// A node gets another capacity. Below its use, it is overcommitted until enough containers have ended.
@@ -21,6 +22,7 @@ impl Facts {
         node.room.free += change;
         node.overcommitted = !Resources::ZERO.within(&node.room.free);
         self.partitions[node.partition.index()].capacity += change;
+        self.node_loads.touch(id);
     }
 
     /// A node without containers or reservation leaves its partition.
@@ -30,6 +32,7 @@ impl Facts {
         let totals = &mut self.partitions[node.partition.index()];
         totals.capacity -= node.capacity;
         totals.nodes -= 1;
+        self.node_loads.touch(id);
         node
     }
 
@@ -45,5 +48,6 @@ impl Facts {
         let totals = &mut self.partitions[partition.index()];
         totals.capacity += node.capacity;
         totals.nodes += 1;
+        self.node_loads.touch(id);
     }
 }

@@ -1,0 +1,95 @@
+//! Checks of opportunistic asks and containers.
+
+use std::collections::BTreeSet;
+
+use super::AuditReport;
+use crate::facts::{Facts, Head};
+use crate::ids::{ContainerId, NodeId};
+use crate::resource::{RESOURCE_TYPES_MAX, Resources};
+
+pub(super) fn check(facts: &Facts, report: &mut AuditReport) {
+    check_charges(facts, report);
+    check_lists(facts, report);
+    for id in facts.node_queues.nodes.keys() {
+        check_node(facts, *id, report);
+    }
+    check_asks(facts, report);
+    let loads = facts.rebuilt_loads();
+    report.check(loads == facts.node_loads, "I12", || {
+        format!("the loads of nodes are {loads:?}, listed are {:?}", facts.node_loads)
+    });
+}
+
+/// I4: each opportunistic ask has outstanding units. I13: no node would take them.
+fn check_asks(facts: &Facts, report: &mut AuditReport) {
+    for (id, ask) in &facts.node_queues.asks {
+        report.check(ask.outstanding() > 0, "I4", || format!("{id} has nothing outstanding: {ask:?}"));
+        let Some(application) = facts.applications.get(ask.application) else {
+            report.check(false, "I10", || format!("{id} has lost its application"));
+            continue;
+        };
+        let length = facts.config.opportunistic.map_or(0, |policy| policy.queue_length_max);
+        let mut nodes = facts.node_loads.least_loaded(ask.shape.partition, None, length);
+        let node = nodes.find(|load| facts.could_queue(ask, facts.nodes.at(load.node())));
+        report.check(node.is_none() || !application.is_active, "I13", || {
+            format!("{id} is pending, and {node:?} would take it")
+        });
+    }
+}
+
+/// I5: an opportunistic container is charged its devices only, and nothing while it waits.
+fn check_charges(facts: &Facts, report: &mut AuditReport) {
+    let device_type = facts.config.resources.device_type();
+    for (id, size) in &facts.opportunistic {
+        let charged =
+            facts.containers.get(*id).map(|container| facts.shapes.at(container.shape).need.resources);
+        let charged_type = device_type.filter(|_| !facts.is_waiting(*id));
+        let is_free = |charged: Resources| {
+            (0..RESOURCE_TYPES_MAX).all(|i| charged[i] == if Some(i) == charged_type { size[i] } else { 0 })
+        };
+        report.check(charged.is_some_and(is_free), "I5", || {
+            format!("{id} is opportunistic with {size:?} put aside, and charged {charged:?}")
+        });
+    }
+}
+
+/// I19: in an engine that queues opportunistic containers, each is listed once, at its node.
+fn check_lists(facts: &Facts, report: &mut AuditReport) {
+    let mut listed = BTreeSet::new();
+    for (node, queue) in &facts.node_queues.nodes {
+        for id in queue.running.iter().chain(&queue.waiting) {
+            let is_there = facts.containers.get(*id).is_some_and(|container| container.node == *node);
+            report.check(is_there && listed.insert(*id), "I19", || {
+                format!("{id} is listed at {node}, or twice")
+            });
+        }
+    }
+    let known: BTreeSet<ContainerId> = facts.opportunistic.keys().copied().collect();
+    report.check(listed == known || !facts.node_loads.is_on(), "I19", || {
+        format!("opportunistic are {known:?}, nodes list {listed:?}")
+    });
+    for id in &facts.node_queues.promotions {
+        report
+            .check(known.contains(id), "I19", || format!("{id} is to be promoted, but is not opportunistic"));
+    }
+}
+
+/// I19: the running opportunistic containers of a node fit beside the guaranteed ones, its queue is within bounds, and its head
+/// has no room unless a limit on its devices holds it back.
+fn check_node(facts: &Facts, id: NodeId, report: &mut AuditReport) {
+    let Some(node) = facts.nodes.get(id) else {
+        return report.check(false, "I19", || format!("{id} is gone, and has a queue"));
+    };
+    let left = facts.leftover(node).free;
+    let ends = facts.next_to_end(id);
+    report.check(ends.is_none(), "I19", || format!("{id} has {left:?} left, and {ends:?} still runs"));
+    let waiting = facts.queue_at(id).map_or(0, |queue| queue.waiting.len());
+    let length_max = facts.config.opportunistic.map_or(0, |policy| policy.queue_length_max as usize);
+    report.check(waiting <= length_max, "I19", || format!("{waiting} containers wait at {id}"));
+    let starts = match facts.head_of_queue(id) {
+        Head::Fits(head) if facts.opportunistic_need(head).devices.is_none() => Some(head),
+        Head::TooLarge(head) => Some(head),
+        Head::Fits(_) | Head::Waits => None,
+    };
+    report.check(starts.is_none(), "I19", || format!("{starts:?} waits at {id} and should not"));
+}
