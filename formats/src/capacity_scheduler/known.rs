@@ -34,8 +34,8 @@ const RESERVED_NODES: Use = Use::Reported("a reserved node is never offered to o
 const LIFETIMES: Use = Use::Reported("lifetimes end when they are due, not at the next check");
 const RECOVERY: Use = Use::Reported("containers that nodes report are always charged again, and at once");
 const BY_CALLS: Use = Use::Reported("the embedding program does that by its calls");
-const GUARANTEED_ONLY: Use =
-    Use::Reported("every container is charged and held to limits; none queues on a node");
+const LEAST_LOADED: Use =
+    Use::Reported("each opportunistic container goes to the node with the shortest queue at that moment");
 const NODES_SAY: Use = Use::Reported("a node says its name and its partition when it is added");
 const OTHER_FILE: Use = Use::Reported("another file is not read; its rules can stand in mapping-rule-json");
 const OTHER_SCHEDULER: Use = Use::Reported("a key of another scheduler");
@@ -227,7 +227,9 @@ const OF_YARN: [(Use, &[&str]); 10] = [
              .max-wait-before-kill",
             "yarn.resourcemanager.monitor.capacity.preemption.select_based_on_reserved_containers",
             "yarn.resourcemanager.monitor.capacity.preemption.total_preemption_per_round",
+            "yarn.resourcemanager.nm-container-queuing.max-queue-length",
             "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms",
+            "yarn.resourcemanager.opportunistic-container-allocation.enabled",
             "yarn.resourcemanager.scheduler.class",
             "yarn.resourcemanager.scheduler.monitor.enable",
             "yarn.resourcemanager.scheduler.monitor.policies",
@@ -252,7 +254,7 @@ const OF_YARN: [(Use, &[&str]); 10] = [
         ],
     ),
     (
-        GUARANTEED_ONLY,
+        LEAST_LOADED,
         &[
             "yarn.resourcemanager.nm-container-queuing.*",
             "yarn.resourcemanager.opportunistic-container-allocation.*",

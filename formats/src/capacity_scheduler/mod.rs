@@ -17,6 +17,7 @@ mod known;
 mod labels;
 mod mapping;
 mod mapping_json;
+mod opportunistic;
 mod preemption;
 mod property;
 mod queue;
@@ -123,6 +124,7 @@ pub fn from_yarn_files(
     config.partitions = labels;
     scheduler::read(&settings, &mut config, &mut report)?;
     config.preemption = preemption::read(&settings, &listed, &mut report)?;
+    config.opportunistic = opportunistic::read(&settings, &mut report)?;
     let names = [Some(files.queues), files.site, files.resource_types].map(|file| file.map(|file| file.name));
     let place = |name: &str| names.iter().position(|known| *known == Some(name));
     report.sort_by_key(|entry| (place(&entry.file_name), entry.line));

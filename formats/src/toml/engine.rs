@@ -7,9 +7,9 @@ use apportion::config::{
 use apportion::resource::ResourceError;
 use apportion::{ResourceTypes, Resources};
 
-use super::preemption;
 use super::queues::amounts;
 use super::table::Section;
+use super::{opportunistic, preemption};
 use crate::ConfigFileError;
 
 /// The word for the node order in a file.
@@ -33,7 +33,15 @@ pub(super) fn resources(document: &Section<'_>) -> Result<ResourceTypes, ConfigF
 }
 
 pub(super) fn read(document: &Section<'_>, config: &mut EngineConfig) -> Result<(), ConfigFileError> {
-    let tables = ["reservations", "locality_delay", "heartbeat", "preemption", "allocation", "limits"];
+    let tables = [
+        "reservations",
+        "locality_delay",
+        "heartbeat",
+        "preemption",
+        "opportunistic",
+        "allocation",
+        "limits",
+    ];
     let own = [
         "partitions",
         "non_exclusive_partitions",
@@ -72,6 +80,7 @@ pub(super) fn read(document: &Section<'_>, config: &mut EngineConfig) -> Result<
     config.locality_delay = locality_delay(&engine)?.unwrap_or_default();
     config.heartbeat = heartbeat(&engine)?;
     config.preemption = preemption::read(&engine)?;
+    config.opportunistic = opportunistic::read(&engine)?;
     limits(&engine, &mut config.limits)
 }
 

@@ -52,6 +52,9 @@
 //! # max_part = "20 %"                     # the most that one round takes, as a part of the leaf's guarantee
 //! # exempt = []                           # paths of queues within which nothing is taken; likewise below them
 //!
+//! # [engine.opportunistic]                # without this table opportunistic asks are refused
+//! # queue_length_max = 15                 # the most opportunistic containers that wait at one node
+//!
 //! # [engine.allocation]                   # sizes of containers
 //! # minimum = { memory_mib = 1024 }       # the smallest container, and the step to which sizes are rounded up
 //! # maximum = { memory_mib = 8192 }       # larger containers are refused; a multiple of the minimum
@@ -121,6 +124,7 @@
 
 mod auto_creation;
 mod engine;
+mod opportunistic;
 mod place;
 mod preemption;
 mod queue_mapping;

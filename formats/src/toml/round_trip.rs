@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 use apportion::config::{
     AccessList, AllocationSizes, ApplicationLimits, ApplicationOrdering, AutoCreation, Bound, Capacity,
     Creation, EngineLimits, Factor, HeartbeatPolicy, Lifetimes, LocalityDelay, MappingAction, MappingRule,
-    Maximum, NodeOrderKind, Otherwise, ParallelLimits, PartitionAccess, PartitionCapacity, PathPart, Percent,
-    PlaceIn, QueueConfig, QueueMapping, QueueOrdering, QueuePath, QueueState, ReservationPolicy, Semantics,
-    Share, Whose,
+    Maximum, NodeOrderKind, OpportunisticPolicy, Otherwise, ParallelLimits, PartitionAccess,
+    PartitionCapacity, PathPart, Percent, PlaceIn, QueueConfig, QueueMapping, QueueOrdering, QueuePath,
+    QueueState, ReservationPolicy, Semantics, Share, Whose,
 };
 use apportion::resource::RESOURCE_TYPES_MAX;
 use apportion::{ResourceTypes, Resources};
@@ -143,10 +143,12 @@ fn config() -> BoxedStrategy<EngineConfig> {
     });
     let sizes = (allocation(), any::<bool>(), any::<Option<u32>>(), queue_mapping(), limits());
     let partitions = (vec(name(), 0..5), any::<u8>());
-    let policies = (reservations, locality_delay(), heartbeat, preemption::preemption());
+    let opportunistic = prop::option::of(1u32..)
+        .prop_map(|length| length.map(|queue_length_max| OpportunisticPolicy { queue_length_max }));
+    let policies = (reservations, locality_delay(), heartbeat, preemption::preemption(), opportunistic);
     (trees, partitions, node_order, policies, sizes)
         .prop_map(|((resources, root), partitions, node_order, policies, sizes)| {
-            let (reservations, locality_delay, heartbeat, preemption) = policies;
+            let (reservations, locality_delay, heartbeat, preemption, opportunistic) = policies;
             let (
                 (minimum, maximum, allow_empty),
                 is_compatible,
@@ -187,6 +189,7 @@ fn config() -> BoxedStrategy<EngineConfig> {
                 queue_mapping,
                 limits,
                 preemption,
+                opportunistic,
             }
         })
         .boxed()
@@ -209,6 +212,8 @@ fn fragments() -> impl Strategy<Value = String> {
         "[resources]\n",
         "[engine.limits]\n",
         "[engine.preemption]\n",
+        "[engine.opportunistic]\n",
+        "queue_length_max = ",
         "[engine.preemption.within_queue]\n",
         "exempt = ",
         "per_round = ",

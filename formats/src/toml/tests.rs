@@ -365,6 +365,31 @@ fn preemption_is_read_with_defaults() {
 }
 
 #[test]
+fn queues_of_opportunistic_containers_are_read_with_defaults() {
+    let with = |lines: &str| format!("[queues.\"root.a\"]\n{lines}\n");
+    assert_eq!(read(&with("")).opportunistic, None);
+    let of = |lines: &str| read(&with(lines)).opportunistic.unwrap().queue_length_max;
+    assert_eq!(of("[engine.opportunistic]"), 15);
+    assert_eq!(of("[engine.opportunistic]\nqueue_length_max = 4"), 4);
+    for (lines, message) in [
+        (
+            "[engine.opportunistc]",
+            "2:9: unknown key `engine.opportunistc`; did you mean `engine.opportunistic`?",
+        ),
+        (
+            "[engine.opportunistic]\nqueue_length = 4",
+            "3:1: unknown key `engine.opportunistic.queue_length`; did you mean `engine.opportunistic.queue_length_max`?",
+        ),
+        (
+            "[engine.opportunistic]\nqueue_length_max = 0",
+            "3:1: opportunistic.queue_length_max: must be at least 1: each opportunistic container goes through a queue",
+        ),
+    ] {
+        refused(&with(lines), message);
+    }
+}
+
+#[test]
 fn mistakes_in_preemption_name_their_place() {
     let with = |lines: &str| format!("[queues.\"root.a\"]\n[engine.preemption]\n{lines}\n");
     for (lines, message) in [

@@ -12,7 +12,7 @@ use apportion::config::{
 use super::engine::node_order_word;
 use super::queues::{LIMIT_KEYS, child_ordering_word, ordering_word, state_word};
 use super::table::{quoted, quoted_key};
-use super::{preemption, queue_mapping};
+use super::{opportunistic, preemption, queue_mapping};
 
 /// Writes the configuration as a native file.
 ///
@@ -25,6 +25,7 @@ pub fn to_toml(config: &EngineConfig) -> String {
     write_resources(&mut file, &config.resources);
     write_engine(&mut file, config);
     preemption::write(&mut file, config.preemption.as_ref());
+    opportunistic::write(&mut file, config.opportunistic.as_ref());
     write_limits(&mut file, &config.limits);
     queue_mapping::write(&mut file, &config.queue_mapping);
     if !is_plain_root(&config.root) {
