@@ -227,6 +227,7 @@ impl Expected<'_, '_> {
             to.amounts("used", &node.allocated(), wanted.used.as_ref())?;
             to.amounts("free", &node.free(), wanted.free.as_ref())?;
             to.amounts("opportunistic", &node.opportunistic(), wanted.opportunistic.as_ref())?;
+            to.equal("queue", node.queue().count(), wanted.queue);
             to.equal("containers", node.containers().len(), wanted.containers);
             let reservation = self.view.reservations().find(|(_, reservation)| reservation.node == id);
             let holder =

@@ -119,6 +119,7 @@ impl Cluster {
 
     fn ask_spec(&self, form: &AskForm) -> Done<AskSpec> {
         let mut spec = AskSpec::new(to_resources(self.types(), &form.size)?, form.count);
+        spec.execution_type = form.execution;
         spec.priority = form.priority;
         spec.partition = form.partition.as_ref().map(|name| self.handle.partition(name)).transpose()?;
         spec = spec.on_hosts(self.names.nodes_in(&form.hosts)?);

@@ -127,6 +127,8 @@ pub(in crate::scenario) struct NodeWanted {
     pub(in crate::scenario) free: Option<Amounts>,
     /// The amounts of opportunistic containers on it.
     pub(in crate::scenario) opportunistic: Option<Amounts>,
+    /// The number of opportunistic containers in its queue.
+    pub(in crate::scenario) queue: Option<usize>,
     pub(in crate::scenario) containers: Option<usize>,
     /// The ask that holds its reservation, or `nobody`.
     pub(in crate::scenario) reserved_by: Option<String>,

@@ -8,6 +8,7 @@ mod step;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use apportion::ExecutionType;
 use apportion::config::Semantics;
 use serde::Deserialize;
 use serde_saphyr::Spanned;
@@ -162,6 +163,9 @@ pub(super) struct AskForm {
     pub(super) tags: OneOrMany<String>,
     #[serde(default)]
     pub(super) tag_limits: Vec<TagLimitForm>,
+    /// Whether its containers are guaranteed or opportunistic.
+    #[serde(default)]
+    pub(super) execution: ExecutionType,
     pub(super) refused: Option<String>,
 }
 
