@@ -61,7 +61,8 @@ impl DirectiveTracker {
             return;
         }
         match event.kind {
-            EventKind::Allocated { ask, container, node, .. } => {
+            EventKind::Allocated { ask, container, node, .. }
+            | EventKind::OpportunisticStarted { ask, container, node } => {
                 self.add(node, container, Progress::Starting(ask), false);
             }
             EventKind::OpportunisticStarted { ask, container, node } => {

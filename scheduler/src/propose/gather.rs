@@ -97,7 +97,9 @@ pub(crate) fn plan_places(
 /// Places for all members as if the gang had none. On one rack, the rack with room for most members now.
 fn targets_anew<'a>(state: &'a State, gang: GangId, waiting: &WaitingGang) -> Option<Targets<'a>> {
     match waiting.topology {
-        GangTopology::Anywhere | GangTopology::NearestRacks => Targets::find(state, gang, waiting, None, false),
+        GangTopology::Anywhere | GangTopology::NearestRacks => {
+            Targets::find(state, gang, waiting, None, false)
+        }
         GangTopology::SameRack => {
             let racks = (0..state.facts.racks.len() as u32).map(RackId);
             let found = racks.filter_map(|rack| Targets::find(state, gang, waiting, Some(rack), false));

@@ -320,11 +320,12 @@ fn containers() -> Vec<Row> {
             container_refused,
         ),
     ];
-    let calls: [(&str, Answering); 5] = [
+    let calls: [(&str, Answering); 6] = [
         ("stop_container", |w| ticket(w, w.handle.stop_container(w.unknown_ids.container))),
         ("preempt_container", |w| ticket(w, w.handle.preempt_container(w.unknown_ids.container))),
         ("demote_container", |w| ticket(w, w.handle.demote_container(w.unknown_ids.container))),
         ("promote_container", |w| ticket(w, w.handle.promote_container(w.unknown_ids.container))),
+        ("request_promotion", |w| ticket(w, w.handle.request_promotion(w.unknown_ids.container))),
         ("resize_container", |w| ticket(w, w.handle.resize_container(w.unknown_ids.container, size()))),
     ];
     let with_ticket = calls.map(|(method, call)| row(method, "container", call, no_container));

@@ -5,10 +5,10 @@ use std::path::Path;
 use apportion::config::{
     AccessList, AllocationSizes, ApplicationLimits, ApplicationOrdering, AutoCreation, Bound, Capacity,
     Creation, EngineConfig, EngineLimits, Factor, HeartbeatPolicy, HolderLimit, Lifetimes, LocalityDelay,
-    MappingAction, MappingRule, Maximum, NodeOrderKind, Otherwise, ParallelLimits, PartitionAccess,
-    PartitionCapacity, Percent, PlaceIn, PreemptionPolicy, PreemptionRounds, QueueConfig, QueueMapping,
-    QueueOrdering, QueuePath, QueueState, ReservationPolicy, Semantics, Share, Whose, WithinQueueOrder,
-    WithinQueuePolicy,
+    MappingAction, MappingRule, Maximum, NodeOrderKind, OpportunisticPolicy, Otherwise, ParallelLimits,
+    PartitionAccess, PartitionCapacity, Percent, PlaceIn, PreemptionPolicy, PreemptionRounds, QueueConfig,
+    QueueMapping, QueueOrdering, QueuePath, QueueState, ReservationPolicy, Semantics, Share, Whose,
+    WithinQueueOrder, WithinQueuePolicy,
 };
 use apportion::{NodeSpec, ResourceTypes, Resources};
 use apportion_formats::Imported;

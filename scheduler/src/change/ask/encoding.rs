@@ -48,7 +48,7 @@ impl AskSpec {
     /// The byte for these two fields.
     #[inline]
     pub(crate) fn flags(is_master: bool, execution_type: ExecutionType) -> u8 {
-        u8::from(is_master) * MASTER | (execution_type as u8) * OPPORTUNISTIC
+        (u8::from(is_master) * MASTER) | (execution_type as u8 * OPPORTUNISTIC)
     }
 }
 

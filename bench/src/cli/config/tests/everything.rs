@@ -144,5 +144,6 @@ pub(super) fn everything() -> EngineConfig {
             set_nodes: 7,
         },
         preemption: Some(preemption()),
+        opportunistic: Some(OpportunisticPolicy { queue_length_max: 5 }),
     }
 }
