@@ -65,9 +65,6 @@ impl DirectiveTracker {
             | EventKind::OpportunisticStarted { ask, container, node } => {
                 self.add(node, container, Progress::Starting(ask), false);
             }
-            EventKind::OpportunisticStarted { ask, container, node } => {
-                self.add(node, container, Progress::Starting(ask), false);
-            }
             EventKind::ContainerRecovered { container, node, .. } => {
                 self.add(node, container, Progress::Running, true);
             }

@@ -15,7 +15,7 @@ use smallvec::SmallVec;
 use super::candidates::Candidate;
 use super::planner::{Planner, Verdict};
 use super::victims::Wanted;
-use super::{GangPreemption, PlannedMember, PreemptionPlan, Unhelped, UnhelpedReason};
+use super::{GangPreemption, PlannedMember, PreemptionPlan, PreemptionRule, Unhelped, UnhelpedReason};
 use crate::facts::{GangTopology, HeldRole, WaitingGang};
 use crate::ids::{GangId, QueueId, RackId};
 use crate::resource::Resources;
@@ -60,7 +60,7 @@ impl Planner<'_> {
         let size = gang.minimum_size(&self.state.facts);
         self.check_owed(leaf, &size)?;
         let rule = self.rule(leaf, &size);
-        let trial = self.try_places(leaf, gang).map_err(Some)?;
+        let trial = self.try_places(leaf, gang, rule).map_err(Some)?;
         Ok(GangPreemption {
             gang: id,
             application: gang.application,
@@ -86,7 +86,12 @@ impl Planner<'_> {
     }
 
     /// Tries the racks in turn for a gang that has to be on one, and all nodes for others.
-    fn try_places(&mut self, leaf: QueueId, gang: &WaitingGang) -> Result<Trial, UnhelpedReason> {
+    fn try_places(
+        &mut self,
+        leaf: QueueId,
+        gang: &WaitingGang,
+        rule: PreemptionRule,
+    ) -> Result<Trial, UnhelpedReason> {
         let racks: Vec<Option<RackId>> = match gang.topology {
             GangTopology::SameRack => {
                 (0..self.state.facts.racks.len() as u32).map(|rack| Some(RackId(rack))).collect()
@@ -98,7 +103,7 @@ impl Planner<'_> {
             let before = self.planned_use.clone();
             self.sites.begin_trial();
             self.planned_use.takes_all = true;
-            let result = self.try_gang(leaf, gang, rack);
+            let result = self.try_gang(leaf, gang, (rack, rule));
             self.planned_use.takes_all = false;
             self.sites.end_trial(result.is_ok());
             match result {
@@ -118,12 +123,12 @@ impl Planner<'_> {
         &mut self,
         leaf: QueueId,
         gang: &WaitingGang,
-        rack: Option<RackId>,
+        place: (Option<RackId>, PreemptionRule),
     ) -> Result<Trial, UnhelpedReason> {
         let mut trial = Trial::default();
         for role in &gang.roles {
             for _ in 0..role.minimum {
-                let (member, victims) = self.try_member(leaf, gang, role, rack)?;
+                let (member, victims) = self.try_member(leaf, gang, role, place)?;
                 trial.members.push(member);
                 trial.victims.extend(victims);
             }
@@ -136,7 +141,7 @@ impl Planner<'_> {
         leaf: QueueId,
         gang: &WaitingGang,
         role: &HeldRole,
-        rack: Option<RackId>,
+        (rack, rule): (Option<RackId>, PreemptionRule),
     ) -> Result<(PlannedMember, SmallVec<[Candidate; 4]>), UnhelpedReason> {
         let facts = &self.state.facts;
         let ask = facts.asks.at(role.ask);
@@ -145,7 +150,7 @@ impl Planner<'_> {
         if shortage.scope == Some(leaf) || !self.planned_use.user_admits(application, shape) {
             return Err(UnhelpedReason::Limit);
         }
-        let wanted = Wanted { shortage, ..Wanted::between_leaves(leaf, &shape.need) };
+        let wanted = Wanted { shortage, ..Wanted::between_leaves(leaf, &shape.need, rule) };
         let (site, choice) = match self.on_open_node(&wanted, role.ask, (ask, shape), rack) {
             Verdict::Placed { site, choice, .. } => (site, choice),
             Verdict::Unhelped(reason) => return Err(reason),

@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
+use super::PreemptionRule;
 use super::budgets::PlannedBudgets;
 use super::tree::{Branch, coming};
 use crate::facts::{Application, Facts, LeafUse, Shape, TagCounts};
@@ -29,6 +30,8 @@ pub(super) struct PlannedQueueUse {
     all_to_take: Resources,
     /// What is left to the leaf at least: its guarantee in types in which it had as much.
     floor: Resources,
+    /// The same for queues that have their guarantee themselves: its fair amount in types in which it had more.
+    fair_floor: Resources,
 }
 
 /// What may be taken from each queue, by number; zero except for leaves above their fair amounts.
@@ -58,6 +61,11 @@ pub(super) struct QueueShortage {
 }
 
 impl PlannedQueueUse {
+    /// What is left to the leaf at least. Balance takes from no leaf what it would have to get back in the next round.
+    fn floor(&self, rule: PreemptionRule) -> &Resources {
+        if rule == PreemptionRule::Balance { &self.fair_floor } else { &self.floor }
+    }
+
     /// What the plan takes from it.
     pub(super) fn lost(&self) -> Resources {
         self.claimed - self.used
@@ -90,8 +98,11 @@ impl<'a> PlannedUse<'a> {
         branches: &[Branch],
         takings: &Takings,
     ) -> Self {
-        let queue_use =
-            |(((branch, to_take), all), coming): (((&Branch, &Resources), &Resources), _)| PlannedQueueUse {
+        let queue_use = |(((branch, to_take), all), coming): (((&Branch, &Resources), &Resources), _)| {
+            let floor =
+                branch.guaranteed.combine(&branch.used, |floor, used| if used >= floor { floor } else { 0 });
+            let fair = branch.ideal.combine(&branch.used, |fair, used| if used > fair { fair } else { 0 });
+            PlannedQueueUse {
                 used: branch.used,
                 claimed: branch.used,
                 change: Resources::ZERO,
@@ -100,10 +111,10 @@ impl<'a> PlannedUse<'a> {
                 coming,
                 to_take: *to_take,
                 all_to_take: *all,
-                floor: branch
-                    .guaranteed
-                    .combine(&branch.used, |floor, used| if used >= floor { floor } else { 0 }),
-            };
+                floor,
+                fair_floor: floor.max(&fair),
+            }
+        };
         let takings = branches.iter().zip(&takings.of_round).zip(&takings.all);
         let queues = takings.zip(coming(facts, partition)).map(queue_use).collect();
         let (users, limit_usages) = (FxHashMap::default(), FxHashMap::default());
@@ -204,25 +215,32 @@ impl<'a> PlannedUse<'a> {
         &self,
         leaf: QueueId,
         size: &Resources,
-        lacking: &Resources,
+        (lacking, rule): (&Resources, PreemptionRule),
         lost: &Resources,
     ) -> bool {
         let queue_use = self.queue(leaf);
+        let floor = queue_use.floor(rule);
         let helps = |index: usize| {
             size[index] > 0 && lacking[index] > 0 && self.left_of(queue_use)[index] > lost[index]
         };
         let stays = |index: usize| {
-            size[index] <= 0 || queue_use.used[index] - lost[index] - size[index] >= queue_use.floor[index]
+            size[index] <= 0 || queue_use.used[index] - lost[index] - size[index] >= floor[index]
         };
         size.types().any(helps) && size.types().all(stays)
     }
 
     /// Whether the leaf may lose this much at once, of which `lacking` helps: it owes some of it, and keeps its guarantee.
-    pub(super) fn may_lose_all(&self, leaf: QueueId, lost: &Resources, lacking: &Resources) -> bool {
+    pub(super) fn may_lose_all(
+        &self,
+        leaf: QueueId,
+        lost: &Resources,
+        (lacking, rule): (&Resources, PreemptionRule),
+    ) -> bool {
         let queue_use = self.queue(leaf);
-        let helps = |index: usize| lost[index] > 0 && lacking[index] > 0 && queue_use.to_take[index] > 0;
-        let stays =
-            |index: usize| lost[index] <= 0 || queue_use.used[index] - lost[index] >= queue_use.floor[index];
+        let floor = queue_use.floor(rule);
+        let helps =
+            |index: usize| lost[index] > 0 && lacking[index] > 0 && self.left_of(queue_use)[index] > 0;
+        let stays = |index: usize| lost[index] <= 0 || queue_use.used[index] - lost[index] >= floor[index];
         lost.types().any(helps) && lost.types().all(stays)
     }
 

@@ -12,7 +12,7 @@ use super::tree::Branch;
 use super::victims::{Choice, Wanted};
 use super::whole_gangs::WholeGangs;
 use super::within::{WithinKey, leaves, round};
-use super::{PreemptionPlan, PreemptionPolicy, Unhelped, UnhelpedReason};
+use super::{PreemptionPlan, PreemptionPolicy, PreemptionRule, Unhelped, UnhelpedReason};
 use crate::explain::NodeFilter;
 use crate::facts::{Ask, Shape};
 use crate::ids::{AskId, PartitionId, QueueId, RackId, ReservationId, ShapeId};
@@ -25,6 +25,8 @@ use crate::state::State;
 pub(super) struct SuitableKey {
     shape: ShapeId,
     scope: Option<QueueId>,
+    /// Whether other leaves keep their fair amounts.
+    is_balance: bool,
     /// The leaf, if it may lose containers itself.
     leaf: Option<QueueId>,
     /// The ask, if it names hosts or racks.
@@ -148,7 +150,7 @@ impl<'a> Planner<'a> {
                 false => Verdict::Unhelped(UnhelpedReason::LessThanOneContainer),
             };
         }
-        let of_reserved = Wanted::between_leaves(leaf, &shape.need);
+        let of_reserved = Wanted::between_leaves(leaf, &shape.need, self.rule(leaf, size));
         if let Some(placed) = self.on_reserved_node(&of_reserved, due) {
             return placed;
         }
@@ -202,6 +204,7 @@ impl<'a> Planner<'a> {
             scope: wanted.shortage.scope,
             leaf: may_lose.then_some(wanted.leaf),
             ask: shape.has_locality.then_some(id),
+            is_balance: wanted.rule == PreemptionRule::Balance,
             within: wanted.within.map(|within| within.key()),
             rack,
         };

@@ -2,6 +2,7 @@
 
 use smallvec::SmallVec;
 
+use super::PreemptionRule;
 use super::candidates::Candidate;
 use super::cost::cost_of;
 use super::planned_nodes::PlannedNode;
@@ -18,6 +19,8 @@ const ROOT: QueueId = QueueId(0);
 pub(super) struct Wanted<'a> {
     pub(super) leaf: QueueId,
     pub(super) need: &'a Need,
+    /// Why it may have the room of other leaves.
+    pub(super) rule: PreemptionRule,
     pub(super) shortage: QueueShortage,
     /// The conditions for victims in the same leaf; other leaves lose nothing then.
     pub(super) within: Option<WithinLeaf<'a>>,
@@ -68,8 +71,8 @@ pub(super) struct Choice {
 
 impl<'a> Wanted<'a> {
     /// Takes from other leaves, wherever they are.
-    pub(super) fn between_leaves(leaf: QueueId, need: &'a Need) -> Self {
-        Self { leaf, need, shortage: QueueShortage::NONE, within: None, ignores_budgets: false }
+    pub(super) fn between_leaves(leaf: QueueId, need: &'a Need, rule: PreemptionRule) -> Self {
+        Self { leaf, need, rule, shortage: QueueShortage::NONE, within: None, ignores_budgets: false }
     }
 
     /// A loss that the present one is at least, where it was `before`. It only leaves out the leaves that may lose nothing
@@ -203,7 +206,7 @@ impl<'a> Search<'a> {
         }
         let size = |of: &Candidate| self.facts.shapes.at(of.shape).need.resources;
         let lost = victims.iter().filter(|victim| victim.leaf == candidate.leaf).map(size).sum();
-        planned_use.may_lose(candidate.leaf, &size(candidate), &self.lacking, &lost)
+        planned_use.may_lose(candidate.leaf, &size(candidate), (&self.lacking, self.wanted.rule), &lost)
     }
 
     fn take(&mut self, candidate: &Candidate) {

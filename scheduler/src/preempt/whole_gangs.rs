@@ -69,7 +69,10 @@ impl<'a> WholeGangs<'a> {
         let Some(leaf) = members.first().map(|member| member.leaf) else { return false };
         leaf != self.wanted.leaf
             && self.wanted.is_in_scope(self.facts, leaf)
-            && self.planned_use.may_lose_all(leaf, &self.size_of(members), &self.wanted.need.resources)
+            && {
+                let wanted = (&self.wanted.need.resources, self.wanted.rule);
+                self.planned_use.may_lose_all(leaf, &self.size_of(members), wanted)
+            }
             && self.planned_use.budgets.may_take_all(self.facts, members)
     }
 

@@ -224,7 +224,8 @@ impl Planner<'_> {
             budget: self.budget_within(leaf),
         };
         let within = Some(within);
-        let wanted = Wanted { leaf, need: &shape.need, shortage, within, ignores_budgets: false };
+        let rule = PreemptionRule::ApplicationPriority;
+        let wanted = Wanted { shortage, within, ..Wanted::between_leaves(leaf, &shape.need, rule) };
         match self.on_reserved_node(&wanted, due) {
             Some(placed) => placed,
             None => self.on_open_node(&wanted, due.ask, (ask, shape), None),

@@ -331,3 +331,38 @@ proptest! {
         play(&case);
     }
 }
+
+/// Without the fair amount as a floor, two leaves took the same room from each other in turn: each was below its fair amount
+/// after it had lost a whole container.
+#[test]
+fn balance_takes_nothing_that_it_would_have_to_give_back() {
+    let job = |leaf, has_master, size, count| Job {
+        leaf,
+        priority: 0,
+        has_master,
+        size,
+        count,
+        is_late: false,
+        is_spread: false,
+        host: None,
+    };
+    let tenth = Percent::whole(10);
+    play(&Case {
+        guarantees: vec![1, 1, 1, 3],
+        has_user_limits: false,
+        exempt: None,
+        priorities: [2, 0],
+        nodes: vec![[4, 9], [8, 7]],
+        jobs: vec![job(2, false, [1, 2], 1), job(2, true, [2, 1], 2), job(0, false, [3, 2], 2)],
+        policy: PreemptionPolicy {
+            dead_zone: tenth,
+            natural_termination: tenth,
+            per_round: tenth,
+            balances: true,
+            ..PreemptionPolicy::default()
+        },
+        reserves: false,
+        parent_maximum: Percent::ALL,
+        stopping: 0,
+    });
+}
