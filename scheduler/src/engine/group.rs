@@ -196,9 +196,7 @@ impl GroupCommitter {
         self.ring_timers(&mut state);
         self.advance_rounds(&mut state);
         self.gather_room(&mut state);
-        if !state.facts.node_queues.promotions.is_empty() {
-            self.promote_requested(&mut state);
-        }
+        self.promote_requested(&mut state);
         let round_ms = self.rounds.next_ms(state.facts.now_ms);
         self.next_timer_ms = state.timers.next_ms().into_iter().chain(round_ms).min();
         self.now_ms = state.facts.now_ms;

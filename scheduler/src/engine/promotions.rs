@@ -9,8 +9,10 @@ use crate::state::State;
 impl GroupCommitter {
     /// Promotes the containers that can be promoted, in the order of the requests. Ordinary asks come first: passes over the
     /// container's partition must have nothing to do, and the node's room must not be in flight.
-    #[cold]
     pub(super) fn promote_requested(&mut self, state: &mut State) {
+        if state.facts.node_queues.promotions.is_empty() {
+            return;
+        }
         state.recompute_limits();
         // An ask that waited for headroom or may reserve a node now is work for a pass.
         state.wake_without_headroom();

@@ -126,6 +126,7 @@ impl Planner<'_> {
         place: (Option<RackId>, PreemptionRule),
     ) -> Result<Trial, UnhelpedReason> {
         let mut trial = Trial::default();
+        self.give_back_held_room(gang);
         for role in &gang.roles {
             for _ in 0..role.minimum {
                 let (member, victims) = self.try_member(leaf, gang, role, place)?;
@@ -134,6 +135,23 @@ impl Planner<'_> {
             }
         }
         Ok(trial)
+    }
+
+    /// The room that the gang holds is there for its members.
+    fn give_back_held_room(&mut self, gang: &WaitingGang) {
+        let facts = &self.state.facts;
+        let id = gang.roles.first().and_then(|role| facts.gang_of(role.ask));
+        for (partition, node, place) in id.into_iter().flat_map(|id| facts.places_of(id)) {
+            if partition != self.partition {
+                continue;
+            }
+            self.planned_use.charge(gang.application, &(Resources::ZERO - place.amount));
+            if let Some(site) = self.sites.of_node(node) {
+                let site = self.sites.change(site);
+                facts.give(&mut site.room, place);
+                facts.give(&mut site.later, place);
+            }
+        }
     }
 
     fn try_member(

@@ -266,13 +266,12 @@ impl<'a> PlannedUse<'a> {
         self.users.entry(application.user).or_default().1 += *charged;
     }
 
-    fn count(&mut self, id: ApplicationId, shape: &Shape, node: NodeId, sign: i64, charged: &Resources) {
+    /// Changes the amounts that count for the limits of queues, user and limit usages.
+    pub(super) fn charge(&mut self, id: ApplicationId, charged: &Resources) {
         let (facts, application) = (self.facts, self.facts.applications.at(id));
         let is_active = facts.user(application.user).is_active();
         for queue in &facts.queue(application.leaf).chain {
             let queue_use = &mut self.queues[queue.index()];
-            queue_use.used += shape.need.resources.times(sign);
-            queue_use.claimed += shape.need.resources.times(sign.max(0));
             queue_use.change += *charged;
             queue_use.active += if is_active { *charged } else { Resources::ZERO };
         }
@@ -280,6 +279,16 @@ impl<'a> PlannedUse<'a> {
         for limit_usage in &facts.user(application.user).limit_usages {
             *self.limit_usages.entry(*limit_usage).or_default() += *charged;
         }
+    }
+
+    fn count(&mut self, id: ApplicationId, shape: &Shape, node: NodeId, sign: i64, charged: &Resources) {
+        let (facts, application) = (self.facts, self.facts.applications.at(id));
+        for queue in &facts.queue(application.leaf).chain {
+            let queue_use = &mut self.queues[queue.index()];
+            queue_use.used += shape.need.resources.times(sign);
+            queue_use.claimed += shape.need.resources.times(sign.max(0));
+        }
+        self.charge(id, charged);
         self.tags.add(shape.tags(), facts.nodes.at(node), id, sign);
     }
 }

@@ -52,6 +52,23 @@ fn a_round_takes_all_that_a_gang_needs() {
     assert!(plan.to_string().contains("21 containers of gang-"), "{plan}");
 }
 
+/// What the gang has gathered needs no victims, and is not charged twice.
+#[test]
+fn a_gang_uses_the_room_that_it_holds() {
+    let cluster = full(30);
+    let a = gang(&cluster, "root.a", &[(1, &[4, 4]), (20, ONE)]);
+    cluster.run();
+    let some: Vec<_> = cluster.engine.read(|view| view.containers().map(|(id, _)| id).step_by(11).collect());
+    for id in &some[..7] {
+        cluster.engine.handle().complete_container(*id).unwrap();
+    }
+    let plan = cluster.plan(&PreemptionPolicy::default());
+    let held: i64 = cluster.engine.read(|view| view.nodes().map(|node| node.held()[0]).sum());
+    assert_eq!((held, gangs(&plan)), (7, vec![(21, 17)]), "{plan}");
+    cluster.execute(&plan);
+    assert_eq!(cluster.running(a), 21);
+}
+
 #[test]
 fn a_gang_that_is_owed_too_little_gets_nothing() {
     let cluster = full(20);
