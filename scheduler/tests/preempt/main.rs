@@ -9,6 +9,7 @@ mod cost;
 mod exempt;
 mod gang_beneficiaries;
 mod gang_victims;
+mod long_load;
 mod nodes;
 mod priority;
 mod property;

@@ -207,7 +207,7 @@ impl Cluster {
     }
 
     /// Carries out a plan. Each beneficiary gets its container, and no leaf falls below its guarantee.
-    fn carry_out(&self, plan: &PreemptionPlan) -> Vec<(ApplicationId, Resources)> {
+    pub(crate) fn carry_out(&self, plan: &PreemptionPlan) -> Vec<(ApplicationId, Resources)> {
         let victims: Vec<_> = plan.preemptions.iter().flat_map(|preemption| &preemption.victims).collect();
         let of_others: Vec<_> =
             plan.preemptions.iter().filter(|one| is_between(one)).flat_map(|one| &one.victims).collect();
@@ -289,11 +289,10 @@ fn check_amounts(cluster: &Cluster, plan: &PreemptionPlan, types: &ResourceTypes
     }
 }
 
-/// Runs rounds with constant demand: a victim's application asks for its container again.
-fn play(case: &Case) {
-    let types = ResourceTypes::memory_and_vcores();
+/// The cluster of the case, without any application.
+pub(crate) fn cluster_of(case: &Case) -> (Cluster, Vec<NodeId>) {
     let root = QueueConfig::root(case.queues()).with_child_ordering(QueueOrdering::PriorityUtilization);
-    let mut config = EngineConfig::new(types.clone(), root);
+    let mut config = EngineConfig::new(ResourceTypes::memory_and_vcores(), root);
     config.reservations.delay_ms = case.reserves.then_some(0);
     config.reservations.nodes = Percent::ALL;
     let cluster = Cluster::start(config);
@@ -301,7 +300,14 @@ fn play(case: &Case) {
         let node = NodeSpec::new(format!("n{number}"), Resources::new(capacity));
         cluster.engine.handle().add_node(node).unwrap()
     };
-    let nodes: Vec<NodeId> = case.nodes.iter().enumerate().map(add_node).collect();
+    let nodes = case.nodes.iter().enumerate().map(add_node).collect();
+    (cluster, nodes)
+}
+
+/// Runs rounds with constant demand: a victim's application asks for its container again.
+fn play(case: &Case) {
+    let types = ResourceTypes::memory_and_vcores();
+    let (cluster, nodes) = cluster_of(case);
     for is_late in [false, true] {
         let jobs = case.jobs.iter().filter(|job| job.is_late == is_late);
         jobs.for_each(|job| cluster.start_job(job, &nodes));
