@@ -65,6 +65,26 @@ fn a_gang_gathers_room_that_ordinary_asks_want() {
     }
 }
 
+/// Few racks are a preference: the gang needs both, and holds room on both.
+#[test]
+fn a_gang_on_few_racks_gathers_on_all_that_it_needs() {
+    for cluster in Cluster::of_each_mode() {
+        for number in 0..4 {
+            cluster.node(number, 2, &format!("rack{}", number / 2));
+        }
+        let other = cluster.application();
+        cluster.handle.submit_ask(other, ask(1, 1_000)).unwrap();
+        cluster.run();
+        let running: Vec<_> = placed(&cluster.events()).into_iter().map(|(container, _)| container).collect();
+        let job = cluster.application();
+        let gang = cluster.submit(GangSpec::new(job).with_role("worker", ask(1, 6)).on_nearest_racks());
+        cluster.run();
+        let ended = end_until_start(&cluster, &gang, running).expect("it starts");
+        assert!(ended <= 8, "each container ended at most once: {ended}");
+        assert_eq!(cluster.running(job), 6);
+    }
+}
+
 #[test]
 fn members_larger_than_what_becomes_free_gather_it_in_parts() {
     for cluster in Cluster::of_each_mode() {

@@ -33,7 +33,9 @@ fn main() -> Result<(), Box<dyn Error>> {
             let start = Instant::now();
             let plan = engine.preemption_plan(&policy);
             let elapsed_ms = start.elapsed().as_secs_f64() * 1e3;
-            let victims: usize = plan.preemptions.iter().map(|preemption| preemption.victims.len()).sum();
+            let of_gangs: usize = plan.gangs.iter().map(|gang| gang.victims.len()).sum();
+            let of_single: usize = plan.preemptions.iter().map(|one| one.victims.len()).sum();
+            let victims = of_gangs + of_single;
             println!(
                 "{name}: {nodes} nodes, {containers} containers, {} preemptions, {victims} victims, {} asks not helped: \
                  {elapsed_ms:.1} ms",

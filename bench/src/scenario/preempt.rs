@@ -70,12 +70,16 @@ impl Cluster {
     }
 
     fn compare_plan(&self, plan: &PreemptionPlan, wanted: &PlanWanted, to: &mut Comparison<'_>) -> Done {
-        let victims = || plan.preemptions.iter().flat_map(|preemption| &preemption.victims);
+        let of_gangs = || plan.gangs.iter().flat_map(|gang| &gang.victims);
+        let victims = || of_gangs().chain(plan.preemptions.iter().flat_map(|preemption| &preemption.victims));
         let running = |victim: &Victim| self.told.running.iter().find(|it| it.container == victim.container);
         let of_ask = |victim| running(victim).map_or("?", |it| self.names.ask_called(it.ask)).to_owned();
         let on_node = |victim| running(victim).map_or("?", |it| self.names.node_called(it.node)).to_owned();
-        let helped = plan.preemptions.iter().map(|one| self.names.ask_called(one.ask).to_owned());
-        let rules = plan.preemptions.iter().map(|one| word(one.rule));
+        let members = plan.gangs.iter().flat_map(|gang| &gang.members).map(|member| member.ask);
+        let helped = members.chain(plan.preemptions.iter().map(|one| one.ask));
+        let helped = helped.map(|ask| self.names.ask_called(ask).to_owned());
+        let rules = plan.gangs.iter().map(|gang| gang.rule);
+        let rules = rules.chain(plan.preemptions.iter().map(|one| one.rule)).map(word);
         let (on_nodes, of_rules) = (self.expanded(wanted.victims_on.as_ref())?, by_word(wanted));
         self.check_names(wanted)?;
         to.look_at("plan".into(), |to| {

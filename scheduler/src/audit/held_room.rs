@@ -55,7 +55,7 @@ pub(super) fn check(facts: &Facts, report: &mut AuditReport) {
         }
         let mut racks = facts.places_of(id).filter_map(|(_, node, _)| Some(facts.nodes.get(node)?.rack));
         let first = racks.next();
-        let is_together = gang.topology == GangTopology::Anywhere || racks.all(|rack| Some(rack) == first);
+        let is_together = gang.topology != GangTopology::SameRack || racks.all(|rack| Some(rack) == first);
         report.check(is_together, "I18", || format!("{id} holds room on several racks"));
     }
 }

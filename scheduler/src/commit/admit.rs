@@ -5,7 +5,7 @@ use super::destination::destination;
 use super::gangs::admit_change_of_gang;
 use super::moving::may_move;
 use super::resizing::{may_promote, may_resize, resized};
-use crate::change::{AskSpec, Change, RunningContainer};
+use crate::change::{AskSpec, Change, NodeSpec, RunningContainer};
 use crate::config::QueueState;
 use crate::event::Refusal;
 use crate::facts::{Application, Destination, DisruptionBudget, ExecutionType, Facts, Master, Queue, Quota};
@@ -29,16 +29,7 @@ pub(crate) fn admit(state: &State, change: &Change) -> Result<(), Refusal> {
     match change {
         Change::Configured { .. } | Change::Committed { .. } | Change::Heartbeats { .. } => Ok(()),
         Change::TimeAdvanced { now_ms } => ok(*now_ms >= facts.now_ms, Refusal::TimeBackwards),
-        Change::NodeAdded { node, rack, spec } => {
-            ok(facts.nodes.is_vacant(*node), Refusal::IdentifierTaken)?;
-            ok(
-                is_near(facts, *rack) && spec.partition.index() < facts.partitions.len(),
-                Refusal::OutOfRange,
-            )?;
-            let is_counted = facts.config.resources.is_counted(&spec.capacity, spec.devices_milli());
-            ok(is_counted && usize::from(spec.devices) <= DEVICES_MAX, Refusal::OutOfRange)?;
-            ok(facts.nodes.len() < NODES_MAX, Refusal::OutOfRange)
-        }
+        Change::NodeAdded { node, rack, spec } => admit_node(facts, *node, *rack, spec),
         Change::NodeUpdated { node, capacity, .. } => {
             ok(facts.config.resources.check(capacity).is_ok(), Refusal::OutOfRange)?;
             ok(facts.nodes.get(*node).is_some(), Refusal::UnknownNode)
@@ -101,6 +92,15 @@ pub(crate) fn admit(state: &State, change: &Change) -> Result<(), Refusal> {
         | Change::RoomHeld { .. }
         | Change::RoomGivenBack { .. } => admit_change_of_gang(state, change),
     }
+}
+
+fn admit_node(facts: &Facts, node: NodeId, rack: RackId, spec: &NodeSpec) -> Result<(), Refusal> {
+    let ok = |condition: bool, refusal: Refusal| if condition { Ok(()) } else { Err(refusal) };
+    ok(facts.nodes.is_vacant(node), Refusal::IdentifierTaken)?;
+    ok(is_near(facts, rack) && spec.partition.index() < facts.partitions.len(), Refusal::OutOfRange)?;
+    let is_counted = facts.config.resources.is_counted(&spec.capacity, spec.devices_milli());
+    ok(is_counted && usize::from(spec.devices) <= DEVICES_MAX, Refusal::OutOfRange)?;
+    ok(facts.nodes.len() < NODES_MAX, Refusal::OutOfRange)
 }
 
 fn admit_budgets(

@@ -166,7 +166,7 @@ impl<'a> Wanted<'a> {
     fn check_racks(&self, state: &State) -> Result<(), GangRefusal> {
         let facts = &state.facts;
         let mut nearest = None;
-        for rack in (0..facts.racks.len() as u32).map(RackId) {
+        for rack in facts.rack_ids() {
             let here = state.node_shards.nodes_on(rack);
             let of = |partition| {
                 let is_of = |id: &&NodeId| facts.nodes.at(**id).partition == partition;
@@ -255,7 +255,7 @@ impl Committer<'_> {
     pub(super) fn commit_gangs(&mut self, batch: &mut ProposalBatch) -> usize {
         let mut rejected = 0;
         for gathering in std::mem::take(&mut batch.gatherings) {
-            self.take_places(&gathering);
+            self.hold_places(&gathering);
         }
         for request in std::mem::take(&mut batch.proposals.requests) {
             let gang = request.units().find_map(|ask| self.state.facts.gang_of(ask));

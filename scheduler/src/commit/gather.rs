@@ -58,7 +58,7 @@ impl Committer<'_> {
     }
 
     /// Holds room at the places that a look found. Gangs that come later in order give theirs back.
-    pub(super) fn take_places(&mut self, gathering: &Gathering) {
+    pub(super) fn hold_places(&mut self, gathering: &Gathering) {
         let gang = gathering.gang;
         if !self.state.facts.gangs.contains_key(&gang) {
             return;

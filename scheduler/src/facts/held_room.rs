@@ -281,7 +281,7 @@ impl Facts {
             Some(_) => is_whole || !more.is_zero(),
             None => count.all() < role.minimum || is_whole && count.parts > 0,
         };
-        let is_on_its_rack = waiting.topology == GangTopology::Anywhere
+        let is_on_its_rack = waiting.topology != GangTopology::SameRack
             || self.places_of(gang).next().is_none_or(|(_, other, _)| self.nodes.at(other).rack == node.rack);
         let is_admitted = application.is_active
             && helps

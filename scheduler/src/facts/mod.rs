@@ -170,6 +170,11 @@ impl Facts {
         facts
     }
 
+    /// All racks, by number.
+    pub(crate) fn rack_ids(&self) -> impl Iterator<Item = RackId> + use<> {
+        (0..self.racks.len() as u32).map(RackId)
+    }
+
     /// The facts without any queue.
     fn empty(config: &Arc<EngineConfig>) -> Self {
         let partitions = config.partitions.len() + 1;

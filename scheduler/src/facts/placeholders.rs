@@ -196,7 +196,7 @@ impl Facts {
     }
 
     /// A real container took the place of a placeholder on the node, which may have shrunk below its use before.
-    pub(crate) fn transition_take_place(&mut self, node: NodeId) {
+    pub(crate) fn transition_update_overcommitted(&mut self, node: NodeId) {
         let node = self.nodes.at_mut(node);
         node.overcommitted = !Resources::ZERO.within(&node.room.free);
     }

@@ -93,9 +93,7 @@ impl Planner<'_> {
         rule: PreemptionRule,
     ) -> Result<Trial, UnhelpedReason> {
         let racks: Vec<Option<RackId>> = match gang.topology {
-            GangTopology::SameRack => {
-                (0..self.state.facts.racks.len() as u32).map(|rack| Some(RackId(rack))).collect()
-            }
+            GangTopology::SameRack => self.state.facts.rack_ids().map(Some).collect(),
             _ => vec![None],
         };
         let mut reason = UnhelpedReason::NoNode;

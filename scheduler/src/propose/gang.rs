@@ -128,7 +128,7 @@ pub(crate) fn find_nodes(state: &State, gang: &WaitingGang) -> Result<ResourceAl
     let (facts, mut found) = (&state.facts, 0);
     let places: &mut dyn Iterator<Item = Option<RackId>> = match gang.topology {
         GangTopology::Anywhere => &mut std::iter::once(None),
-        GangTopology::SameRack => &mut racks(facts).map(Some),
+        GangTopology::SameRack => &mut facts.rack_ids().map(Some),
         GangTopology::NearestRacks => return find_near(state, gang),
     };
     for rack in places {
@@ -144,11 +144,6 @@ pub(crate) fn find_nodes(state: &State, gang: &WaitingGang) -> Result<ResourceAl
         found = found.max(placed);
     }
     Err(found)
-}
-
-/// All racks, by number.
-pub(super) fn racks(facts: &Facts) -> impl Iterator<Item = RackId> + use<> {
-    (0..facts.racks.len() as u32).map(RackId)
 }
 
 /// Whether the limits of queues and user admit the minimum.

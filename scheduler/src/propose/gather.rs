@@ -101,7 +101,7 @@ fn targets_anew<'a>(state: &'a State, gang: GangId, waiting: &WaitingGang) -> Op
             Targets::find(state, gang, waiting, None, false)
         }
         GangTopology::SameRack => {
-            let racks = (0..state.facts.racks.len() as u32).map(RackId);
+            let racks = state.facts.rack_ids();
             let found = racks.filter_map(|rack| Targets::find(state, gang, waiting, Some(rack), false));
             found.max_by_key(|targets| (targets.have_room, Reverse(targets.rack)))
         }

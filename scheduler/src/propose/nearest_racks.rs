@@ -4,7 +4,7 @@
 //! rack has room for all. Of equal racks, the first by number is taken. Few racks are a preference: a gang that fits on all
 //! nodes together starts.
 
-use super::gang::{Search, racks};
+use super::gang::Search;
 use crate::facts::{HeldRole, TagCounts, WaitingGang};
 use crate::ids::RackId;
 use crate::request::ResourceAllocationCommitRequest;
@@ -34,7 +34,7 @@ fn on_few_racks(
     mut left: Vec<u32>,
 ) -> Option<ResourceAllocationCommitRequest> {
     let (mut request, mut tags) = (ResourceAllocationCommitRequest::default(), None);
-    let mut untried: Vec<_> = racks(&state.facts).collect();
+    let mut untried: Vec<_> = state.facts.rack_ids().collect();
     while left.iter().any(|members| *members > 0) {
         let (place, best, still_left) = best_of(state, &untried, roles, &left, tags.as_ref())?;
         untried.remove(place);

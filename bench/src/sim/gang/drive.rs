@@ -198,10 +198,7 @@ impl Simulation<'_> {
         asks: &FxHashMap<usize, AskId>,
         with_room: &[(usize, Vec<Members>)],
     ) -> Vec<(usize, WaitReason)> {
-        let reserved: Vec<(AskId, usize)> = view
-            .reservations()
-            .filter_map(|(_, of)| Some((of.ask, *self.node_index.get(&of.node)?)))
-            .collect();
+        let reserved = self.reserved_nodes(view);
         // Thousands of jobs may wait, but jobs of one leaf with the same members have the same reason.
         let mut known: FxHashMap<(usize, &[Members]), WaitReason> = FxHashMap::default();
         let mut reasons = Vec::new();
@@ -212,7 +209,7 @@ impl Simulation<'_> {
             let reason = || self.reason_with_room(view, (*job, ask), members, &reserved);
             let reason = if !is_active {
                 WaitReason::Limited
-            } else if reserved.iter().any(|(of, _)| Some(*of) == ask) {
+            } else if reserved.iter().any(|(of, _)| of == job) {
                 reason()
             } else {
                 *known.entry((self.leaves[*job], members)).or_insert_with(reason)
@@ -222,14 +219,28 @@ impl Simulation<'_> {
         reasons
     }
 
+    /// The nodes that are reserved or on which room is held, with the job for which that is done.
+    fn reserved_nodes(&self, view: &View<'_>) -> Vec<(usize, usize)> {
+        let job_of = |ask: &AskId| Some(self.asks.get(ask)?.part.job);
+        let reservations = view.reservations().map(|(_, of)| (of.ask, of.node));
+        let reserved =
+            reservations.filter_map(|(ask, node)| Some((job_of(&ask)?, *self.node_index.get(&node)?)));
+        // The program simulates one partition, in which one gang holds room.
+        let mut holders = view.gangs().filter(|gang| gang.held() > 0 || gang.is_gathering);
+        let holder = holders.find_map(|gang| gang.roles.iter().find_map(|role| job_of(&role.ask)));
+        let held = view.nodes().filter(|node| holder.is_some() && !node.held().is_zero());
+        let held = held.filter_map(|node| Some((holder?, *self.node_index.get(&node.id())?)));
+        reserved.chain(held).collect()
+    }
+
     fn reason_with_room(
         &self,
         view: &View<'_>,
         (job, ask): (usize, Option<AskId>),
         members: &[Members],
-        reserved: &[(AskId, usize)],
+        reserved: &[(usize, usize)],
     ) -> WaitReason {
-        let of_others = reserved.iter().filter(|(of, _)| Some(*of) != ask);
+        let of_others = reserved.iter().filter(|(of, _)| *of != job);
         let nodes: Vec<usize> = of_others.map(|(_, node)| *node).collect();
         let without = self.watch.as_ref().map(|watch| watch.reason_without(&nodes, members));
         if without.is_some_and(|reason| reason != WaitReason::Room) {

@@ -17,7 +17,7 @@ use super::applications::shape_for;
 use crate::change::AskSpec;
 use crate::commit::resizing::may_charge;
 use crate::event::EventKind;
-use crate::facts::{Borrowing, EndCause, Head, NodeLoad, OpportunisticAsk, Rule, Shape};
+use crate::facts::{Borrowing, EndCause, Head, NodeLoad, OpportunisticAsk, Shape};
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId};
 use crate::resource::{Need, Resources};
 use crate::state::State;
@@ -151,10 +151,9 @@ impl Applier<'_> {
     /// Cancels units of an opportunistic ask. Returns false for any other ask.
     #[cold]
     pub(super) fn cancel_opportunistic(&mut self, id: AskId, units: u32) -> bool {
-        let Some(ask) = self.state.facts.node_queues.asks.get_mut(&id) else { return false };
-        let units = units.min(ask.outstanding());
-        ask.cancelled += units;
-        let application = ask.application;
+        let Some((application, units)) = self.state.facts.transition_cancel_opportunistic(id, units) else {
+            return false;
+        };
         self.tell(application, EventKind::AskCancelled { ask: id, units });
         self.forget_if_satisfied(id);
         true
@@ -179,24 +178,14 @@ impl Applier<'_> {
 
     /// Gives the application's opportunistic asks the blacklist that it has now.
     pub(super) fn shun_for_opportunistic(&mut self, application: ApplicationId) {
-        if self.state.facts.node_queues.asks.is_empty() {
-            return;
+        if !self.state.facts.node_queues.asks.is_empty() {
+            self.state.facts.transition_shun_for_opportunistic(application);
         }
-        let facts = &mut self.state.facts;
-        let shunned = facts.applications.at(application).blacklist.clone();
-        for ask in facts.node_queues.asks.values_mut().filter(|ask| ask.application == application) {
-            let rule = ask.shape.rule.take().map_or_else(Rule::default, |rule| *rule);
-            ask.shape.rule = Rule { shunned: shunned.clone(), ..rule }.boxed();
-        }
-        facts.node_loads.look_for_nodes();
     }
 
     /// The container is to be promoted when there is room.
     pub(super) fn request_promotion(&mut self, container: ContainerId) {
-        let promotions = &mut self.state.facts.node_queues.promotions;
-        if !promotions.contains(&container) {
-            promotions.push(container);
-        }
+        self.state.facts.transition_request_promotion(container);
     }
 }
 

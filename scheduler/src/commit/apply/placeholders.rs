@@ -136,7 +136,7 @@ impl Applier<'_> {
         let node = self.state.facts.containers.at(placeholder).node;
         self.end_container(placeholder, EndCause::Replaced);
         self.allocate(&AllocationProposal { ask, node, from_reservation: None }, None);
-        self.state.facts.transition_take_place(node);
+        self.state.facts.transition_update_overcommitted(node);
     }
 
     /// The placeholders of a gang were not replaced in time.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::{Disruption, RoleOf};
-use crate::facts::{Facts, FactsImage, WaitingGang};
+use crate::facts::{Facts, FactsImage, RoleKind, WaitingGang};
 use crate::ids::{AskId, ContainerId, GangId};
 
 /// A gang that has started and has running members. Members come from its asks only: a container of a later ask is none.
@@ -86,12 +86,18 @@ impl Facts {
         self.disruption.gangs.get(&id)
     }
 
-    /// A gang starts: the containers of its asks are members from now on.
+    /// A gang starts: the containers of its asks are members from now on. Placeholders and real containers of task groups are
+    /// none.
     #[cold]
     pub(crate) fn transition_begin_gang(&mut self, id: GangId) {
         let Some(WaitingGang { roles, .. }) = self.gangs.get(&id) else { return };
         let role = |(ask, minimum)| StartedRole { ask, minimum, members: BTreeSet::new() };
-        let gang = StartedGang { roles: roles.iter().map(|held| role((held.ask, held.minimum))).collect() };
+        let of_members = roles.iter().filter(|held| held.kind == RoleKind::Members);
+        let gang = StartedGang { roles: of_members.map(|held| role((held.ask, held.minimum))).collect() };
+        // Nothing has to stay together, and maybe nothing starts.
+        if gang.roles.iter().all(|role| role.minimum == 0) {
+            return;
+        }
         for (place, role) in gang.roles.iter().enumerate() {
             self.disruption.asks.insert(role.ask, (id, place));
         }

@@ -12,7 +12,7 @@ impl Facts {
         let partition = self.nodes.at(node).partition;
         let places = self.places_on(node, partition);
         if let Some(part) = places.iter().position(|place| place.ask == ask && !place.is_whole) {
-            self.take_place(partition, node, part);
+            self.end_place(partition, node, part);
         }
         let device_type = self.config.resources.device_type();
         let need = self.shapes.at(self.asks.at(ask).shape).need;
@@ -39,17 +39,17 @@ impl Facts {
     ) -> Option<Charged> {
         let places = self.places_on(node, partition);
         let part = places.iter().position(|place| place.ask == ask && !place.is_whole)?;
-        Some(self.take_place(partition, node, part))
+        Some(self.end_place(partition, node, part))
     }
 
     /// The places on the node end. There is one charge for each.
     pub(crate) fn transition_give_back_room(&mut self, partition: PartitionId, node: NodeId) -> Vec<Charged> {
         let places = self.places_on(node, partition).len();
-        (0..places).map(|_| self.take_place(partition, node, 0)).collect()
+        (0..places).map(|_| self.end_place(partition, node, 0)).collect()
     }
 
     /// Ends one place.
-    fn take_place(&mut self, partition: PartitionId, node: NodeId, number: usize) -> Charged {
+    fn end_place(&mut self, partition: PartitionId, node: NodeId, number: usize) -> Charged {
         let held = self.held_rooms.get_mut(&partition).expect("the caller saw the place");
         let places = held.nodes.get_mut(&node).expect("the caller saw the place");
         let place = places.remove(number);

@@ -1,8 +1,8 @@
 //! Transitions of opportunistic asks and containers.
 
 use super::{Charged, Use};
-use crate::facts::{Container, Facts, OpportunisticAsk};
-use crate::ids::{AskId, ContainerId, NodeId, ShapeId};
+use crate::facts::{Container, Facts, OpportunisticAsk, Rule};
+use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, ShapeId};
 use crate::resource::DeviceMask;
 
 impl Facts {
@@ -10,6 +10,37 @@ impl Facts {
     pub(crate) fn transition_submit_opportunistic(&mut self, id: AskId, ask: OpportunisticAsk) {
         self.node_loads.list_ask(ask.number, id);
         self.node_queues.asks.insert(id, ask);
+    }
+
+    /// Cancels units of an opportunistic ask, at most those that are outstanding. Returns its application and their number;
+    /// `None` for any other ask.
+    pub(crate) fn transition_cancel_opportunistic(
+        &mut self,
+        id: AskId,
+        units: u32,
+    ) -> Option<(ApplicationId, u32)> {
+        let ask = self.node_queues.asks.get_mut(&id)?;
+        let units = units.min(ask.outstanding());
+        ask.cancelled += units;
+        Some((ask.application, units))
+    }
+
+    /// Gives the application's opportunistic asks the blacklist that it has now.
+    pub(crate) fn transition_shun_for_opportunistic(&mut self, application: ApplicationId) {
+        let shunned = self.applications.at(application).blacklist.clone();
+        for ask in self.node_queues.asks.values_mut().filter(|ask| ask.application == application) {
+            let rule = ask.shape.rule.take().map_or_else(Rule::default, |rule| *rule);
+            ask.shape.rule = Rule { shunned: shunned.clone(), ..rule }.boxed();
+        }
+        self.node_loads.look_for_nodes();
+    }
+
+    /// The container is to be promoted when there is room.
+    pub(crate) fn transition_request_promotion(&mut self, container: ContainerId) {
+        let promotions = &mut self.node_queues.promotions;
+        if !promotions.contains(&container) {
+            promotions.push(container);
+        }
     }
 
     /// Removes an opportunistic ask that has nothing outstanding.
