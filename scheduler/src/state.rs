@@ -43,7 +43,7 @@ pub(crate) struct State {
     /// Whether a limit may have kept a gang from room on a node where it has a place.
     pub(crate) room_is_limited: bool,
     /// Gangs that held all room for their minimum and could not start, with the version of the nodes.
-    failed_starts: BTreeMap<GangId, u64>,
+    failed_starts: BTreeMap<GangId, (u64, u64)>,
     /// Whether guarantees and maxima have to be recomputed before their next use.
     limits_stale: bool,
 }
@@ -140,14 +140,14 @@ impl State {
 
     /// Records that a gang that held all room could not start, as after a tag limit was reached.
     pub(crate) fn record_failed_start(&mut self, gang: GangId) {
-        let Self { failed_starts, facts, nodes_version, .. } = self;
+        let Self { failed_starts, facts, nodes_version, tags_ended_at, .. } = self;
         failed_starts.retain(|known, _| facts.gangs.contains_key(known));
-        failed_starts.insert(gang, *nodes_version);
+        failed_starts.insert(gang, (*nodes_version, *tags_ended_at));
     }
 
-    /// Whether the gang could not start although it held all room, on the present nodes.
+    /// Whether the gang could not start although it held all room, on the present nodes and beside the present tags.
     pub(crate) fn has_failed_start(&self, gang: GangId) -> bool {
-        self.failed_starts.get(&gang) == Some(&self.nodes_version)
+        self.failed_starts.get(&gang) == Some(&(self.nodes_version, self.tags_ended_at))
     }
 
     #[cold]

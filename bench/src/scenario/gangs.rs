@@ -26,6 +26,7 @@ impl Cluster {
             timeout_ms: form.timeout_ms,
             style: form.style,
             topology: form.topology,
+            gathers: form.gathers,
             placeholder_timeout_ms: form.placeholder_timeout_ms,
             ..GangSpec::new(application)
         };

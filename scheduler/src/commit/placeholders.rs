@@ -4,7 +4,7 @@ use super::accept::candidate;
 use super::admit::admit_described_ask;
 use crate::change::{AskSpec, GangSpec};
 use crate::event::Refusal;
-use crate::facts::{Facts, TagCounts};
+use crate::facts::{ExecutionType, Facts, TagCounts};
 use crate::ids::{ApplicationId, AskId, ContainerId, GangId};
 use crate::resource::fits;
 
@@ -17,6 +17,9 @@ pub(super) fn admit_ask_of_group(
     spec: &AskSpec,
 ) -> Result<(), Refusal> {
     admit_described_ask(facts, ask, application, spec)?;
+    if spec.execution_type == ExecutionType::Opportunistic {
+        return Err(Refusal::OpportunisticTaskGroup);
+    }
     if facts.placeholders.knows(application, group) { Ok(()) } else { Err(Refusal::UnknownTaskGroup) }
 }
 

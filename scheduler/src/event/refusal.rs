@@ -166,6 +166,9 @@ pub enum Refusal {
     /// The container that runs an application is always guaranteed.
     #[error("the container that runs its application cannot be opportunistic")]
     OpportunisticMaster,
+    /// The real containers of a task group take the places of placeholders, which are guaranteed.
+    #[error("the containers of a task group cannot be opportunistic")]
+    OpportunisticTaskGroup,
 }
 
 labels! { Refusal {
@@ -203,4 +206,5 @@ labels! { Refusal {
     TaskGroupInUse => "task_group_in_use",
     NoOpportunistic => "no_opportunistic",
     OpportunisticMaster => "opportunistic_master",
+    OpportunisticTaskGroup => "opportunistic_task_group",
 } }

@@ -168,13 +168,19 @@ impl Facts {
         partitions
     }
 
-    /// Whether the maxima of the queues admit the gang's minimum if nothing else uses them.
+    /// Whether the maxima of the queues admit the gang's minimum if nothing else uses them, and the limit of its user does.
+    /// Otherwise it would hold room that it can never complete.
     pub(crate) fn maxima_admit(&self, gang: &WaitingGang) -> bool {
         let application = self.applications.at(gang.application);
         self.partitions_wanted(gang).into_iter().all(|partition| {
             let minimum = self.minimum_of(gang, partition);
             let mut chain = self.queue(application.leaf).chain.iter();
+            let share = PartitionShare { partition, is_borrowed: false };
+            let leaf_use = || self.leaf_use(application.leaf, partition, Resources::ZERO);
+            let of_user = self.user_limit(application.user, share, &minimum, leaf_use);
+            let capacity = &self.partitions[partition.index()].capacity;
             chain.all(|queue| self.queue(*queue).quota(partition).admits(&Resources::ZERO, &minimum))
+                && (capacity.within(&of_user) || minimum.within(&of_user))
         })
     }
 

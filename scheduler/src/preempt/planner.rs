@@ -220,12 +220,13 @@ impl<'a> Planner<'a> {
         match group.best((facts, shape), planned_use, sites, wanted) {
             Some((site, choice)) => Verdict::Placed { site, choice, reservation: None },
             None if group.is_empty() => Verdict::Unhelped(UnhelpedReason::NoNode),
-            None if let Some((site, choice)) =
-                WholeGangs::new(facts, planned_use, sites, wanted).best(shape, group) =>
+            None if may_take_some
+                && let Some((site, choice)) =
+                    WholeGangs::new(facts, planned_use, sites, wanted).best(shape, group) =>
             {
                 Verdict::Placed { site, choice, reservation: None }
             }
-            None if group.is_kept_by_budgets(facts, planned_use, sites, wanted) => {
+            None if may_take_some && group.is_kept_by_budgets(facts, planned_use, sites, wanted) => {
                 Verdict::Unhelped(UnhelpedReason::DisruptionBudget)
             }
             None => Verdict::Unhelped(self.reason_without_victims(&shape.need.resources)),

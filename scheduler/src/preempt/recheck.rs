@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 
 use super::PreemptionRule;
 use crate::facts::{DisruptionGroup, Facts};
-use crate::ids::{ContainerId, PartitionId, QueueId};
+use crate::ids::{ApplicationId, ContainerId, PartitionId, QueueId, ShapeId};
 use crate::request::ResourceAllocationCommitRequest;
 use crate::resource::Resources;
 
@@ -13,7 +13,7 @@ use crate::resource::Resources;
 /// step costs no look at all containers. It is made anew after anything else has changed the state.
 #[derive(Debug, Default)]
 pub(crate) struct Recheck {
-    /// The amounts of the containers that are being stopped, by leaf and partition, once a step has asked for them.
+    /// The amounts of the containers that are being stopped, by queue and partition, once a step has asked for them.
     stopping: Option<FxHashMap<(QueueId, PartitionId), Resources>>,
     /// The containers of each group that may be taken, for groups that a step has asked for.
     spare: FxHashMap<DisruptionGroup, u32>,
@@ -32,7 +32,7 @@ impl Recheck {
             && (!facts.has_disruption_groups() || self.keeps_budgets(facts, request))
     }
 
-    /// Whether no leaf falls below its guarantee by these victims. The plan saw to that, but containers may have ended since.
+    /// Whether no queue falls below its guarantee by these victims. The plan saw to that, but containers may have ended since.
     /// As in the plan, a leaf that is below its guarantee of one type may lose more of it with a container that frees
     /// another. Within a leaf, what one application loses another one gets.
     fn keeps_guarantees(
@@ -44,15 +44,7 @@ impl Recheck {
         if matches!(rule, PreemptionRule::ApplicationPriority | PreemptionRule::UserLimit) {
             return true;
         }
-        let mut lost: SmallVec<[((QueueId, PartitionId), Resources); 4]> = SmallVec::new();
-        for container in request.release.iter().filter_map(|id| facts.containers.get(*id)) {
-            let shape = facts.shapes.at(container.shape);
-            let place = (facts.applications.at(container.application).leaf, shape.partition);
-            match lost.iter_mut().find(|(of, _)| *of == place) {
-                Some((_, sum)) => *sum += shape.need.resources,
-                None => lost.push((place, shape.need.resources)),
-            }
-        }
+        let lost = net_loss(facts, request);
         let stopping = self.stopping.get_or_insert_with(|| stopping(facts));
         lost.iter().all(|(place, lost)| {
             let quota = facts.queue(place.0).quota(place.1);
@@ -60,7 +52,8 @@ impl Recheck {
             let running = quota.used - quota.reserved - stopping;
             let stays = |index: usize| running[index] - lost[index] >= quota.guaranteed[index];
             let is_below = |index: usize| running[index] < quota.guaranteed[index];
-            lost.types().any(|index| lost[index] > 0 && stays(index))
+            let is_parent = !facts.queue(place.0).children.is_empty();
+            (is_parent || lost.types().any(|index| lost[index] > 0 && stays(index)))
                 && lost.types().all(|index| lost[index] <= 0 || stays(index) || is_below(index))
         })
     }
@@ -104,13 +97,41 @@ fn may_all_be_victims(facts: &Facts, request: &ResourceAllocationCommitRequest) 
     !facts.has_preemption_costs() || request.release.iter().all(|id| facts.may_be_victim(*id))
 }
 
-/// The amounts of the containers that are being stopped.
+type Losses = SmallVec<[((QueueId, PartitionId), Resources); 8]>;
+
+/// What each queue below the root loses. A queue above both victims and beneficiary only loses the difference.
+fn net_loss(facts: &Facts, request: &ResourceAllocationCommitRequest) -> Losses {
+    let mut losses = Losses::new();
+    let mut count = |application: ApplicationId, shape: ShapeId, sign: i64| {
+        let shape = facts.shapes.at(shape);
+        let chain = &facts.queue(facts.applications.at(application).leaf).chain;
+        for queue in chain.iter().filter(|queue| facts.queue(**queue).parent.is_some()) {
+            let (place, change) = ((*queue, shape.partition), shape.need.resources.times(sign));
+            match losses.iter_mut().find(|(of, _)| *of == place) {
+                Some((_, sum)) => *sum += change,
+                None => losses.push((place, change)),
+            }
+        }
+    };
+    for container in request.release.iter().filter_map(|id| facts.containers.get(*id)) {
+        count(container.application, container.shape, 1);
+    }
+    for ask in request.allocate.iter().filter_map(|proposal| facts.asks.get(proposal.ask)) {
+        count(ask.application, ask.shape, -1);
+    }
+    losses.retain(|(_, lost)| lost.types().any(|index| lost[index] > 0));
+    losses
+}
+
+/// The amounts of the containers that are being stopped, in each queue and below.
 fn stopping(facts: &Facts) -> FxHashMap<(QueueId, PartitionId), Resources> {
     let mut sums: FxHashMap<_, Resources> = FxHashMap::default();
     for container in facts.stopping.keys().filter_map(|id| facts.containers.get(*id)) {
         let shape = facts.shapes.at(container.shape);
         let leaf = facts.applications.at(container.application).leaf;
-        *sums.entry((leaf, shape.partition)).or_default() += shape.need.resources;
+        for queue in &facts.queue(leaf).chain {
+            *sums.entry((*queue, shape.partition)).or_default() += shape.need.resources;
+        }
     }
     sums
 }

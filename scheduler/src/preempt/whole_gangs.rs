@@ -38,6 +38,11 @@ impl<'a> WholeGangs<'a> {
             return None;
         }
         let gangs = self.facts.started_gangs();
+        let may_lose_some = |gang: &StartedGang| {
+            let leaf = |id| self.facts.applications.at(self.facts.containers.at(id).application).leaf;
+            gang.members().next().is_some_and(|id| self.planned_use.may_lose_more(leaf(id)))
+        };
+        let gangs = gangs.filter(|(_, gang)| may_lose_some(gang));
         let members = gangs.filter_map(|(_, gang)| self.members(gang)).filter(|all| self.may_lose(all));
         let choices = members.flat_map(|all| {
             let mut places: Vec<usize> = all.iter().filter_map(|member| self.site_of(member)).collect();

@@ -63,13 +63,16 @@ pub(crate) fn look_for_gangs(
     let (mut gatherings, mut taken) = (Vec::new(), Vec::new());
     for id in facts.gangs_in_order() {
         let held = facts.partitions_held_by(id);
-        if looks.found_no_room_since(id, state.room_gained_at()) {
+        let found_none = looks.found_no_room_since(id, state.room_gained_at());
+        if found_none && !held.is_empty() {
             taken.extend(held);
             continue;
         }
         let gang = &facts.gangs[&id];
         let needs_more = |other: &&WaitingGang| needs_at_least(facts, gang, other);
-        if held.is_empty() && without_room.iter().any(needs_more) {
+        if found_none {
+            // It may gather now although no node gained room: a limit may have stopped it.
+        } else if held.is_empty() && without_room.iter().any(needs_more) {
             looks.record_no_room(id, state.version);
         } else {
             match propose_gang(state, id) {
@@ -188,7 +191,7 @@ impl<'a> Search<'a> {
     }
 
     /// The room that the gang holds is free to it.
-    fn give_held_room(&mut self, gang: &WaitingGang) {
+    pub(super) fn give_held_room(&mut self, gang: &WaitingGang) {
         let facts = &self.state.facts;
         if let Some(id) = gang.roles.first().and_then(|role| facts.gang_of(role.ask)) {
             for (_, node, _) in facts.places_of(id) {

@@ -22,8 +22,15 @@ pub(in crate::scenario) struct GangForm {
     #[serde(default)]
     pub(in crate::scenario) topology: GangTopology,
     pub(in crate::scenario) placeholder_timeout_ms: Option<u64>,
+    /// Whether room may be held for it while it waits.
+    #[serde(default = "gathers")]
+    pub(in crate::scenario) gathers: bool,
     /// Part of the expected refusal message.
     pub(in crate::scenario) refused: Option<String>,
+}
+
+fn gathers() -> bool {
+    true
 }
 
 /// One role. Its ask is called `GANG.ROLE` in steps and expectations.

@@ -47,9 +47,11 @@ impl Facts {
         groups
     }
 
-    /// The available containers of the group: those that run and are not being stopped.
+    /// The available containers of the group: those that run and are not being stopped. Placeholders and opportunistic
+    /// containers that wait at a node do not work.
     pub(crate) fn available_in(&self, group: DisruptionGroup) -> Vec<ContainerId> {
-        let is_available = |id: &ContainerId| !self.stopping.contains_key(id);
+        let works = |id: &ContainerId| !self.is_waiting(*id) && self.placeholders.of(*id).is_none();
+        let is_available = |id: &ContainerId| !self.stopping.contains_key(id) && works(id);
         match group {
             DisruptionGroup::Budget(id, place) => {
                 let Some(budget) = self.disruption_budgets(id).get(place) else { return Vec::new() };

@@ -14,6 +14,7 @@ impl Facts {
         if let Some(part) = places.iter().position(|place| place.ask == ask && !place.is_whole) {
             self.end_place(partition, node, part);
         }
+        self.node_loads.touch(node);
         let device_type = self.config.resources.device_type();
         let need = self.shapes.at(self.asks.at(ask).shape).need;
         let room = &mut self.nodes.at_mut(node).room;
@@ -60,6 +61,7 @@ impl Facts {
         if held.nodes.is_empty() {
             self.held_rooms.remove(&partition);
         }
+        self.node_loads.touch(node);
         let mut room = self.nodes.at(node).room;
         self.give(&mut room, &place);
         self.nodes.at_mut(node).room = room;
