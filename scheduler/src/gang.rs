@@ -44,9 +44,10 @@
 //! [`GangTopology`] says where the members start: anywhere, on one rack, or on as few racks as a greedy choice finds. A
 //! partition for all members is the partition of each role's ask.
 //!
-//! # What is not there
+//! # Gangs as beneficiaries
 //!
-//! Preemption does nothing for held asks.
+//! A round of [preemption](crate::preempt) gets a waiting gang room for its whole minimum, or nothing. It does nothing for a
+//! gang with roles in several partitions.
 
 pub use crate::change::{GangRole, GangSpec, InvalidGang};
 pub use crate::facts::{GangEnd, GangStyle, GangTopology, Placeholder};
