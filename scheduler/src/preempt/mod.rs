@@ -16,8 +16,8 @@
 //! priority, or those of users within their user limits. The victims are chosen by the same rules.
 //!
 //! The victims of a unit are as few as possible, then the cheapest by [`PreemptionCost`], then with the least amount to spare.
-//! Masters come last. Within a node, announced victims are tried first, then opportunistic and borrowed containers
-//! (`candidates`). A container whose cost is `Never` counts as exempt.
+//! Masters come last. Within a node, announced victims are tried first, then placeholders, opportunistic containers and
+//! borrowed ones (`candidates`). A container whose cost is `Never` counts as exempt.
 //!
 //! A [`DisruptionBudget`] bounds how many containers of an application a plan takes (`budgets`). The victims of all partitions and
 //! announced victims count. The committer checks budgets, costs and guarantees again before it carries out a step of a round
