@@ -3,9 +3,10 @@
 //! Checks the invariants that one state shows. It reads the whole state, so its time is proportional to the state's
 //! size. It is meant for production, too.
 //!
-//! It checks I1, I2, I4 to I6, I9, I10, I12 and I18. Of I13 it checks parked lanes, paused sets, timers, asks that wait for
-//! hosts and applications that wait for activation. I9 and the sets' part of I12 hold only while no proposer works, so the
-//! audit of a busy engine skips them. `audit/tests.rs` damages a state once for each of these invariants.
+//! It checks I1, I2, I4 to I6, I9, I10, I12, I18 and I19. Of I13 it checks parked lanes, paused sets, timers, asks
+//! that wait for hosts, gangs that could start and applications that wait for activation. I9, gangs that could start
+//! or gather (I13, I18) and the sets' part of I12 hold only while no proposer works, so the audit of a busy engine
+//! skips them. The tests damage a state once for each of these invariants except I19.
 
 mod applications;
 mod gangs;
@@ -216,7 +217,8 @@ struct Held {
     containers: u64,
 }
 
-/// I2: the use of a queue, user or application is the sum of its containers, reservations and held room, at every level.
+/// I2: the use of a queue, user or application is the sum of its containers, reservations and held room, at every
+/// level.
 fn check_use(facts: &Facts, report: &mut AuditReport) {
     let mut queues: BTreeMap<(QueueId, PartitionId), Held> = BTreeMap::new();
     let mut users: BTreeMap<(LeafUserId, PartitionId), Resources> = BTreeMap::new();

@@ -180,8 +180,8 @@ pub enum EventKind {
         gang: GangId,
         /// How it ended.
         end: GangEnd,
-        /// What became of its asks. With [`GangStyle::Soft`] after a timeout they stay as ordinary asks, except those for
-        /// placeholders; otherwise [`AskCancelled`](Self::AskCancelled) follows for each.
+        /// What became of its asks. With [`GangStyle::Soft`] after a timeout they stay as ordinary asks, except those
+        /// for placeholders; otherwise [`AskCancelled`](Self::AskCancelled) follows for each.
         style: GangStyle,
     },
     /// The engine refused a gang, and with it all of its asks.
@@ -191,13 +191,13 @@ pub enum EventKind {
         /// The reason. The ticket of the call has the numbers.
         refusal: Refusal,
     },
-    /// Placeholders of a gang were not replaced in time. [`AskCancelled`](Self::AskCancelled) follows for those that are
-    /// pending, and [`ContainerStopping`](Self::ContainerStopping) for those that run.
+    /// Placeholders of a gang were not replaced in time. [`AskCancelled`](Self::AskCancelled) follows for those that
+    /// are pending, and [`ContainerStopping`](Self::ContainerStopping) for those that run.
     PlaceholdersTimedOut {
         /// The gang.
         gang: GangId,
-        /// With [`GangStyle::Hard`] the gang fails: its asks and those of its task groups are cancelled. Its real containers
-        /// run on.
+        /// With [`GangStyle::Hard`] the gang fails: its asks and those of its task groups are cancelled. Its real
+        /// containers run on.
         style: GangStyle,
     },
     /// A container of an opportunistic ask waits in the queue of a node. Its node must not start it yet.

@@ -7,16 +7,17 @@
 //!
 //! # Gathering
 //!
-//! A gang that finds no room for its minimum *gathers*, unless its description says otherwise: each member gets a place on a
-//! node, and what is free there is held for it. As containers end on these nodes, the committer holds the room in the
-//! same group, before any pass sees it. When all is held, the gang starts: one request gives the held room back and
-//! places the containers. Held room is no container and no reservation. The rest of the node serves other asks.
+//! A gang that finds no room for its minimum *gathers*, unless its description says otherwise: each member gets a
+//! place on a node, and what is free there is held for it. As containers end on these nodes, the committer holds the
+//! room in the same group, before any pass sees it. When all is held, the gang starts: one request gives the held room
+//! back and places the containers. Held room is no container and no reservation. The rest of the node serves other
+//! asks.
 //!
 //! # Invariants
 //!
 //! * A gang that has not started has no container, no reservation and no amount in flight.
-//! * I18: in each partition at most one gang holds room, and never one behind an earlier gang that could gather there. So a
-//!   gang waits for room of earlier gangs only, and two gangs cannot block each other, however large they are.
+//! * I18: in each partition at most one gang holds room, and never one behind an earlier gang that could gather there.
+//!   So a gang waits for room of earlier gangs only, and two gangs cannot block each other, however large they are.
 //!
 //! The audit checks both, and that no gang waits which could start. `propose/gather.rs` says why there is no deadlock.
 //!
@@ -27,26 +28,28 @@
 //!
 //! # Gangs as victims of preemption
 //!
-//! The engine remembers a started gang while one of its members runs. Members are the containers of its asks: a container that
-//! the application asks for later, in place of a lost one, is none. [Preemption](crate::preempt) takes members above a role's
-//! minimum as other containers. The rest of the gang ends as a whole or not at all, and only if no other victims help.
+//! The engine remembers a started gang while one of its members runs. Members are the containers of its asks: a
+//! container that the application asks for later, in place of a lost one, is none. [Preemption](crate::preempt) takes
+//! members above a role's minimum as other containers. The rest of the gang ends as a whole or not at all, and only if
+//! no other victims help.
 //!
 //! # Placeholders
 //!
-//! A role may be a *task group*: its members are placeholders, as in YuniKorn. They start with the gang and are charged.
-//! [`Handle::submit_ask_of_group`](crate::Handle::submit_ask_of_group) asks for real containers, and each of them takes the
-//! place of one placeholder, in the change that submits the ask. Placeholders that are left after a timeout are given up.
-//! A placeholder is room, not a process: no node is told to start it, and a round of preemption takes it before
-//! containers that work.
+//! A role may be a *task group*: its members are placeholders, as in YuniKorn. They start with the gang and are
+//! charged. [`Handle::submit_ask_of_group`](crate::Handle::submit_ask_of_group) asks for real containers, and each of
+//! them takes the place of one placeholder, in the change that submits the ask. Placeholders that are left after a
+//! timeout are given up. A placeholder is room, not a process: no node is told to start it, and a round of preemption
+//! takes it before containers that work.
 //!
 //! # Places
 //!
 //! [`GangTopology`] says where the members start: anywhere, on one rack, or on as few racks as a greedy choice finds. A
 //! partition for all members is the partition of each role's ask.
 //!
-//! # What is not there
+//! # Gangs as beneficiaries
 //!
-//! Preemption does nothing for held asks.
+//! A round of [preemption](crate::preempt) gets a waiting gang room for its whole minimum, or nothing. It does nothing
+//! for a gang with roles in several partitions.
 
 pub use crate::change::{GangRole, GangSpec, InvalidGang};
 pub use crate::facts::{GangEnd, GangStyle, GangTopology, Placeholder};

@@ -39,10 +39,13 @@
 //! | nodes | [`NodeSpec`], [`NodeId`], [`PartitionId`], [`RunningContainer`] |
 //! | agents of nodes | [`nodes::ResourceTracker`], [`nodes::NodeDirectives`], [`nodes::NodeSession`] |
 //! | applications and asks | [`ApplicationSpec`], [`AskSpec`], [`AskOfKind`], [`AttributeRule`], [`TagLimit`] |
+//! | containers that start together | [`Handle::submit_gang`], [`gang::GangSpec`], [`Handle::submit_ask_of_group`] |
+//! | leftover room | [`AskSpec::opportunistic`], [`config::OpportunisticPolicy`] |
 //! | events | [`EventStream`], [`event::EventKind`], [`EndCause`], [`engine::Lagging`] |
 //! | the state | [`view::View`], [`StateDigest`], [`AuditReport`] |
 //! | why an ask waits | [`Engine::explain`], [`explain::Explanation`], [`explain::PendingReason`] |
 //! | who would lose what for whom | [`Engine::preemption_plan`], [`preempt::PreemptionPlan`], [`preempt::PreemptionPolicy`] |
+//! | what preemption spares | [`preempt::PreemptionCost`], [`preempt::DisruptionBudget`] |
 //! | figures | [`EngineStats`], [`engine::Health`], [`engine::EngineTiming`] |
 //! | log, recovery, replay | [`log::LogSink`], `file_log::FileLog`, `store_log::StoreLog`, [`Engine::recover`], [`replay::Replay`], [`Change`] |
 //! | proposals by hand | [`ResourceAllocationCommitRequest`], [`CommitOutcome`], [`engine::Proposer`] |

@@ -15,7 +15,8 @@ use apportion::{
 
 use crate::{Cluster, amount, ask, has_started, placed, plain};
 
-/// A cluster of `nodes` full nodes of `units` containers each, with a long line of ordinary asks. Returns the containers.
+/// A cluster of `nodes` full nodes of `units` containers each, with a long line of ordinary asks. Returns the
+/// containers.
 fn full(cluster: &Cluster, nodes: usize, units: i64) -> (ApplicationId, Vec<ContainerId>) {
     cluster.nodes(nodes, units);
     let other = cluster.application();
@@ -369,7 +370,8 @@ fn held_room_survives_a_crash_and_a_snapshot() {
     }
 }
 
-/// Leaf `small` may use a half, and uses it. Leaf `large` uses the other half, and may use all. Ordinary asks wait in both.
+/// Leaf `small` may use a half, and uses it. Leaf `large` uses the other half, and may use all. Ordinary asks wait in
+/// both.
 #[test]
 fn a_gang_that_a_limit_stops_does_not_gather() {
     let half = |name: &str| {

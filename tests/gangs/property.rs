@@ -322,9 +322,9 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     /// In every mode, at each position of the log, each gang has either nothing or at least its minimum, the audit is
-    /// clean, and the replay ends as the live engine. Whenever the engine is quiet, no waiting gang could start, and none
-    /// waits for room that a later gang holds; the audit looks for that. Once all that runs has ended, every possible gang
-    /// has started.
+    /// clean, and the replay ends as the live engine. Whenever the engine is quiet, no waiting gang could start, and
+    /// none waits for room that a later gang holds; the audit looks for that. Once all that runs has ended, every
+    /// possible gang has started.
     #[test]
     fn gangs_start_as_a_whole_or_not_at_all(mode in mode(), calls in prop::collection::vec(call(), 1..60)) {
         let mut play = Play::new(mode);

@@ -1,5 +1,5 @@
-//! A small model of nodes and their queues. It follows a log change by change and says what each event should have been. All
-//! amounts are equal numbers of both resource types.
+//! A small model of nodes and their queues. It follows a log change by change and says what each event should have
+//! been. All amounts are equal numbers of both resource types.
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -10,8 +10,8 @@ use super::{Failure, note};
 use crate::sim::queues_for;
 use crate::workload::Workload;
 
-/// The queues of the trace; without such queues, one leaf for each queue that jobs name, with equal shares. Containers may
-/// be empty, since a trace may have such tasks.
+/// The queues of the trace; without such queues, one leaf for each queue that jobs name, with equal shares. Containers
+/// may be empty, since a trace may have such tasks.
 pub(super) fn config_of(workload: &Workload) -> EngineConfig {
     let queues = workload.queues.clone().unwrap_or_else(|| queues_for(workload));
     let mut config = EngineConfig::new(workload.resources.clone(), queues);

@@ -56,7 +56,8 @@ pub(super) struct SweepArgs {
     /// defaults if it has none; by default as in the file.
     #[arg(long, value_name = "ON|OFF,..", value_delimiter = ',')]
     preemption: Vec<PreemptionArg>,
-    /// Seeds of the random values: everything in the demo; task counts and times (synth), sizes and times (swim), times (philly).
+    /// Seeds of the random values: everything in the demo; task counts and times (synth), sizes and times (swim),
+    /// times (philly).
     #[arg(long, alias = "seed", value_name = "N,N,..", default_value = "0", value_delimiter = ',')]
     seeds: Vec<u64>,
     /// Number of runs at a time; by default the number of processors.

@@ -38,8 +38,8 @@ pub(super) struct TraceFiles {
     /// The trace's format: openb, sls, rumen, synth, swim or philly.
     #[arg(long, value_name = "FORMAT")]
     pub(super) format: Format,
-    /// The trace; read directly if its name ends in .gz. Of philly: the table of jobs or its folder, which has the table of
-    /// run times too.
+    /// The trace; read directly if its name ends in .gz. Of philly: the table of jobs or its folder, which has the
+    /// table of run times too.
     #[arg(long, value_name = "FILE")]
     pub(super) workload: PathBuf,
     /// The cluster: OpenB's node table, or a node file of YARN's simulator.
@@ -91,7 +91,8 @@ impl TraceFiles {
         all.into_iter().filter_map(|(option, path)| Some((option, path?.as_path()))).collect()
     }
 
-    /// The engine's configuration with the given queues, those of the trace, or equal shares for the queues that jobs name.
+    /// The engine's configuration with the given queues, those of the trace, or equal shares for the queues that jobs
+    /// name.
     pub(super) fn read_config(&self, workload: &Workload) -> Result<EngineConfig, Failure> {
         match &self.queues {
             Some(path) => read_queues(path, &workload.resources),

@@ -34,7 +34,8 @@ pub(super) struct Tally {
     given_back: u64,
     /// Sizes of preempted containers.
     taken: Resources,
-    /// How long preempted containers and members given back had run, all together, and the same by resource type, weighted by their sizes.
+    /// How long preempted containers and members given back had run, all together, and the same by resource type,
+    /// weighted by their sizes.
     lost_container_ms: u64,
     lost_ms: [f64; apportion::resource::RESOURCE_TYPES_MAX],
     pub(super) cancelled: u64,

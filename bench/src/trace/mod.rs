@@ -107,8 +107,8 @@ pub struct ReadOptions {
     /// Seed of values that a format does not specify (SYNTH, SWIM, Philly). With the same file and seed the
     /// workload is the same.
     pub seed: u64,
-    /// Nodes of the cluster of a SWIM or Philly trace. Without it, SWIM has 600 if the file's name contains `FB-2009` and
-    /// 3,000 if not, and Philly has 500.
+    /// Nodes of the cluster of a SWIM or Philly trace. Without it, SWIM has 600 if the file's name contains `FB-2009`
+    /// and 3,000 if not, and Philly has 500.
     pub node_count: Option<u32>,
     /// The run times from which durations of a Philly trace are drawn; needed for that format.
     pub run_times: RunTimes,
@@ -167,7 +167,8 @@ pub fn read_workload(
 /// simulator. Amounts are in the resource types that [`read_workload`] gives for the same format.
 ///
 /// # Errors
-/// When the file cannot be read, is not such a list, has an impossible value, has no node, or the format has no list of nodes.
+/// When the file cannot be read, is not such a list, has an impossible value, has no node, or the format has no list
+/// of nodes.
 pub fn read_nodes(format: Format, source: Source<'_>) -> Result<Vec<NodeSpec>, TraceError> {
     let file = source.name().to_owned();
     let nodes = match format {

@@ -210,8 +210,8 @@ fn cluster(count: u32) -> Result<Nodes, String> {
     Ok(nodes)
 }
 
-/// A leaf for each virtual cluster, by name, with its GPUs as the weight. Weights keep three decimals, and shrink if the
-/// largest is too large to be one.
+/// A leaf for each virtual cluster, by name, with its GPUs as the weight. Weights keep three decimals, and shrink if
+/// the largest is too large to be one.
 fn queues(gpus: BTreeMap<String, u64>) -> QueueConfig {
     let largest = gpus.values().copied().max().unwrap_or(1);
     let divisor = largest.div_ceil(Factor::MAX).max(1);

@@ -72,8 +72,8 @@ fn without_gangs_members_hold_their_gpus() {
         figures["gangs"]["queues"][queue]["completion_s"]["max"].as_f64().unwrap()
     };
     let both = |figures: &Value| (completion(figures, 0), completion(figures, 1));
-    // With gangs, `b` finds a free node at once, and the gang begins at 120 s. Without, `b` begins at 100 s, when the other
-    // node is free, and the gang at 200 s.
+    // With gangs, `b` finds a free node at once, and the gang begins at 120 s. Without, `b` begins at 100 s, when the
+    // other node is free, and the gang at 200 s.
     assert_eq!((both(&on), both(&off)), ((210.0, 100.0), (290.0, 180.0)));
     let table = case.run("replay --format philly --workload . --node-count 2").stdout;
     contains_all(&String::from_utf8(table).unwrap(), &["9 or more", "0 gangs, 0 other jobs", "fragmented"]);

@@ -103,8 +103,8 @@ mod tests {
         Resources::new(&[units])
     }
 
-    /// Two nodes of 4 with a container of 3 each. A gang holds room for a member of 1 with half a device, and a part of the
-    /// room for a member of 2. Another gang of one member of 2 is behind it.
+    /// Two nodes of 4 with a container of 3 each. A gang holds room for a member of 1 with half a device, and a part
+    /// of the room for a member of 2. Another gang of one member of 2 is behind it.
     fn state() -> State {
         let types = ResourceTypes::new(["memory", "gpu"]).unwrap().with_devices("gpu").unwrap();
         let mut config = EngineConfig::new(types, QueueConfig::single_leaf());

@@ -133,9 +133,10 @@ impl AskSpec {
         self
     }
 
-    /// The same ask, for opportunistic containers. They wait in the queues of nodes, run on room that guaranteed containers
-    /// leave, and end when these need it. Their sizes count against no limit of a queue or a user; only devices do, from the
-    /// start of a container on. The engine must have a [policy](crate::config::EngineConfig::opportunistic) for them.
+    /// The same ask, for opportunistic containers. They wait in the queues of nodes, run on room that guaranteed
+    /// containers leave, and end when these need it. Their sizes count against no limit of a queue or a user; only
+    /// devices do, from the start of a container on. The engine must have a
+    /// [policy](crate::config::EngineConfig::opportunistic) for them.
     #[must_use]
     pub fn opportunistic(mut self) -> Self {
         self.execution_type = ExecutionType::Opportunistic;

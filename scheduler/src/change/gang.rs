@@ -31,8 +31,8 @@ pub struct GangSpec {
     /// Where its minimum may start.
     pub topology: GangTopology,
     /// How long its placeholders may wait for real containers after the start, in milliseconds; at least 1. `None`: for
-    /// ever. After it, the placeholders that are left are given up. A hard gang fails then: its pending asks and those of
-    /// its task groups are cancelled.
+    /// ever. After it, the placeholders that are left are given up. A hard gang fails then: its pending asks and those
+    /// of its task groups are cancelled.
     #[serde(default)]
     pub placeholder_timeout_ms: Option<u64>,
     /// Whether room that becomes free may be held for it while it waits. In each partition, that is done for the first

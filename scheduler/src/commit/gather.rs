@@ -1,7 +1,7 @@
 //! Holds room for gangs that wait, gives it back, and starts a gang once all of its members have room.
 //!
-//! A look for gangs names nodes. From then on the committer holds each further amount that becomes free there, in the group
-//! that made it free. So no pass sees that amount, and no other ask can be quicker.
+//! A look for gangs names nodes. From then on the committer holds each further amount that becomes free there, in the
+//! group that made it free. So no pass sees that amount, and no other ask can be quicker.
 
 use std::collections::BTreeSet;
 
@@ -99,7 +99,8 @@ impl Committer<'_> {
         }
     }
 
-    /// Starts the gang if all room for its minimum is held. If its members may not be there any more, it gives all back.
+    /// Starts the gang if all room for its minimum is held. If its members may not be there any more, it gives all
+    /// back.
     fn start_if_complete(&mut self, gang: GangId) {
         let facts = &self.state.facts;
         let Some(waiting) = facts.gangs.get(&gang).filter(|waiting| has_all(facts, gang, waiting)) else {

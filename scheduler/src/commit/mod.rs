@@ -38,8 +38,8 @@
 //!   alone: no clock, no map with a random order.
 //! * **I16.** The committer determines the leaf in the change that adds the application, by the rules and lists that
 //!   are facts then. `admit` and `apply` call the same `destination`.
-//! * **I18.** Held room has one gang for each partition. A gang takes a partition over only from a later one, which gives all
-//!   of its room back there (`gather.rs`).
+//! * **I18.** Held room has one gang for each partition. A gang takes a partition over only from a later one, which
+//!   gives all of its room back there (`gather.rs`).
 
 mod accept;
 mod admit;

@@ -23,8 +23,8 @@ pub(super) fn admit_ask_of_group(
     if facts.placeholders.knows(application, group) { Ok(()) } else { Err(Refusal::UnknownTaskGroup) }
 }
 
-/// Whether no other gang of the application waits or has placeholders with these names, so that a real ask names one task
-/// group.
+/// Whether no other gang of the application waits or has placeholders with these names, so that a real ask names one
+/// task group.
 pub(super) fn check_group_names(facts: &Facts, spec: &GangSpec) -> Result<(), Refusal> {
     let mut names = spec.roles.iter().filter(|role| role.is_placeholder).map(|role| role.name.as_str());
     let is_in_use = |name: &str| facts.placeholders.group(spec.application, name).is_some();
@@ -37,8 +37,8 @@ pub(super) fn have_timed_out(facts: &Facts, gang: GangId) -> Result<(), Refusal>
     if until_ms.is_some_and(|until_ms| until_ms <= facts.now_ms) { Ok(()) } else { Err(Refusal::UnknownGang) }
 }
 
-/// Whether a container of the ask may take the place of the placeholder: its node may serve the ask, and the container is
-/// at most as large in each type. So it needs no limit and no reservation of the node checked: nobody's use grows.
+/// Whether a container of the ask may take the place of the placeholder: its node may serve the ask, and the container
+/// is at most as large in each type. So it needs no limit and no reservation of the node checked: nobody's use grows.
 pub(super) fn may_replace(facts: &Facts, placeholder: ContainerId, ask: AskId) -> bool {
     let placeholder = facts.containers.at(placeholder);
     let held = facts.shapes.at(placeholder.shape);

@@ -6,10 +6,10 @@ use super::ConfigError;
 
 /// How nodes queue opportunistic containers.
 ///
-/// An [opportunistic ask](crate::AskSpec::opportunistic) counts against no limit of a queue or a user. The engine puts each of
-/// its containers into the queue of a node. The container starts when the node has room that neither guaranteed containers
-/// nor earlier opportunistic ones use. When guaranteed containers need the room, running opportunistic ones end, the latest
-/// start first.
+/// An [opportunistic ask](crate::AskSpec::opportunistic) counts against no limit of a queue or a user. The engine puts
+/// each of its containers into the queue of a node. The container starts when the node has room that neither
+/// guaranteed containers nor earlier opportunistic ones use. When guaranteed containers need the room, running
+/// opportunistic ones end, the latest start first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct OpportunisticPolicy {

@@ -90,9 +90,9 @@ impl Handle {
 
     /// Makes a container opportunistic: it runs on leftover capacity of its node. Its room is free at once, and it
     /// is charged nothing but its devices. It still counts in limits on its tags, and ends as other containers do.
-    /// An engine that [queues](crate::config::EngineConfig::opportunistic) opportunistic containers ends it when guaranteed
-    /// ones need its room. Otherwise the node has to ensure that running containers fit. The ticket refuses a container that
-    /// is unknown or opportunistic already.
+    /// An engine that [queues](crate::config::EngineConfig::opportunistic) opportunistic containers ends it when
+    /// guaranteed ones need its room. Otherwise the node has to ensure that running containers fit. The ticket refuses
+    /// a container that is unknown or opportunistic already.
     ///
     /// # Errors
     /// If the engine is shut down.
@@ -107,8 +107,8 @@ impl Handle {
     /// user have room for all of it, as for a new container of that size. If not, it names the obstacle and the
     /// container stays as it is. A borrowed container is promoted, as it grows, only as far as the partition's own
     /// containers allow. The engine queues nothing: after a refusal the caller may try again, or
-    /// [request](Self::request_promotion) the promotion. A container that waits in its node's queue starts with its promotion.
-    /// The ticket refuses an unknown container.
+    /// [request](Self::request_promotion) the promotion. A container that waits in its node's queue starts with its
+    /// promotion. The ticket refuses an unknown container.
     ///
     /// # Errors
     /// If the engine is shut down.
@@ -120,12 +120,13 @@ impl Handle {
     }
 
     /// Wants an opportunistic container promoted as soon as there is room. Then its application gets
-    /// [`ExecutionTypeChanged`](crate::event::EventKind::ExecutionTypeChanged). Until then it waits or runs as before, and it
-    /// may end for guaranteed containers. [`promote_container`](Self::promote_container) decides at once instead.
+    /// [`ExecutionTypeChanged`](crate::event::EventKind::ExecutionTypeChanged). Until then it waits or runs as before,
+    /// and it may end for guaranteed containers. [`promote_container`](Self::promote_container) decides at once
+    /// instead.
     ///
-    /// Requests are looked at in their order, and a request that finds no room holds up no other. Ordinary asks come first: a
-    /// container is promoted only while no pass over its partition could place any. Pending asks at a limit do not count. The
-    /// ticket refuses a container that is unknown, guaranteed or being stopped.
+    /// Requests are looked at in their order, and a request that finds no room holds up no other. Ordinary asks come
+    /// first: a container is promoted only while no pass over its partition could place any. Pending asks at a limit
+    /// do not count. The ticket refuses a container that is unknown, guaranteed or being stopped.
     ///
     /// # Errors
     /// If the engine is shut down.

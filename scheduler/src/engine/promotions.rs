@@ -7,8 +7,8 @@ use crate::ids::{ContainerId, PartitionId, SetId};
 use crate::state::State;
 
 impl GroupCommitter {
-    /// Promotes the containers that can be promoted, in the order of the requests. Ordinary asks come first: passes over the
-    /// container's partition must have nothing to do, and the node's room must not be in flight.
+    /// Promotes the containers that can be promoted, in the order of the requests. Ordinary asks come first: passes
+    /// over the container's partition must have nothing to do, and the node's room must not be in flight.
     pub(super) fn promote_requested(&mut self, state: &mut State) {
         if state.facts.node_queues.promotions.is_empty() {
             return;

@@ -1,8 +1,9 @@
 //! Rounds of preemption in a running engine.
 //!
-//! The committer decides when a round is due, a proposer computes it on a copy of the state, and the committer carries out
-//! its steps, a few in each group. Only the copy is made under the read guard. A round is due an interval after it became worthwhile: asks wait and the state has changed
-//! since the last round, or victims are announced. So an engine in which nothing waits makes no rounds.
+//! The committer decides when a round is due, a proposer computes it on a copy of the state, and the committer carries
+//! out its steps, a few in each group. Only the copy is made under the read guard. A round is due an interval after it
+//! became worthwhile: asks wait and the state has changed since the last round, or victims are announced. So an engine
+//! in which nothing waits makes no rounds.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -25,16 +25,16 @@ pub struct SubmittedGroupAsk {
 
 /// # Task groups
 ///
-/// A role of a gang [with placeholders](crate::gang::GangSpec::with_placeholders) is a task group of its application. Its name is
-/// known until the application ends.
+/// A role of a gang [with placeholders](crate::gang::GangSpec::with_placeholders) is a task group of its application.
+/// Its name is known until the application ends.
 impl Handle {
-    /// Asks for real containers of a task group. Each unit takes the place of one placeholder of the group: the placeholder
-    /// [ends as replaced](crate::EndCause::Replaced) and the container starts on its node, in one change. The difference in size
-    /// is given back.
+    /// Asks for real containers of a task group. Each unit takes the place of one placeholder of the group: the
+    /// placeholder [ends as replaced](crate::EndCause::Replaced) and the container starts on its node, in one change.
+    /// The difference in size is given back.
     ///
-    /// A unit that is larger than every placeholder in some type, or that their nodes may not serve, stays pending as an
-    /// ordinary ask; a placeholder is released for it. Without a running placeholder, the unit is an ordinary ask too, and a
-    /// pending placeholder is cancelled for it. While the gang of the group waits, the ask waits with it.
+    /// A unit that is larger than every placeholder in some type, or that their nodes may not serve, stays pending as
+    /// an ordinary ask; a placeholder is released for it. Without a running placeholder, the unit is an ordinary ask
+    /// too, and a pending placeholder is cancelled for it. While the gang of the group waits, the ask waits with it.
     ///
     /// ```
     /// use apportion::gang::GangSpec;
@@ -67,8 +67,8 @@ impl Handle {
     /// ```
     ///
     /// # Errors
-    /// If the ask itself is not valid, or its partition is unknown. The ticket refuses an unknown task group with the known
-    /// names, and the ask of an unknown application.
+    /// If the ask itself is not valid, or its partition is unknown. The ticket refuses an unknown task group with the
+    /// known names, and the ask of an unknown application.
     pub fn submit_ask_of_group(
         &self,
         application: ApplicationId,

@@ -8,15 +8,16 @@ use crate::ids::{ApplicationId, ContainerId};
 
 /// # Victims of preemption
 ///
-/// These calls apply to the rounds of a running engine and to plans. An embedder may still end any container by a commit request.
+/// These calls apply to the rounds of a running engine and to plans. An embedder may still end any container by a
+/// commit request.
 impl Handle {
     /// Sets what the loss of a container costs its application. Preemption takes as few containers as possible; among
     /// equally many on a node that it could clear, it takes the cheapest. A container that costs
-    /// [never](PreemptionCost::Never) is never a victim. What such containers use above their queue's guarantee is taken
-    /// from other queues.
+    /// [never](PreemptionCost::Never) is never a victim. What such containers use above their queue's guarantee is
+    /// taken from other queues.
     ///
-    /// A victim that is announced already stays announced, unless it becomes one that never is a victim: then it is spared.
-    /// A container that is unknown or being stopped is [refused](Self::take_refusals).
+    /// A victim that is announced already stays announced, unless it becomes one that never is a victim: then it is
+    /// spared. A container that is unknown or being stopped is [refused](Self::take_refusals).
     ///
     /// # Errors
     /// If the engine is shut down.
@@ -41,12 +42,12 @@ impl Handle {
         self.send_all(costs.into_iter().map(change))
     }
 
-    /// Sets the disruption budgets of an application, in place of those that it had. Preemption then leaves as many containers
-    /// available as each budget says: containers that run and are not being stopped. Announced victims count as lost, so
-    /// no more are announced. A replacement counts as soon as it is allocated.
+    /// Sets the disruption budgets of an application, in place of those that it had. Preemption then leaves as many
+    /// containers available as each budget says: containers that run and are not being stopped. Announced victims
+    /// count as lost, so no more are announced. A replacement counts as soon as it is allocated.
     ///
-    /// Budgets bind only preemption. An embedder that stops a container, drains a node or commits a request of its own decides
-    /// itself. An unknown or ending application is [refused](Self::take_refusals).
+    /// Budgets bind only preemption. An embedder that stops a container, drains a node or commits a request of its own
+    /// decides itself. An unknown or ending application is [refused](Self::take_refusals).
     ///
     /// ```
     /// use apportion::preempt::{DisruptionBudget, DisruptionLimit};
@@ -76,9 +77,9 @@ impl Handle {
         self.send(Change::DisruptionBudgetsSet { application, budgets })
     }
 
-    /// Says that an announced victim may end now, for example because its application has saved its work. The next round
-    /// ends it, if a plan still names it and every container that ends with it may end too. Otherwise the announcement is
-    /// taken back. To keep the victim, give back another container of its size instead: with
+    /// Says that an announced victim may end now, for example because its application has saved its work. The next
+    /// round ends it, if a plan still names it and every container that ends with it may end too. Otherwise the
+    /// announcement is taken back. To keep the victim, give back another container of its size instead: with
     /// [`release_container`](Self::release_container), or when one completes.
     ///
     /// A container that is unknown, not announced or being stopped is [refused](Self::take_refusals).

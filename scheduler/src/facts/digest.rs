@@ -110,8 +110,8 @@ impl Facts {
         postcard::to_io(&later, sink).map(drop).map_err(io::Error::other)
     }
 
-    /// The configuration, without the last bytes if these say that newer features are off. So a state without newer features
-    /// has the digest that older programs gave it.
+    /// The configuration, without the last bytes if these say that newer features are off. So a state without newer
+    /// features has the digest that older programs gave it.
     fn canonical_config(&self) -> io::Result<Vec<u8>> {
         let mut bytes = postcard::to_allocvec(&self.config).map_err(io::Error::other)?;
         let newest_first = [self.config.opportunistic.is_none(), self.config.preemption.is_none()];

@@ -1,7 +1,7 @@
 //! Gangs that wait, and the asks that they hold.
 //!
-//! While a gang waits, its asks are *held*: they are pending, but no pass sees them. [`held_room`](super::held_room) has
-//! the room that is kept for them.
+//! While a gang waits, its asks are *held*: they are pending, but no pass sees them. [`held_room`](super::held_room)
+//! has the room that is kept for them.
 
 use std::collections::BTreeMap;
 
@@ -32,8 +32,9 @@ pub enum GangTopology {
     Anywhere,
     /// The members that start together are on the nodes of one rack. Later members may be anywhere.
     SameRack,
-    /// On the nodes of one rack if a rack has room for all members that start together, otherwise on few racks: first the
-    /// rack that takes most members, then the rack that takes most of the rest. The gang never waits for a better place.
+    /// On the nodes of one rack if a rack has room for all members that start together, otherwise on few racks: first
+    /// the rack that takes most members, then the rack that takes most of the rest. The gang never waits for a better
+    /// place.
     NearestRacks,
 }
 

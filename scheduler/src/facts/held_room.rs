@@ -1,8 +1,9 @@
 //! Held room: room on nodes that is kept for members of a gang that has not started.
 //!
 //! Held room is no container and no reservation. It is taken from its node's room and charged to queue and user, as a
-//! reservation is charged to them. The rest of the node stays open to every ask. A member has a *place*: a node with all of
-//! its room, or with the part that was free. The place of a part stays, so that the node's next room completes it.
+//! reservation is charged to them. The rest of the node stays open to every ask. A member has a *place*: a node with
+//! all of its room, or with the part that was free. The place of a part stays, so that the node's next room completes
+//! it.
 //!
 //! In each partition at most one gang has places (I18).
 
@@ -184,8 +185,8 @@ impl Facts {
         })
     }
 
-    /// Whether a limit has no headroom for a member of the gang. Limits that admit the whole partition do not count: the room
-    /// of the nodes decides there.
+    /// Whether a limit has no headroom for a member of the gang. Limits that admit the whole partition do not count:
+    /// the room of the nodes decides there.
     pub(crate) fn is_stopped_by_limit(&self, gang: &WaitingGang) -> bool {
         let application = self.applications.at(gang.application);
         gang.roles.iter().filter(|role| role.minimum > 0).any(|role| {
@@ -257,8 +258,8 @@ impl Facts {
         self.shapes.at(self.asks.at(ask).shape)
     }
 
-    /// Whether the member may get a place, or more room at its place, on the node. If each member of its role has a place,
-    /// only a whole one helps, and a part ends for it. Limits must be computed.
+    /// Whether the member may get a place, or more room at its place, on the node. If each member of its role has a
+    /// place, only a whole one helps, and a part ends for it. Limits must be computed.
     pub(crate) fn room_gain(&self, gang: GangId, ask: AskId, node: NodeId) -> Option<RoomGain> {
         let waiting = self.gangs.get(&gang).filter(|waiting| waiting.gathers)?;
         let role = waiting.roles.iter().find(|role| role.ask == ask)?;

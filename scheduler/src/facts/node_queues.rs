@@ -1,8 +1,8 @@
 //! Opportunistic asks, and the queues of opportunistic containers at nodes.
 //!
-//! An opportunistic ask is not among the ordinary asks: it has no lane, no demand and no pending amount. Passes, limits and
-//! preemption do not see it. Each of its containers first *waits* in the queue of a node, charged nothing. It *runs* once the
-//! node has room left for it, charged its devices only.
+//! An opportunistic ask is not among the ordinary asks: it has no lane, no demand and no pending amount. Passes,
+//! limits and preemption do not see it. Each of its containers first *waits* in the queue of a node, charged nothing.
+//! It *runs* once the node has room left for it, charged its devices only.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -113,8 +113,8 @@ impl Facts {
         left
     }
 
-    /// The running opportunistic container that ends because the node has too little room: the latest start that uses any of
-    /// the types that are short.
+    /// The running opportunistic container that ends because the node has too little room: the latest start that uses
+    /// any of the types that are short.
     pub(crate) fn next_to_end(&self, id: NodeId) -> Option<ContainerId> {
         let queue = self.queue_at(id)?;
         let short = self.leftover(self.nodes.at(id)).free;

@@ -1,7 +1,8 @@
 //! Reads older formats: brings the bytes of logs up to version 10, and of snapshots of version 1, into the present form.
 //!
 //! These formats differ from the present one in two places. The configuration, which stands first in both, had no
-//! preemption and no queues of opportunistic containers. A snapshot ended without the facts that newer features have ([`LaterFacts`]).
+//! preemption and no queues of opportunistic containers. A snapshot ended without the facts that newer features have
+//! ([`LaterFacts`]).
 
 use std::sync::Arc;
 

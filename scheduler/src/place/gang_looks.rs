@@ -42,8 +42,8 @@ impl GangLooks {
         self.no_room.insert(gang, version);
     }
 
-    /// Whether a gang that holds room may give it back to hold other room. Once for each version of the nodes is enough: a
-    /// gang never changes its places in turns.
+    /// Whether a gang that holds room may give it back to hold other room. Once for each version of the nodes is
+    /// enough: a gang never changes its places in turns.
     pub(crate) fn may_begin_anew(&self, gang: GangId, nodes_version: u64) -> bool {
         self.begun_anew.get(&gang) != Some(&nodes_version)
     }

@@ -34,9 +34,9 @@ enum Class {
     Own,
 }
 
-/// Lists the containers of leaves that `may_lose` some, with their nodes: announced victims first, then placeholders, then
-/// opportunistic containers, then borrowed ones. Within each class the cheapest comes first, then that of the application
-/// with the lowest priority, then of the latest application, then the newest. Masters come last.
+/// Lists the containers of leaves that `may_lose` some, with their nodes: announced victims first, then placeholders,
+/// then opportunistic containers, then borrowed ones. Within each class the cheapest comes first, then that of the
+/// application with the lowest priority, then of the latest application, then the newest. Masters come last.
 pub(super) fn candidates(
     state: &State,
     partition: PartitionId,

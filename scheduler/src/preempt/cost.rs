@@ -4,8 +4,8 @@ use super::candidates::Candidate;
 use crate::facts::{Facts, PreemptionCost};
 use crate::ids::NodeId;
 
-/// Candidates of one class, which leave it with the cheapest first. Equally cheap ones keep their order. Without costs it keeps
-/// nothing, so that a plan over many containers makes no second list of them.
+/// Candidates of one class, which leave it with the cheapest first. Equally cheap ones keep their order. Without costs
+/// it keeps nothing, so that a plan over many containers makes no second list of them.
 pub(super) struct ByCost<'a> {
     facts: &'a Facts,
     has_costs: bool,

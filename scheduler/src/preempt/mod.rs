@@ -15,17 +15,17 @@
 //! With [`WithinQueuePolicy`], applications of one leaf may take from each other after that (`within`): those of higher
 //! priority, or those of users within their user limits. The victims are chosen by the same rules.
 //!
-//! The victims of a unit are as few as possible, then the cheapest by [`PreemptionCost`], then with the least amount to spare.
-//! Masters come last. Within a node, announced victims are tried first, then opportunistic and borrowed containers
-//! (`candidates`). A container whose cost is `Never` counts as exempt.
+//! The victims of a unit are as few as possible, then the cheapest by [`PreemptionCost`], then with the least amount
+//! to spare. Masters come last. Within a node, announced victims are tried first, then placeholders, opportunistic
+//! containers and borrowed ones (`candidates`). A container whose cost is `Never` counts as exempt.
 //!
-//! A [`DisruptionBudget`] bounds how many containers of an application a plan takes (`budgets`). The victims of all partitions and
-//! announced victims count. The committer checks budgets, costs and guarantees again before it carries out a step of a round
-//! (`recheck`).
+//! A [`DisruptionBudget`] bounds how many containers of an application a plan takes (`budgets`). The victims of all
+//! partitions and announced victims count. The committer checks budgets, costs and guarantees again before it carries
+//! out a step of a round (`recheck`).
 //!
-//! A gang that has started loses members one by one down to the minimum of each role. The others end together in one commit, if
-//! nothing else helps, the leaf owes some of their room, and it keeps its guarantee (`whole_gangs`). Such a loss may exceed what a
-//! round takes. Within a leaf, no gang ends as a whole.
+//! A gang that has started loses members one by one down to the minimum of each role. The others end together in one
+//! commit, if nothing else helps, the leaf owes some of their room, and it keeps its guarantee (`whole_gangs`). Such a
+//! loss may exceed what a round takes. Within a leaf, no gang ends as a whole.
 //!
 //! Two plans in turn do not go in circles. A beneficiary gets no more than its fair amount, and a leaf loses nothing
 //! below its guarantee.
@@ -79,9 +79,9 @@ pub struct PreemptionPlan {
     /// The gangs that would start in place of others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gangs: Vec<GangPreemption>,
-    /// The containers that would be started in place of others. Commit the requests of the gangs and then of these in this
-    /// order and at once: a pass between two of them may use room that the second counts on, and the second is then
-    /// rejected.
+    /// The containers that would be started in place of others. Commit the requests of the gangs and then of these in
+    /// this order and at once: a pass between two of them may use room that the second counts on, and the second is
+    /// then rejected.
     pub preemptions: Vec<Preemption>,
     /// The asks of queues that are owed more, but would get nothing more, in the order in which they are due.
     pub unhelped: Vec<Unhelped>,
@@ -125,8 +125,8 @@ pub struct QueueShares {
     pub to_take: Amounts,
 }
 
-/// One container of a beneficiary that would be started in place of others on the same node. Only a gang that ends as a whole has
-/// victims on other nodes, too.
+/// One container of a beneficiary that would be started in place of others on the same node. Only a gang that ends as
+/// a whole has victims on other nodes, too.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Preemption {
     /// The ask of the beneficiary.

@@ -229,7 +229,8 @@ impl<'a> PlannedUse<'a> {
         size.types().any(helps) && size.types().all(stays)
     }
 
-    /// Whether the leaf may lose this much at once, of which `lacking` helps: it owes some of it, and keeps its guarantee.
+    /// Whether the leaf may lose this much at once, of which `lacking` helps: it owes some of it, and keeps its
+    /// guarantee.
     pub(super) fn may_lose_all(
         &self,
         leaf: QueueId,

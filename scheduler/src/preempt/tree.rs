@@ -107,8 +107,8 @@ pub(super) fn coming(facts: &Facts, partition: PartitionId) -> Vec<Resources> {
     coming
 }
 
-/// The units of the ask for which preemption can do something. Of a gang that waits it can start the minimum, if that is in
-/// one partition.
+/// The units of the ask for which preemption can do something. Of a gang that waits it can start the minimum, if that
+/// is in one partition.
 fn wanted(facts: &Facts, id: AskId, ask: &Ask) -> i64 {
     let Some((gang, role)) = facts.held_role(id) else { return ask.outstanding().into() };
     let is_here = facts.gangs.get(&gang).is_some_and(|gang| gang.partition(facts).is_some());

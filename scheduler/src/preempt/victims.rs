@@ -28,12 +28,12 @@ pub(super) struct Wanted<'a> {
     pub(super) ignores_budgets: bool,
 }
 
-/// What is lost on a node. The smallest is best: it has the fewest masters, then the fewest victims, then the cheapest ones,
-/// then the smallest amount beyond the need as a part of the node, then the victim that is last in turn is earliest. The
-/// node decides in the end.
+/// What is lost on a node. The smallest is best: it has the fewest masters, then the fewest victims, then the cheapest
+/// ones, then the smallest amount beyond the need as a part of the node, then the victim that is last in turn is
+/// earliest. The node decides in the end.
 ///
-/// These numbers are one integer, because a plan compares losses all the time: from the highest bits on, 16 bits for the
-/// masters, 16 for the victims, 32 for their cost, 32 for the part of the node and 32 for the rank.
+/// These numbers are one integer, because a plan compares losses all the time: from the highest bits on, 16 bits for
+/// the masters, 16 for the victims, 32 for their cost, 32 for the part of the node and 32 for the rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Loss {
     order: u128,
@@ -75,8 +75,8 @@ impl<'a> Wanted<'a> {
         Self { leaf, need, rule, shortage: QueueShortage::NONE, within: None, ignores_budgets: false }
     }
 
-    /// A loss that the present one is at least, where it was `before`. It only leaves out the leaves that may lose nothing
-    /// more, so it costs much less than a [choice](Self::choose).
+    /// A loss that the present one is at least, where it was `before`. It only leaves out the leaves that may lose
+    /// nothing more, so it costs much less than a [choice](Self::choose).
     pub(super) fn bound(
         &self,
         planned_use: &PlannedUse<'_>,

@@ -1,8 +1,8 @@
 //! Gangs that have started as victims as a whole, when no other victims help.
 //!
-//! Fewer members than its minimum are of no use to a gang. So they are not taken one by one: either all of its containers end
-//! in one commit, or none. The beneficiary starts on one of their nodes, and later beneficiaries of the plan find the rest of
-//! the room. A gang may have more than its leaf owes, but the leaf keeps its guarantee.
+//! Fewer members than its minimum are of no use to a gang. So they are not taken one by one: either all of its
+//! containers end in one commit, or none. The beneficiary starts on one of their nodes, and later beneficiaries of the
+//! plan find the rest of the room. A gang may have more than its leaf owes, but the leaf keeps its guarantee.
 
 use smallvec::SmallVec;
 

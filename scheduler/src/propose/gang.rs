@@ -3,8 +3,8 @@
 //! A look for gangs needs no lease. It reads the nodes of the facts, and ignores amounts in flight: if other requests come
 //! first, the committer looks again under its own guard. Roles are placed in their order. Each member goes to the first
 //! node in the configured order, as a pass would choose it, but an ask's hosts and racks come first, without a delay.
-//! On one rack, the first rack by number that holds the minimum is taken. `nearest_racks.rs` looks for few racks. Room that
-//! the gang holds is free to it. For a gang that finds too little room, `gather.rs` plans where to hold some.
+//! On one rack, the first rack by number that holds the minimum is taken. `nearest_racks.rs` looks for few racks. Room
+//! that the gang holds is free to it. For a gang that finds too little room, `gather.rs` plans where to hold some.
 //!
 //! # What is not there
 //!
@@ -50,8 +50,8 @@ pub(crate) struct Found {
     pub(crate) gatherings: Vec<Gathering>,
 }
 
-/// Proposes the first waiting gang, in their order, that `would_accept` admits. If none can start, plans places for those
-/// that gather. `looks` remembers the gangs that found no room: they are left out until some node gains room.
+/// Proposes the first waiting gang, in their order, that `would_accept` admits. If none can start, plans places for
+/// those that gather. `looks` remembers the gangs that found no room: they are left out until some node gains room.
 pub(crate) fn look_for_gangs(
     state: &State,
     looks: &mut GangLooks,

@@ -1,15 +1,15 @@
-//! Gathering: places for the members of the first waiting gang of a partition, in room that is free and on nodes that will
-//! have room.
+//! Gathering: places for the members of the first waiting gang of a partition, in room that is free and on nodes that
+//! will have room.
 //!
 //! A look that finds no room for a gang plans where its members could be on empty nodes. Nodes that have room now come
-//! first. The committer holds what is free there, and completes it as containers end. So each member has a node of its own,
-//! and the gang starts once the containers on these nodes have ended.
+//! first. The committer holds what is free there, and completes it as containers end. So each member has a node of its
+//! own, and the gang starts once the containers on these nodes have ended.
 //!
 //! # No deadlock
 //!
-//! In each partition only the first gang in order that could gather holds room (I18); later gangs give theirs back. So a
-//! gang waits for room that earlier gangs hold, never for room of a later gang. The first gang waits only for containers
-//! and for reservations on nodes without held room, and these wait only for containers.
+//! In each partition only the first gang in order that could gather holds room (I18); later gangs give theirs back. So
+//! a gang waits for room that earlier gangs hold, never for room of a later gang. The first gang waits only for
+//! containers and for reservations on nodes without held room, and these wait only for containers.
 //!
 //! # What is not there
 //!
@@ -46,8 +46,8 @@ impl Gathering {
     }
 }
 
-/// Plans places for a gang that cannot start now, outside of partitions in which earlier gangs gather. `None`: it does not
-/// gather. A gang that has places only begins anew if it may. Limits must be computed.
+/// Plans places for a gang that cannot start now, outside of partitions in which earlier gangs gather. `None`: it does
+/// not gather. A gang that has places only begins anew if it may. Limits must be computed.
 pub(crate) fn plan_places(
     state: &State,
     gang: GangId,
@@ -128,7 +128,8 @@ struct Targets<'a> {
 }
 
 impl<'a> Targets<'a> {
-    /// Finds a place for each member that has none. `None` if the nodes could not hold the minimum even if they were empty.
+    /// Finds a place for each member that has none. `None` if the nodes could not hold the minimum even if they were
+    /// empty.
     fn find(
         state: &'a State,
         gang: GangId,

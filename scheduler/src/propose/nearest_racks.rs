@@ -1,8 +1,8 @@
 //! Nodes for a gang on as few racks as a greedy choice finds.
 //!
-//! The rack that takes most members comes first, then the rack that takes most of the rest. So one rack is enough if some
-//! rack has room for all. Of equal racks, the first by number is taken. Few racks are a preference: a gang that fits on all
-//! nodes together starts.
+//! The rack that takes most members comes first, then the rack that takes most of the rest. So one rack is enough if
+//! some rack has room for all. Of equal racks, the first by number is taken. Few racks are a preference: a gang that
+//! fits on all nodes together starts.
 
 use super::gang::Search;
 use crate::facts::{TagCounts, WaitingGang};
@@ -45,7 +45,8 @@ fn on_few_racks(
     Some(request)
 }
 
-/// The rack that takes most members, its place among the racks, and what is left for others. `None` if no rack takes any.
+/// The rack that takes most members, its place among the racks, and what is left for others. `None` if no rack takes
+/// any.
 fn best_of<'a>(
     state: &'a State,
     racks: &[RackId],

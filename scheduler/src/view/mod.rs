@@ -294,14 +294,15 @@ impl<'a> NodeView<'a> {
     }
 
     /// The opportunistic containers that run on it, in the order in which they started. Only in an engine that
-    /// [queues](crate::config::EngineConfig::opportunistic) opportunistic containers. When guaranteed containers need the room,
-    /// the last of them ends first.
+    /// [queues](crate::config::EngineConfig::opportunistic) opportunistic containers. When guaranteed containers need
+    /// the room, the last of them ends first.
     pub fn running_opportunistic(&self) -> impl Iterator<Item = ContainerId> + use<'a> {
         let queue = self.state.facts.queue_at(self.id);
         queue.into_iter().flat_map(|queue| queue.running.iter().copied())
     }
 
-    /// The amount that neither guaranteed containers nor running opportunistic ones use. Containers in the queue start in it.
+    /// The amount that neither guaranteed containers nor running opportunistic ones use. Containers in the queue start
+    /// in it.
     #[must_use]
     pub fn leftover(&self) -> Resources {
         self.state.facts.leftover(self.node).free

@@ -180,8 +180,8 @@ fn budgets_that_make_no_sense_change_nothing() {
     assert_eq!(refused, [(Subject::Application(application), Refusal::ApplicationEnded)]);
 }
 
-/// A service wants four and may miss one. Announced victims count, and the next one is announced only after the replacement
-/// runs.
+/// A service wants four and may miss one. Announced victims count, and the next one is announced only after the
+/// replacement runs.
 #[test]
 fn rounds_take_the_next_one_after_the_replacement_runs() {
     for mode in modes() {

@@ -42,7 +42,8 @@ fn taken(plan: &PreemptionPlan) -> Vec<ContainerId> {
     victims
 }
 
-/// The newest would be taken without costs. On one node the order of the candidates decides, on ten the loss of each node.
+/// The newest would be taken without costs. On one node the order of the candidates decides, on ten the loss of each
+/// node.
 #[test]
 fn the_cheapest_containers_are_taken() {
     for nodes in [1, 10] {

@@ -83,8 +83,8 @@ fn a_gang_that_is_owed_too_little_gets_nothing() {
     assert_eq!(cluster.running(smaller), 20);
 }
 
-/// On every node a container is exempt. So the second role finds no node, and what the trial took for the first is there for
-/// others.
+/// On every node a container is exempt. So the second role finds no node, and what the trial took for the first is
+/// there for others.
 #[test]
 fn a_trial_without_success_leaves_nothing_behind() {
     let cluster = Cluster::new([queue("a", &[60, 60], None), queue("b", &[0, 0], None)]);

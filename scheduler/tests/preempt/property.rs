@@ -338,8 +338,8 @@ proptest! {
     }
 }
 
-/// Without the fair amount as a floor, two leaves took the same room from each other in turn: each was below its fair amount
-/// after it had lost a whole container.
+/// Without the fair amount as a floor, two leaves took the same room from each other in turn: each was below its fair
+/// amount after it had lost a whole container.
 #[test]
 fn balance_takes_nothing_that_it_would_have_to_give_back() {
     let job = |leaf, has_master, size, count| Job {

@@ -193,8 +193,8 @@ impl Load {
     }
 }
 
-/// Follows the log: each commit that preempts starts a container, meets all disruption budgets, and takes no leaf below its
-/// guarantee.
+/// Follows the log: each commit that preempts starts a container, meets all disruption budgets, and takes no leaf
+/// below its guarantee.
 fn check_log(log: &[u8]) -> Replay {
     let mut reader = LogReader::new(log).unwrap();
     let mut replay = Replay::begin(&mut reader).unwrap();

@@ -126,8 +126,8 @@ impl Simulation<'_> {
         }
     }
 
-    /// A member was preempted. Returns whether its attempt is lost; otherwise the work had not begun, and only this member
-    /// is asked for again.
+    /// A member was preempted. Returns whether its attempt is lost; otherwise the work had not begun, and only this
+    /// member is asked for again.
     pub(in crate::sim) fn member_preempted(&mut self, part: Part, container: ContainerId) -> bool {
         let (job, size) = (part.job, size_of(self.workload, part));
         let attempt = &mut self.jobs[job].attempt;

@@ -9,7 +9,8 @@ use crate::statistics::Summary;
 pub enum WaitReason {
     /// All nodes together have less free than the members need that do not run.
     TooFewFree,
-    /// The nodes have enough free together, but no nodes have room for the members: the free room is in too small parts.
+    /// The nodes have enough free together, but no nodes have room for the members: the free room is in too small
+    /// parts.
     Fragmented,
     /// There is room, but it is reserved for other asks, or the engine holds it back for an earlier queue.
     Reserved,

@@ -136,8 +136,8 @@ fn room_in_too_small_parts_is_told_from_too_little() {
     assert_eq!(times_s(&record)[2], (Some(110), Some(160)));
 }
 
-/// The owner asks at 10 s for a node, and the round at 28 s ends a member of the gang. The other member is given back, and
-/// the gang starts again when the owner is done.
+/// The owner asks at 10 s for a node, and the round at 28 s ends a member of the gang. The other member is given back,
+/// and the gang starts again when the owner is done.
 #[test]
 fn a_preempted_member_ends_the_attempt_of_all() {
     for mode in MODES {
@@ -188,8 +188,8 @@ fn classes_have_their_jobs() {
     );
 }
 
-/// An overloaded stream of jobs of all sizes. Each job completes once; no member of a gang starts before the others; the
-/// same run gives the same log.
+/// An overloaded stream of jobs of all sizes. Each job completes once; no member of a gang starts before the others;
+/// the same run gives the same log.
 #[test]
 fn a_stream_of_gangs_is_conserved() {
     let mut random = Pcg64Mcg::seed_from_u64(7);

@@ -43,8 +43,8 @@ impl Applier<'_> {
         }
     }
 
-    /// The gangs that the request starts. The containers that it allocates next are their members, and the room that they
-    /// hold is free for these.
+    /// The gangs that the request starts. The containers that it allocates next are their members, and the room that
+    /// they hold is free for these.
     #[cold]
     pub(super) fn begin_gangs(&mut self, request: &ResourceAllocationCommitRequest) -> Vec<GangId> {
         let facts = &self.state.facts;

@@ -1,16 +1,17 @@
 //! Opportunistic containers: which node they wait at, when they start, and when they end for others.
 //!
-//! These decisions follow from the facts alone. So they need no record of their own: they are part of the change that made
-//! them due, and a replay makes them again. Each change ends with a look at the nodes that it touched ([`Applier::look_at_nodes`]).
+//! These decisions follow from the facts alone. So they need no record of their own: they are part of the change that
+//! made them due, and a replay makes them again. Each change ends with a look at the nodes that it touched
+//! ([`Applier::look_at_nodes`]).
 //!
-//! * **First to go.** Where guaranteed containers and running opportunistic ones together exceed the node, opportunistic
-//!   containers end, the latest start first.
-//! * **First come, first served.** Then the head of the node's queue starts, if the node has room left for all of it. No
-//!   container overtakes the head, as in YARN's node manager, so a large one is not starved by smaller ones.
-//! * **The least loaded node.** Each unit of an opportunistic ask goes to a host that the ask names, else to a node on a rack
-//!   that it names, else to any node. Among these it goes to the node with the shortest queue, then with the smallest part in
-//!   use. A unit that finds only full queues stays pending. It looks again, in the order of submission, when a queue gets
-//!   shorter, a node changes, or the application is activated.
+//! * **First to go.** Where guaranteed containers and running opportunistic ones together exceed the node,
+//!   opportunistic containers end, the latest start first.
+//! * **First come, first served.** Then the head of the node's queue starts, if the node has room left for all of it.
+//!   No container overtakes the head, as in YARN's node manager, so a large one is not starved by smaller ones.
+//! * **The least loaded node.** Each unit of an opportunistic ask goes to a host that the ask names, else to a node on
+//!   a rack that it names, else to any node. Among these it goes to the node with the shortest queue, then with the
+//!   smallest part in use. A unit that finds only full queues stays pending. It looks again, in the order of
+//!   submission, when a queue gets shorter, a node changes, or the application is activated.
 
 use super::Applier;
 use super::applications::shape_for;
@@ -189,8 +190,9 @@ impl Applier<'_> {
     }
 }
 
-/// The node for the next unit of the ask. `last` is the load of the last node that was chosen regardless of hosts and racks.
-/// Nodes before it will not do: a chosen node is more loaded afterwards, and the others were passed over for good.
+/// The node for the next unit of the ask. `last` is the load of the last node that was chosen regardless of hosts and
+/// racks. Nodes before it will not do: a chosen node is more loaded afterwards, and the others were passed over for
+/// good.
 fn choose(state: &State, ask: &OpportunisticAsk, last: &mut Option<NodeLoad>) -> Option<NodeId> {
     let facts = &state.facts;
     let loads = &facts.node_loads;

@@ -1,9 +1,9 @@
 //! Applies changes of task groups: placeholders are placed, replaced, released or given up.
 //!
-//! Each unit of an ask of a task group takes the place of one placeholder of the group, if there is one. A unit that fits
-//! the placeholder's place replaces it: the placeholder ends and the real container starts in the same change. So the place
-//! is charged once, and nobody sees it free. Any other unit ends a placeholder, or cancels a pending one, and becomes an
-//! ordinary unit.
+//! Each unit of an ask of a task group takes the place of one placeholder of the group, if there is one. A unit that
+//! fits the placeholder's place replaces it: the placeholder ends and the real container starts in the same change. So
+//! the place is charged once, and nobody sees it free. Any other unit ends a placeholder, or cancels a pending one,
+//! and becomes an ordinary unit.
 
 use super::Applier;
 use crate::change::{AskSpec, GangSpec};
@@ -88,8 +88,8 @@ impl Applier<'_> {
         self.state.facts.transition_forget_groups(id);
     }
 
-    /// Each unit of the ask takes the place of a placeholder: one that it can replace, otherwise another that runs, otherwise
-    /// a pending one.
+    /// Each unit of the ask takes the place of a placeholder: one that it can replace, otherwise another that runs,
+    /// otherwise a pending one.
     fn take_placeholders(&mut self, ask: AskId, group: &str) {
         let facts = &self.state.facts;
         let Some(application) = facts.asks.get(ask).map(|ask| ask.application) else { return };

@@ -6,8 +6,8 @@ use super::{Bound, Cluster, Workers, model, one, plain, propose_once, work_off};
 use crate::change::{ApplicationSpec, AskSpec, GangSpec, NodeSpec};
 use crate::ids::{ApplicationId, GangId, PartitionId};
 
-/// A node of the default partition and one of partition `q`, each with a container. A gang of the first application wants
-/// both nodes and already holds the second one.
+/// A node of the default partition and one of partition `q`, each with a container. A gang of the first application
+/// wants both nodes and already holds the second one.
 fn half_gathered() -> (Cluster, Workers, GangId, PartitionId) {
     let mut config = plain();
     config.partitions = vec!["q".into()];
@@ -42,8 +42,8 @@ fn end_all(cluster: &Cluster) {
     running.into_iter().for_each(|id| cluster.handle.complete_container(id).unwrap());
 }
 
-/// I18. A gang with a higher priority comes while another one holds a half of what both want. The bug: each gets a half and
-/// waits for the other one for ever.
+/// I18. A gang with a higher priority comes while another one holds a half of what both want. The bug: each gets a
+/// half and waits for the other one for ever.
 #[test]
 fn of_two_gangs_that_want_all_each_starts() {
     model(Bound::Three, || {
@@ -74,8 +74,8 @@ fn of_two_gangs_that_want_all_each_starts() {
     });
 }
 
-/// I18. Containers end one by one while a pass looks for room for ordinary asks. The bug: the pass is quicker than the gang, so
-/// ordinary asks take each node for ever.
+/// I18. Containers end one by one while a pass looks for room for ordinary asks. The bug: the pass is quicker than the
+/// gang, so ordinary asks take each node for ever.
 #[test]
 fn a_gang_gathers_what_a_pass_wants() {
     model(Bound::Three, || {

@@ -8,7 +8,8 @@ use thiserror::Error;
 use crate::facts::{Facts, Shape};
 use crate::ids::ApplicationId;
 
-/// How many containers of an application preemption may take at a time, in the manner of Kubernetes' `PodDisruptionBudget`.
+/// How many containers of an application preemption may take at a time, in the manner of Kubernetes'
+/// `PodDisruptionBudget`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct DisruptionBudget {
     /// The covered containers: those whose ask has this tag. `None`: all containers of the application.
@@ -19,7 +20,8 @@ pub struct DisruptionBudget {
     pub limit: DisruptionLimit,
 }
 
-/// The part of the desired containers that has to be available. A running container is available unless it is being stopped.
+/// The part of the desired containers that has to be available. A running container is available unless it is being
+/// stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DisruptionLimit {

@@ -1,4 +1,5 @@
-//! Groups of containers of which some have to keep running: those that a budget covers, and the members of a gang's role.
+//! Groups of containers of which some have to keep running: those that a budget covers, and the members of a gang's
+//! role.
 
 use smallvec::SmallVec;
 

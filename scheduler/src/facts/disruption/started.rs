@@ -8,7 +8,8 @@ use super::{Disruption, RoleOf};
 use crate::facts::{Facts, FactsImage, RoleKind, WaitingGang};
 use crate::ids::{AskId, ContainerId, GangId};
 
-/// A gang that has started and has running members. Members come from its asks only: a container of a later ask is none.
+/// A gang that has started and has running members. Members come from its asks only: a container of a later ask is
+/// none.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct StartedGang {
     pub(crate) roles: Vec<StartedRole>,

@@ -52,8 +52,8 @@ impl Facts {
         Some(ask)
     }
 
-    /// One unit of an opportunistic ask becomes a container that waits at its node, charged nothing. Its `shape` is already
-    /// counted as used.
+    /// One unit of an opportunistic ask becomes a container that waits at its node, charged nothing. Its `shape` is
+    /// already counted as used.
     pub(crate) fn transition_queue(
         &mut self,
         ask_id: AskId,
