@@ -91,7 +91,9 @@ pub(crate) fn plan_places(
     if kept.is_some() && !may_begin_anew {
         return Some(plan(false, Vec::new()));
     }
-    Some(plan(kept.is_some(), targets.places))
+    let gathering = plan(kept.is_some(), targets.places);
+    // All of its nodes are reserved: a later gang may gather meanwhile.
+    (kept.is_some() || !gathering.places.is_empty()).then_some(gathering)
 }
 
 /// Places for all members as if the gang had none. On one rack, the rack with room for most members now.
