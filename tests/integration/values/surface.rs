@@ -81,7 +81,7 @@ fn values() -> Vec<String> {
         Placeholder, TaskGroupRefusal, TaskGroupView,
         Amounts, Explanation, Standing, WhyPending, WhyOpportunistic, Blocker, ActivationLimit, LimitHolder, LimitReached, Funnel, Stage,
         PendingReason, Shortage, DeviceShortage, LocalityWait, NodeOfOtherAsk, ReservedNode, Rejection,
-        PreemptionPolicy, PreemptionRounds, DisruptionBudget, DisruptionLimit, InvalidBudget, PreemptionCost, PreemptionNotice, PreemptionPlan, PartitionShares, QueueShares, Preemption, Victim, PreemptionRule, Unhelped,
+        PreemptionPolicy, PreemptionRounds, DisruptionBudget, DisruptionLimit, InvalidBudget, PreemptionCost, PreemptionNotice, PreemptionPlan, GangPreemption, PlannedMember, PartitionShares, QueueShares, Preemption, Victim, PreemptionRule, Unhelped,
         UnhelpedReason, PreemptionOutlook, UnknownQueue, WithinQueuePolicy, WithinQueueOrder,
         ContainerView, ReservationView, GangRoleView, GangView, QueueStatus, PendingWithinLimits,
         AccessList, ApplicationOrdering, Bound, Capacity, Creation, LocalityDelay, MappingAction, Maximum,
