@@ -14,8 +14,9 @@ fn case(rows: &str) -> Case {
 }
 
 fn figures(case: &Case, options: &str) -> Value {
-    let output = case
-        .run(&format!("replay --format philly --workload . --node-count 2 --tick 1000 --json - {options}"));
+    let nodes = if options.contains("--node-count") { "" } else { "--node-count 2" };
+    let output =
+        case.run(&format!("replay --format philly --workload . {nodes} --tick 1000 --json - {options}"));
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     json(&output.stdout)
 }
@@ -23,32 +24,33 @@ fn figures(case: &Case, options: &str) -> Value {
 /// `a` fills both nodes. Later `b` wants one of them, which is half of the cluster, as guaranteed.
 const TWO_OWNERS: &str = "a,0,16,9\nb,10,8,9\nb,1000,8,9\n";
 
+/// Two gangs of `a` fill four nodes, of which half are guaranteed to `b`. The later one makes room for `b`.
 #[test]
 fn a_preempted_gang_starts_again_as_a_whole() {
-    let case = case(TWO_OWNERS);
-    let figures = figures(&case, "--preemption on --report report.html --jobs-csv jobs.csv");
+    let case = case("a,0,16,9\na,0,16,9\nb,10,8,9\nb,1000,8,9\nb,2000,8,9\nb,3000,8,9\n");
+    let figures = figures(&case, "--node-count 4 --preemption on --report report.html --jobs-csv jobs.csv");
     assert_eq!(
         (&figures["preemption"]["preempted"], &figures["preemption"]["given_back"]),
-        (&1.into(), &1.into())
+        (&2.into(), &0.into())
     );
     let (asks, placed) = (figures["asks"].as_u64().unwrap(), figures["placed"].as_u64().unwrap());
-    assert_eq!((asks, placed, figures["completed"].as_u64().unwrap()), (4, 6, 4));
+    assert_eq!((asks, placed, figures["completed"].as_u64().unwrap()), (8, 10, 8));
     let gangs = &figures["gangs"];
     assert_eq!(
         (&gangs["as_gangs"], &gangs["of_several"], &gangs["unit"]),
-        (&true.into(), &1.into(), &"gpu".into())
+        (&true.into(), &2.into(), &"gpu".into())
     );
     assert_eq!((&gangs["waited_with_room"], &gangs["held_unit_h"]), (&0.into(), &0.0.into()));
     let large = &gangs["sizes"][3];
     assert_eq!(
         (&large["name"], &large["jobs"], &large["attempts_lost"]),
-        (&"9 or more".into(), &1.into(), &1.into())
+        (&"9 or more".into(), &2.into(), &1.into())
     );
     let begun_s = gangs["queues"][1]["queueing_s"]["max"].as_f64().unwrap();
     let lost = gangs["lost_unit_h"].as_f64().unwrap();
     assert!((lost - 16.0 * (10.0 + begun_s) / 3_600.0).abs() < 1e-9, "{lost}: 16 GPUs until `b` began");
     let done = gangs["done_unit_h"].as_f64().unwrap();
-    assert!((done - 32.0 * 100.0 / 3_600.0).abs() < 1e-9, "{done}: each job once, to its end");
+    assert!((done - 64.0 * 100.0 / 3_600.0).abs() < 1e-9, "{done}: each job once, to its end");
     let page = std::fs::read_to_string(case.folder.path().join("report.html")).unwrap();
     fetches_nothing(&page);
     let parts = [
@@ -72,9 +74,9 @@ fn without_gangs_members_hold_their_gpus() {
         figures["gangs"]["queues"][queue]["completion_s"]["max"].as_f64().unwrap()
     };
     let both = |figures: &Value| (completion(figures, 0), completion(figures, 1));
-    // With gangs, `b` finds a free node at once, and the gang begins at 120 s. Without, `b` begins at 100 s, when the
-    // other node is free, and the gang at 200 s.
-    assert_eq!((both(&on), both(&off)), ((210.0, 100.0), (290.0, 180.0)));
+    // With gangs, room is held for the gang, which begins at 100 s, and `b` begins at 200 s. Without, `b` begins at 100 s,
+    // when the other node is free, and the gang at 200 s.
+    assert_eq!((both(&on), both(&off)), ((190.0, 280.0), (290.0, 180.0)));
     let table = case.run("replay --format philly --workload . --node-count 2").stdout;
     contains_all(&String::from_utf8(table).unwrap(), &["9 or more", "0 gangs, 0 other jobs", "fragmented"]);
 }

@@ -91,12 +91,12 @@ fn three_jobs() -> Vec<Job> {
     vec![job("s", "a", 0, &[4], 100), job("g", "a", 10, &[8, 8], 50), job("t", "a", 20, &[8], 30)]
 }
 
-/// The gang holds nothing while it waits, so the third job overtakes it.
+/// Room is held for the gang while it waits, so the third job does not overtake it.
 #[test]
 fn a_gang_begins_when_there_is_room_for_all_of_it() {
     for mode in MODES {
         let record = run(three_jobs(), Setting { mode, ..PLAIN });
-        let times = [(Some(0), Some(100)), (Some(100), Some(150)), (Some(20), Some(50))];
+        let times = [(Some(0), Some(100)), (Some(100), Some(150)), (Some(150), Some(180))];
         assert_eq!(times_s(&record), times, "{mode}");
         let gangs = gangs(&record);
         assert_eq!((gangs.held_size_ms, gangs.lost_size_ms, gangs.waited_with_room()), (0, 0, (0, 0)));
@@ -121,37 +121,32 @@ fn plain_members_hold_what_they_have() {
 
 #[test]
 fn room_in_too_small_parts_is_told_from_too_little() {
-    let jobs = vec![
-        job("s", "a", 0, &[4], 100),
-        job("t", "a", 0, &[6], 60),
-        job("g", "a", 10, &[4, 8], 50),
-        job("u", "a", 10, &[5], 50),
-    ];
+    let jobs = vec![job("s", "a", 0, &[4], 100), job("t", "a", 0, &[6], 60), job("u", "a", 10, &[5], 50)];
     let record = run(jobs, Setting { order: NodeOrderKind::Spread, ..PLAIN });
     let gangs = gangs(&record);
-    // 4 and 2 GPUs are free until 60 s, and the last job then starts first: it is no gang.
-    assert_eq!(waited_s(&gangs.jobs[3], WaitReason::Fragmented), 50);
-    assert_eq!(times_s(&record)[3], (Some(60), Some(110)));
-    assert_eq!(waited_s(&gangs.jobs[2], WaitReason::TooFewFree), 100);
-    assert_eq!(times_s(&record)[2], (Some(110), Some(160)));
+    // 4 and 2 GPUs are free until 60 s.
+    assert_eq!(waited_s(&gangs.jobs[2], WaitReason::Fragmented), 50);
+    assert_eq!(times_s(&record)[2], (Some(60), Some(110)));
 }
 
-/// The owner asks at 10 s for a node, and the round at 28 s ends a member of the gang. The other member is given back,
-/// and the gang starts again when the owner is done.
+/// The owner asks at 10 s for a node, and the round at 28 s ends the later gang as a whole. It starts again when the owner is
+/// done.
 #[test]
-fn a_preempted_member_ends_the_attempt_of_all() {
+fn a_preempted_gang_starts_again_from_its_beginning() {
     for mode in MODES {
-        let jobs = vec![job("A", "a", 0, &[8, 8], 100), job("B", "b", 10, &[8], 50)];
-        let record = run(jobs, Setting { mode, preemption: Some(at_once()), ..PLAIN });
-        assert_eq!(times_s(&record), [(Some(0), Some(178)), (Some(28), Some(78))], "{mode}");
+        let gang = |name| job(name, "a", 0, &[8, 8], 100);
+        let jobs = vec![gang("A"), gang("B"), job("C", "b", 10, &[8], 50)];
+        let record = run(jobs, Setting { mode, nodes: 4, preemption: Some(at_once()), ..PLAIN });
+        let times = [(Some(0), Some(100)), (Some(0), Some(178)), (Some(28), Some(78))];
+        assert_eq!(times_s(&record), times, "{mode}");
         let preemption = record.preemption.unwrap();
-        assert_eq!((preemption.containers, preemption.given_back), (1, 1), "{mode}");
+        assert_eq!((preemption.containers, preemption.given_back), (2, 0), "{mode}");
         assert_eq!(preemption.lost_container_ms, 2 * 28_000, "{mode}");
-        assert_eq!((record.asks, record.placed, record.completed), (3, 5, 3), "{mode}");
+        assert_eq!((record.asks, record.placed, record.completed), (5, 7, 5), "{mode}");
         let gangs = gangs(&record);
-        assert_eq!((gangs.attempts_lost, gangs.given_back, gangs.jobs[0].attempts), (1, 1, 2), "{mode}");
-        assert_eq!((gangs.lost_size_ms, gangs.jobs[0].lost_size_ms), (16 * 28_000, 16 * 28_000), "{mode}");
-        assert_eq!(gangs.done_size_ms, 16 * 100_000 + 8 * 50_000, "{mode}");
+        assert_eq!((gangs.attempts_lost, gangs.given_back, gangs.jobs[1].attempts), (1, 0, 2), "{mode}");
+        assert_eq!((gangs.lost_size_ms, gangs.jobs[1].lost_size_ms), (16 * 28_000, 16 * 28_000), "{mode}");
+        assert_eq!(gangs.done_size_ms, 2 * 16 * 100_000 + 8 * 50_000, "{mode}");
         assert_eq!(gangs.waited_with_room(), (0, 0), "{mode}");
     }
 }
