@@ -15,7 +15,7 @@ pub(super) fn check(facts: &Facts, report: &mut AuditReport) {
     }
     check_asks(facts, report);
     let loads = facts.rebuilt_loads();
-    report.check(loads == *facts.node_loads, "I12", || {
+    report.check(loads == facts.node_loads, "I12", || {
         format!("the loads of nodes are {loads:?}, listed are {:?}", facts.node_loads)
     });
 }

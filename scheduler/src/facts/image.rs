@@ -276,7 +276,7 @@ impl Facts {
         facts.recount_limit_usages();
         facts.recount_active_by_user();
         facts.update_priorities();
-        *facts.node_loads = facts.rebuilt_loads();
+        facts.node_loads = facts.rebuilt_loads();
         facts
     }
 

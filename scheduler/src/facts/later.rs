@@ -16,9 +16,9 @@ use crate::ids::ContainerId;
 pub(crate) struct LaterFacts {
     pub(super) notices: BTreeMap<ContainerId, PreemptionNotice>,
     pub(super) gangs: WaitingGangs,
-    pub(super) disruption: Box<Disruption>,
-    pub(super) placeholders: Box<Placeholders>,
-    pub(super) node_queues: Box<NodeQueues>,
+    pub(super) disruption: Disruption,
+    pub(super) placeholders: Placeholders,
+    pub(super) node_queues: NodeQueues,
     pub(super) held_rooms: HeldRooms,
 }
 

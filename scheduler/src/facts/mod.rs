@@ -147,13 +147,13 @@ pub(crate) struct Facts {
     /// Gangs that have not started.
     pub(crate) gangs: WaitingGangs,
     /// What holds preemption back.
-    pub(crate) disruption: Box<Disruption>,
+    pub(crate) disruption: Disruption,
     /// Task groups, and the containers that keep their room.
-    pub(crate) placeholders: Box<Placeholders>,
+    pub(crate) placeholders: Placeholders,
     /// Opportunistic asks, and the opportunistic containers at nodes.
-    pub(crate) node_queues: Box<NodeQueues>,
+    pub(crate) node_queues: NodeQueues,
     /// The nodes by their load. It follows from the other facts.
-    pub(crate) node_loads: Box<NodeLoads>,
+    pub(crate) node_loads: NodeLoads,
     /// The room that they hold.
     pub(crate) held_rooms: HeldRooms,
     pub(crate) shapes: Shapes,
@@ -205,10 +205,10 @@ impl Facts {
             reservation_ids: IdPool::new(),
             notices: BTreeMap::new(),
             gangs: WaitingGangs::new(),
-            disruption: Box::default(),
-            placeholders: Box::default(),
-            node_queues: Box::default(),
-            node_loads: Box::new(NodeLoads::new(config.opportunistic.is_some(), partitions)),
+            disruption: Disruption::default(),
+            placeholders: Placeholders::default(),
+            node_queues: NodeQueues::default(),
+            node_loads: NodeLoads::new(config.opportunistic.is_some(), partitions),
             held_rooms: HeldRooms::new(),
             shapes: Shapes::default(),
             tags: TagCounts::default(),

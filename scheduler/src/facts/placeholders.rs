@@ -172,7 +172,7 @@ impl Facts {
     /// A container was placed: a placeholder if its ask is for placeholders.
     #[cold]
     pub(crate) fn transition_place_placeholder(&mut self, ask: AskId, container: ContainerId) {
-        let Placeholders { gangs, running, asks, .. } = &mut *self.placeholders;
+        let Placeholders { gangs, running, asks, .. } = &mut self.placeholders;
         if let Some(id) = asks.get(&ask)
             && let Some(gang) = gangs.get_mut(id)
             && let Some(group) = gang.groups.iter_mut().find(|group| group.ask == ask)

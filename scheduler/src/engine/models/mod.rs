@@ -77,9 +77,13 @@ fn model(deepest: Bound, body: impl Fn() + Sync + Send + 'static) {
     };
     builder.max_branches = 100_000;
     EXECUTIONS.set(0);
+    let body = std::sync::Arc::new(body);
     builder.check(move || {
         EXECUTIONS.set(EXECUTIONS.get() + 1);
-        body();
+        // The checker gives its first thread a small stack, whatever it is asked for.
+        let body = std::sync::Arc::clone(&body);
+        let thread = loom::thread::Builder::new().stack_size(crate::sync::stack_bytes());
+        thread.spawn(move || body()).expect("a model has few threads").join().expect("the body panicked");
     });
     let name = std::thread::current().name().unwrap_or("a model").to_owned();
     let executions = EXECUTIONS.get();
