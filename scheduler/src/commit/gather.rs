@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use super::committer::Committer;
 use crate::change::Change;
-use crate::facts::{Facts, HeldRoom, RoomGain, WaitingGang};
+use crate::facts::{Facts, HeldRole, HeldRoom, RoomGain, WaitingGang};
 use crate::ids::{AskId, GangId, NodeId};
 use crate::propose::Gathering;
 use crate::request::{AllocationProposal, CommitOutcome, ResourceAllocationCommitRequest};
@@ -144,11 +144,20 @@ fn has_all(facts: &Facts, gang: GangId, waiting: &WaitingGang) -> bool {
         .all(|role| role.minimum == 0 || facts.place_count(gang, role.ask).whole >= role.minimum)
 }
 
-/// The next ask that gains by room on the node, of the gang that holds room in its partition.
+/// The next ask that gains by room on the node, of the gang that holds room in its partition: one with a part there, or the
+/// one with the largest members. Only a look gives a role places on further nodes, because it sees to it that every
+/// member finds one. A second member of a role on a node gets its place once the first has all of its room.
 fn next_gain(facts: &Facts, node: NodeId) -> Option<AskId> {
     let known = facts.nodes.get(node)?;
     let HeldRoom { gang, nodes, .. } = facts.held_rooms.get(&known.partition)?;
-    let parts = nodes.get(&node).into_iter().flatten().filter(|place| !place.is_whole).map(|place| place.ask);
-    let roles = facts.gangs.get(gang)?.roles.iter().filter(|role| role.minimum > 0).map(|role| role.ask);
-    parts.chain(roles).find(|ask| facts.room_gain(*gang, *ask, node).is_some())
+    let places = || nodes.get(&node).into_iter().flatten();
+    let gains = |ask: &AskId| facts.room_gain(*gang, *ask, node).is_some();
+    let is_expected = |role: &&HeldRole| {
+        facts.place_count(*gang, role.ask).all() >= role.minimum
+            || places().any(|place| place.ask == role.ask && place.is_whole)
+    };
+    let roles = facts.gangs.get(gang)?.roles.iter().filter(|role| role.minimum > 0);
+    let expected = roles.filter(is_expected).map(|role| role.ask);
+    let mut parts = places().filter(|place| !place.is_whole).map(|place| place.ask);
+    parts.find(gains).or_else(|| expected.filter(gains).max_by_key(|ask| facts.part_of_partition(*ask)))
 }

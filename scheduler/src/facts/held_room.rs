@@ -11,9 +11,12 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Application, Facts, GangTopology, Node, PartitionShare, Shape, TagCounts, WaitingGang};
+use super::{
+    ActiveUsers, Application, Facts, GangTopology, LeafUse, Node, PartitionShare, Shape, TagCounts,
+    WaitingGang,
+};
 use crate::ids::{AskId, GangId, NodeId, PartitionId};
-use crate::resource::{DeviceMask, Need, Resources, Room, fits};
+use crate::resource::{DeviceMask, Need, Resources, Room, dominant_share, fits};
 
 /// The room that gangs hold, by partition.
 pub(crate) type HeldRooms = BTreeMap<PartitionId, HeldRoom>;
@@ -169,19 +172,21 @@ impl Facts {
         partitions
     }
 
-    /// Whether the maxima of the queues admit the gang's minimum if nothing else uses them, and the limit of its user does.
-    /// Otherwise it would hold room that it can never complete.
+    /// Whether the maxima of the queues and the limit of its user admit the gang's minimum if nothing else uses them.
+    /// Otherwise it would hold room that it can never complete. It does not depend on present use: a gang that came and
+    /// went with it would let later gangs hold the room first.
     pub(crate) fn maxima_admit(&self, gang: &WaitingGang) -> bool {
         let application = self.applications.at(gang.application);
         self.partitions_wanted(gang).into_iter().all(|partition| {
             let minimum = self.minimum_of(gang, partition);
             let mut chain = self.queue(application.leaf).chain.iter();
             let share = PartitionShare { partition, is_borrowed: false };
-            let leaf_use = || self.leaf_use(application.leaf, partition, Resources::ZERO);
-            let of_user = self.user_limit(application.user, share, &minimum, leaf_use);
-            let capacity = &self.partitions[partition.index()].capacity;
+            let weight_milli = self.user(application.user).weight.milli();
+            let alone = ActiveUsers { users: 1, weight_milli };
+            let leaf_use = || LeafUse { all: minimum, active: minimum, active_users: alone };
+            let of_user = self.user_limit(application.user, share, &Resources::ZERO, leaf_use);
             chain.all(|queue| self.queue(*queue).quota(partition).admits(&Resources::ZERO, &minimum))
-                && (capacity.within(&of_user) || minimum.within(&of_user))
+                && minimum.within(&of_user)
         })
     }
 
@@ -254,12 +259,24 @@ impl Facts {
         self.breach_with(shape, node, Some(&tags)).is_none()
     }
 
+    /// The part of its partition that one member of the ask needs.
+    pub(crate) fn part_of_partition(&self, ask: AskId) -> u64 {
+        let shape = self.shape_of(ask);
+        dominant_share(&shape.need.resources, &self.partitions[shape.partition.index()].capacity)
+    }
+
+    /// Whether each member of the gang that has to start has a place.
+    fn has_all_places(&self, id: GangId, gang: &WaitingGang) -> bool {
+        gang.roles.iter().all(|role| self.place_count(id, role.ask).all() >= role.minimum)
+    }
+
     fn shape_of(&self, ask: AskId) -> &Shape {
         self.shapes.at(self.asks.at(ask).shape)
     }
 
-    /// Whether the member may get a place, or more room at its place, on the node. If each member of its role has a
-    /// place, only a whole one helps, and a part ends for it. Limits must be computed.
+    /// Whether the member may get a place, or more room at its place, on the node. If each member of the gang has a place,
+    /// a whole one helps, too, and a part ends for it: sooner, that could take the only place of a member that has none.
+    /// Limits must be computed.
     pub(crate) fn room_gain(&self, gang: GangId, ask: AskId, node: NodeId) -> Option<RoomGain> {
         let waiting = self.gangs.get(&gang).filter(|waiting| waiting.gathers)?;
         let role = waiting.roles.iter().find(|role| role.ask == ask)?;
@@ -286,7 +303,8 @@ impl Facts {
         let is_in_place_of_part = part.is_none() && count.all() >= role.minimum;
         let helps = match part {
             Some(_) => is_whole || !more.is_zero(),
-            None => count.all() < role.minimum || is_whole && count.parts > 0,
+            None if count.all() < role.minimum => true,
+            None => is_whole && count.parts > 0 && self.has_all_places(gang, waiting),
         };
         let is_on_its_rack = waiting.topology != GangTopology::SameRack
             || self.places_of(gang).next().is_none_or(|(_, other, _)| self.nodes.at(other).rack == node.rack);

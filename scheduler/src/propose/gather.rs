@@ -130,8 +130,9 @@ struct Targets<'a> {
 }
 
 impl<'a> Targets<'a> {
-    /// Finds a place for each member that has none. `None` if the nodes could not hold the minimum even if they were
-    /// empty.
+    /// Finds a place for each member that has none, for large members first. `None` if the nodes could not hold the minimum
+    /// even if they were empty. In the order of the roles, small members would take the place of large ones, or not, as
+    /// the room of the moment goes: then the gang would gather at some times only.
     fn find(
         state: &'a State,
         gang: GangId,
@@ -152,7 +153,9 @@ impl<'a> Targets<'a> {
         if keeps {
             targets.tags = state.facts.tags_of_places(gang);
         }
-        waiting.roles.iter().all(|role| targets.place(role)).then_some(targets)
+        let mut roles: Vec<&HeldRole> = waiting.roles.iter().collect();
+        roles.sort_by_key(|role| Reverse(state.facts.part_of_partition(role.ask)));
+        roles.into_iter().all(|role| targets.place(role)).then_some(targets)
     }
 
     /// Finds places for the members of a role. Returns whether there are enough.
