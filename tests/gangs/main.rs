@@ -4,6 +4,7 @@
 
 mod endings;
 mod gathering;
+mod limits;
 mod placeholders;
 mod property;
 mod racks;

@@ -4,6 +4,7 @@
 
 mod asks;
 mod cluster;
+mod gangs;
 mod model;
 mod nodes;
 mod promotions;

@@ -7,14 +7,22 @@ use super::hand::Hand;
 use super::{config, leaf, memory};
 use crate::change::AskSpec;
 use crate::clock::ManualClock;
-use crate::config::{Percent, PreemptionPolicy, PreemptionRounds};
+use crate::config::{Percent, PreemptionPolicy, PreemptionRounds, QueueConfig};
 use crate::engine::Engine;
 use crate::request::ResourceAllocationCommitRequest;
 use crate::sync::fault;
 
 /// An engine that makes a round each millisecond, with one node of this size.
 fn preempting(node: i64) -> (Hand, Arc<ManualClock>) {
-    let mut config = config([leaf("a"), leaf("b")]);
+    preempting_between([leaf("a"), leaf("b")], node)
+}
+
+/// The same with these queues.
+pub(super) fn preempting_between(
+    queues: impl IntoIterator<Item = QueueConfig>,
+    node: i64,
+) -> (Hand, Arc<ManualClock>) {
+    let mut config = config(queues);
     let policy = PreemptionPolicy { natural_termination: Percent::ALL, ..PreemptionPolicy::default() };
     let policy = PreemptionPolicy { per_round: Percent::ALL, ..policy };
     let rounds = PreemptionRounds { policy, interval_ms: 1, ..PreemptionRounds::default() };

@@ -1,0 +1,60 @@
+//! Gangs that a limit or a tag keeps from starting.
+
+use apportion::config::{Capacity, Percent, QueueConfig};
+use apportion::gang::GangSpec;
+use apportion::{ApplicationSpec, Mode, TagLimit};
+
+use crate::{Cluster, ask, has_started, placed, plain};
+
+/// A user may use half of the cluster. A gang of more holds nothing, and does not stand in the way of a later one.
+#[test]
+fn a_gang_above_its_users_limit_holds_nothing() {
+    let mut config = plain();
+    let half = |name: &str| QueueConfig::leaf(name, Capacity::Percent(Percent::whole(50)));
+    config.root = QueueConfig::root([half("a"), half("b").with_user_limit_factor(None)]);
+    let cluster = Cluster::new(config, Mode::Serial);
+    cluster.nodes(4, 5);
+    let of = |queue: &str| {
+        cluster.handle.submit_application(ApplicationSpec::new("job", queue, "ann"), &cluster.events).unwrap()
+    };
+    cluster.handle.submit_ask(of("root.b"), ask(1, 1_000)).unwrap();
+    cluster.run();
+    let running: Vec<_> = placed(&cluster.events()).into_iter().map(|(container, _)| container).collect();
+    let above = cluster.submit(GangSpec::new(of("root.a")).with_role("worker", ask(1, 15)));
+    let within = cluster.submit(GangSpec::new(of("root.a")).with_role("worker", ask(1, 8)));
+    cluster.run();
+    let view = |gang| cluster.engine.read(|view| view.gang(gang)).unwrap();
+    assert_eq!((view(above.gang).is_gathering, view(within.gang).is_gathering), (false, true));
+    cluster.complete(running[..8].iter().copied());
+    assert!(has_started(&cluster.events(), within.gang), "{:?}", view(above.gang));
+    assert_eq!(view(above.gang).held(), 0);
+}
+
+/// Once all room is held, a container elsewhere on the rack has the gang's tag, so the start fails. After that container
+/// has ended, the gang gathers again, although no node has changed.
+#[test]
+fn a_gang_gathers_again_once_the_tag_that_stopped_it_is_gone() {
+    let cluster = Cluster::serial();
+    let nodes = cluster.nodes(3, 1);
+    let here = |count| ask(1, count).on_hosts([nodes[0], nodes[1]]).strictly_local();
+    cluster.handle.submit_ask(cluster.application(), here(1_000)).unwrap();
+    cluster.run();
+    let tagged = here(2).with_tag("w").with_tag_limit(TagLimit::per_rack("w", 2));
+    let gang = cluster.submit(GangSpec::new(cluster.application()).with_role("worker", tagged));
+    cluster.run();
+    let urgent = ask(1, 1).on_hosts([nodes[2]]).strictly_local().with_tag("w");
+    cluster.handle.submit_ask(cluster.application(), urgent).unwrap();
+    cluster.run();
+    let on = |place: usize| cluster.engine.read(|view| view.node(nodes[place]).unwrap().containers()[0]);
+    let view = || cluster.engine.read(|view| view.gang(gang.gang));
+    cluster.complete([on(0)]);
+    cluster.complete([on(1)]);
+    assert!(!has_started(&cluster.events(), gang.gang), "three on the rack");
+    cluster.complete([on(2)]);
+    for place in [0, 1, 0, 1] {
+        if view().is_some() {
+            cluster.complete([on(place)]);
+        }
+    }
+    assert!(has_started(&cluster.events(), gang.gang), "{:?}", view());
+}
