@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use super::AuditReport;
-use crate::facts::{Facts, GangTopology, HeldRoom, Place};
+use crate::facts::{Facts, GangTopology, HeldPlace, HeldRoom};
 use crate::ids::{AskId, PartitionId};
 use crate::propose::plan_places;
 use crate::resource::Resources;
 use crate::state::State;
 
 /// All places, with their partitions.
-pub(super) fn places(facts: &Facts) -> impl Iterator<Item = (PartitionId, &Place)> {
+pub(super) fn places(facts: &Facts) -> impl Iterator<Item = (PartitionId, &HeldPlace)> {
     facts
         .held_rooms
         .iter()
@@ -38,7 +38,7 @@ pub(super) fn check(facts: &Facts, report: &mut AuditReport) {
         }
         for (id, places) in &held.nodes {
             let node = facts.nodes.get(*id);
-            let is_usable = |place: &Place| {
+            let is_usable = |place: &HeldPlace| {
                 let (Some(node), Some(ask)) = (node, facts.asks.get(place.ask)) else { return false };
                 let shape = facts.shapes.at(ask.shape);
                 let is_all = place.amount == shape.need.resources;

@@ -49,7 +49,7 @@ pub(crate) fn admit_gang(state: &State, asks: &[AskId], spec: &GangSpec) -> Resu
     match spec.topology {
         GangTopology::Anywhere | GangTopology::NearestRacks => {
             let nodes = |partition| state.node_shards.nodes_of(partition).collect();
-            wanted.check_nodes(state, &Place::new(state, nodes))
+            wanted.check_nodes(state, &NodesByPartition::new(state, nodes))
         }
         GangTopology::SameRack => wanted.check_racks(state),
     }
@@ -92,9 +92,9 @@ struct Wanted<'a> {
 }
 
 /// The nodes on which a gang may start, by partition.
-struct Place(BTreeMap<PartitionId, Vec<NodeId>>);
+struct NodesByPartition(BTreeMap<PartitionId, Vec<NodeId>>);
 
-impl Place {
+impl NodesByPartition {
     fn new(state: &State, nodes: impl Fn(PartitionId) -> Vec<NodeId>) -> Self {
         Self(state.partitions().map(|partition| (partition, nodes(partition))).collect())
     }
@@ -142,17 +142,17 @@ impl<'a> Wanted<'a> {
     }
 
     /// Whether the nodes could hold each role's minimum, and the sum of all, if they were empty.
-    fn check_nodes(&self, state: &State, place: &Place) -> Result<(), GangRefusal> {
+    fn check_nodes(&self, state: &State, nodes: &NodesByPartition) -> Result<(), GangRefusal> {
         let (facts, topology) = (&state.facts, self.topology);
         for (role, shape) in &self.roles {
-            let possible = members_possible(facts, role, shape, place.nodes(facts, shape.partition));
+            let possible = members_possible(facts, role, shape, nodes.nodes(facts, shape.partition));
             if possible < role.minimum {
                 let (role, minimum) = (role.name.clone(), role.minimum);
                 return Err(GangRefusal::AboveCluster { role, minimum, possible, topology });
             }
         }
         for (partition, needed) in &self.sums {
-            let capacity = place.capacity(facts, *partition);
+            let capacity = nodes.capacity(facts, *partition);
             if !Resources::ZERO.can_grow(needed, &capacity) {
                 let amounts = |of| facts.config.resources.amounts(of);
                 let (needed, capacity) = (amounts(needed), amounts(&capacity));
@@ -172,7 +172,9 @@ impl<'a> Wanted<'a> {
                 let is_of = |id: &&NodeId| facts.nodes.at(**id).partition == partition;
                 here.iter().filter(is_of).copied().collect()
             };
-            let Err(refusal) = self.check_nodes(state, &Place::new(state, of)) else { return Ok(()) };
+            let Err(refusal) = self.check_nodes(state, &NodesByPartition::new(state, of)) else {
+                return Ok(());
+            };
             let key = match &refusal {
                 GangRefusal::AboveCluster { role, possible, .. } => {
                     let place = self.roles.iter().position(|(known, _)| known.name == *role);
@@ -189,7 +191,7 @@ impl<'a> Wanted<'a> {
         }
         match nearest {
             Some((_, refusal)) => Err(refusal),
-            None => self.check_nodes(state, &Place(BTreeMap::new())),
+            None => self.check_nodes(state, &NodesByPartition(BTreeMap::new())),
         }
     }
 }

@@ -107,7 +107,7 @@ impl Committer<'_> {
             return;
         };
         debug_assert!(waiting.gathers, "{gang} holds room");
-        let proposal = |(_, node, place): (_, NodeId, &crate::facts::Place)| AllocationProposal {
+        let proposal = |(_, node, place): (_, NodeId, &crate::facts::HeldPlace)| AllocationProposal {
             ask: place.ask,
             node,
             from_reservation: None,

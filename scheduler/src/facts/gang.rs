@@ -9,8 +9,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::Facts;
-use crate::ids::{ApplicationId, AskId, GangId, PartitionId};
-use crate::resource::Resources;
+use crate::ids::{ApplicationId, AskId, GangId};
 
 /// What becomes of a gang whose timeout passes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -87,22 +86,6 @@ pub(crate) enum RoleKind {
 }
 
 impl WaitingGang {
-    /// The partition of all members that start together; none if they are in several.
-    pub(crate) fn partition(&self, facts: &Facts) -> Option<PartitionId> {
-        let of_role = |role: &HeldRole| facts.shapes.at(facts.asks.at(role.ask).shape).partition;
-        let mut partitions = self.roles.iter().filter(|role| role.minimum > 0).map(of_role);
-        let first = partitions.next()?;
-        partitions.all(|partition| partition == first).then_some(first)
-    }
-
-    /// The amounts of the members that start together.
-    pub(crate) fn minimum_size(&self, facts: &Facts) -> Resources {
-        let of_role = |role: &HeldRole| {
-            facts.shapes.at(facts.asks.at(role.ask).shape).need.resources.times(role.minimum.into())
-        };
-        self.roles.iter().map(of_role).sum()
-    }
-
     /// The number of members that start together, over all roles.
     pub(crate) fn minimum(&self) -> u64 {
         self.roles.iter().map(|role| u64::from(role.minimum)).sum()

@@ -26,14 +26,14 @@ pub(crate) type HeldRooms = BTreeMap<PartitionId, HeldRoom>;
 pub(crate) struct HeldRoom {
     pub(crate) gang: GangId,
     /// The places, by node. No list is empty.
-    pub(crate) nodes: BTreeMap<NodeId, Vec<Place>>,
+    pub(crate) nodes: BTreeMap<NodeId, Vec<HeldPlace>>,
     /// How many places each ask has.
     pub(crate) counts: BTreeMap<AskId, PlaceCount>,
 }
 
 /// The place of one member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Place {
+pub(crate) struct HeldPlace {
     pub(crate) ask: AskId,
     /// The amount held, which may be zero in a part.
     pub(crate) amount: Resources,
@@ -67,7 +67,7 @@ impl HeldRoom {
 
     /// The node of the ask's first part.
     pub(crate) fn first_part(&self, ask: AskId) -> Option<NodeId> {
-        let is_part = |place: &Place| place.ask == ask && !place.is_whole;
+        let is_part = |place: &HeldPlace| place.ask == ask && !place.is_whole;
         self.nodes.iter().find(|(_, places)| places.iter().any(is_part)).map(|(node, _)| *node)
     }
 
@@ -100,7 +100,7 @@ pub(crate) fn place_in(
 
 impl Facts {
     /// The places on the node.
-    pub(crate) fn places_on(&self, node: NodeId, partition: PartitionId) -> &[Place] {
+    pub(crate) fn places_on(&self, node: NodeId, partition: PartitionId) -> &[HeldPlace] {
         let held = self.held_rooms.get(&partition).and_then(|held| held.nodes.get(&node));
         held.map_or(&[], Vec::as_slice)
     }
@@ -126,7 +126,7 @@ impl Facts {
     }
 
     /// Gives the room of a place back, on a plan.
-    pub(crate) fn give(&self, room: &mut Room, place: &Place) {
+    pub(crate) fn give(&self, room: &mut Room, place: &HeldPlace) {
         room.free += place.amount;
         if let Some(need) = self.shape_of(place.ask).need.devices {
             room.devices.give(place.devices, need.milli);
@@ -140,7 +140,7 @@ impl Facts {
     }
 
     /// The places of the gang, by partition and node.
-    pub(crate) fn places_of(&self, gang: GangId) -> impl Iterator<Item = (PartitionId, NodeId, &Place)> {
+    pub(crate) fn places_of(&self, gang: GangId) -> impl Iterator<Item = (PartitionId, NodeId, &HeldPlace)> {
         let its = self.held_rooms.iter().filter(move |(_, held)| held.gang == gang);
         its.flat_map(|(partition, held)| {
             let places =
@@ -170,6 +170,14 @@ impl Facts {
         partitions.sort_unstable();
         partitions.dedup();
         partitions
+    }
+
+    /// The partition of all members that start together; none if they are in several.
+    pub(crate) fn only_partition_of(&self, gang: &WaitingGang) -> Option<PartitionId> {
+        match self.partitions_wanted(gang)[..] {
+            [only] => Some(only),
+            _ => None,
+        }
     }
 
     /// Whether the maxima of the queues and the limit of its user admit the gang's minimum if nothing else uses them.

@@ -63,7 +63,7 @@ pub(crate) use disruption::{Disruption, DisruptionGroup, StartedGang};
 pub use disruption::{DisruptionBudget, DisruptionLimit, InvalidBudget, PreemptionCost};
 pub use gang::{GangEnd, GangStyle, GangTopology};
 pub(crate) use gang::{HeldAsks, HeldRole, RoleKind, WaitingGang, WaitingGangs};
-pub(crate) use held_room::{HeldRoom, HeldRooms, Place, RoomGain};
+pub(crate) use held_room::{HeldPlace, HeldRoom, HeldRooms, RoomGain};
 pub(crate) use image::{FactsImage, FactsImageOf};
 pub(crate) use later::LaterFacts;
 pub(crate) use limit_usage::{Holder, LimitUsages};

@@ -4,6 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::candidates::Candidate;
 use crate::facts::{DisruptionGroup, Facts};
+use crate::ids::ContainerId;
 
 /// How many containers of a group may still be taken.
 #[derive(Clone, Copy, Debug)]
@@ -23,10 +24,9 @@ pub(super) struct PlannedBudgets {
 impl PlannedBudgets {
     pub(super) fn new(facts: &Facts) -> Self {
         let left = |group| {
-            let available = facts.available_in(group);
-            let spare = (available.len() as u32).saturating_sub(facts.least_in(group));
-            let announced = available.iter().filter(|id| facts.notices.contains_key(id)).count() as u32;
-            Left { spare, announced }
+            let is_announced = |id: &ContainerId| facts.notices.contains_key(id);
+            let announced = facts.available_in(group).into_iter().filter(is_announced).count() as u32;
+            Left { spare: facts.spare_in(group), announced }
         };
         Self { left: facts.disruption_groups().map(|group| (group, left(group))).collect() }
     }

@@ -13,7 +13,7 @@
 use smallvec::SmallVec;
 
 use super::candidates::Candidate;
-use super::planner::{Planner, Verdict};
+use super::planner::Planner;
 use super::victims::Wanted;
 use super::{GangPreemption, PlannedMember, PreemptionPlan, PreemptionRule, Unhelped, UnhelpedReason};
 use crate::facts::{GangTopology, HeldRole, WaitingGang};
@@ -34,7 +34,7 @@ impl Planner<'_> {
         for id in facts.gangs_in_order() {
             let gang = &facts.gangs[&id];
             let application = facts.applications.at(gang.application);
-            if !application.is_active || gang.partition(facts) != Some(self.partition) {
+            if !application.is_active || facts.only_partition_of(gang) != Some(self.partition) {
                 continue;
             }
             match self.serve_gang(id, application.leaf, gang) {
@@ -57,8 +57,8 @@ impl Planner<'_> {
         leaf: QueueId,
         gang: &WaitingGang,
     ) -> Result<GangPreemption, Option<UnhelpedReason>> {
-        let size = gang.minimum_size(&self.state.facts);
-        self.check_owed(leaf, &size)?;
+        let size = self.state.facts.minimum_of(gang, self.partition);
+        self.check_owed(leaf, &size, UnhelpedReason::LessThanMinimum)?;
         let rule = self.rule(leaf, &size);
         let trial = self.try_places(leaf, gang, rule).map_err(Some)?;
         Ok(GangPreemption {
@@ -68,20 +68,6 @@ impl Planner<'_> {
             members: trial.members,
             victims: trial.victims.iter().map(|victim| self.victim(victim)).collect(),
             rule,
-        })
-    }
-
-    /// Whether the leaf is owed this much.
-    fn check_owed(&self, leaf: QueueId, size: &Resources) -> Result<(), Option<UnhelpedReason>> {
-        let (branch, used) = (&self.branches[leaf.index()], self.planned_use.queue(leaf).claimed);
-        if used.can_grow(size, &branch.ideal) {
-            return Ok(());
-        }
-        let is_owed = size.types().all(|index| size[index] <= 0 || branch.kept()[index] > used[index]);
-        Err(match used.can_grow(size, &branch.kept()) {
-            _ if !is_owed => None,
-            true => Some(self.reason_without_victims(size)),
-            false => Some(UnhelpedReason::LessThanMinimum),
         })
     }
 
@@ -167,11 +153,7 @@ impl Planner<'_> {
             return Err(UnhelpedReason::Limit);
         }
         let wanted = Wanted { shortage, ..Wanted::between_leaves(leaf, &shape.need, rule) };
-        let (site, choice) = match self.on_open_node(&wanted, role.ask, (ask, shape), rack) {
-            Verdict::Placed { site, choice, .. } => (site, choice),
-            Verdict::Unhelped(reason) => return Err(reason),
-            Verdict::NotOwed => return Err(UnhelpedReason::LessThanMinimum),
-        };
+        let (site, choice) = self.on_open_node(&wanted, role.ask, (ask, shape), rack)?;
         self.start(shape, site, &choice.victims);
         let node = self.sites.all[site].node;
         self.planned_use.give(gang.application, shape, node, &shape.need.resources);

@@ -27,6 +27,26 @@ impl Planner<'_> {
         }
     }
 
+    /// Whether the leaf is owed this much. Otherwise says why it gets nothing; no reason is given if it is owed nothing that
+    /// helps. `too_little` is the reason if it is owed less than this.
+    pub(super) fn check_owed(
+        &self,
+        leaf: QueueId,
+        size: &Resources,
+        too_little: UnhelpedReason,
+    ) -> Result<(), Option<UnhelpedReason>> {
+        let (branch, used) = (&self.branches[leaf.index()], self.planned_use.queue(leaf).claimed);
+        if used.can_grow(size, &branch.ideal) {
+            return Ok(());
+        }
+        let is_owed = size.types().all(|index| size[index] <= 0 || branch.kept()[index] > used[index]);
+        Err(match used.can_grow(size, &branch.kept()) {
+            _ if !is_owed => None,
+            true => Some(self.reason_without_victims(size)),
+            false => Some(too_little),
+        })
+    }
+
     /// The rule by which the leaf may have this much more.
     pub(super) fn rule(&self, leaf: QueueId, size: &Resources) -> PreemptionRule {
         let guaranteed = &self.branches[leaf.index()].guaranteed;

@@ -67,6 +67,16 @@ pub(super) enum Verdict {
     NotOwed,
 }
 
+impl Verdict {
+    /// The verdict of a search on nodes without a reservation.
+    pub(super) fn of(found: Result<(usize, Choice), UnhelpedReason>) -> Self {
+        match found {
+            Ok((site, choice)) => Self::Placed { site, choice, reservation: None },
+            Err(reason) => Self::Unhelped(reason),
+        }
+    }
+}
+
 impl<'a> Planner<'a> {
     pub(super) fn new(
         state: &'a State,
@@ -139,16 +149,9 @@ impl<'a> Planner<'a> {
         let (ask, application) = (facts.asks.at(due.ask), facts.applications.at(due.application));
         let shape = facts.shapes.at(ask.shape);
         let size = &shape.need.resources;
-        let branch = &self.branches[leaf.index()];
-        let used = self.planned_use.queue(leaf).claimed;
-        if !used.can_grow(size, &branch.ideal) {
-            let is_owed = size.types().all(|index| size[index] <= 0 || branch.kept()[index] > used[index]);
+        if let Err(reason) = self.check_owed(leaf, size, UnhelpedReason::LessThanOneContainer) {
             let got_some = self.beneficiaries.leaves[leaf.index()].got_some;
-            return match used.can_grow(size, &branch.kept()) {
-                _ if got_some || !is_owed => Verdict::NotOwed,
-                true => Verdict::Unhelped(self.reason_without_victims(size)),
-                false => Verdict::Unhelped(UnhelpedReason::LessThanOneContainer),
-            };
+            return reason.filter(|_| !got_some).map_or(Verdict::NotOwed, Verdict::Unhelped);
         }
         let of_reserved = Wanted::between_leaves(leaf, &shape.need, self.rule(leaf, size));
         if let Some(placed) = self.on_reserved_node(&of_reserved, due) {
@@ -167,7 +170,7 @@ impl<'a> Planner<'a> {
             return Verdict::Unhelped(UnhelpedReason::Limit);
         }
         let wanted = Wanted { shortage, ..of_reserved };
-        self.on_open_node(&wanted, due.ask, (ask, shape), None)
+        Verdict::of(self.on_open_node(&wanted, due.ask, (ask, shape), None))
     }
 
     /// Looks at the nodes that are reserved for the ask.
@@ -197,7 +200,7 @@ impl<'a> Planner<'a> {
         id: AskId,
         (ask, shape): (&Ask, &Shape),
         rack: Option<RackId>,
-    ) -> Verdict {
+    ) -> Result<(usize, Choice), UnhelpedReason> {
         let may_lose = wanted.within.is_some() || self.takings.may_lose(wanted.leaf);
         let key = SuitableKey {
             shape: ask.shape,
@@ -218,18 +221,18 @@ impl<'a> Planner<'a> {
             group.keep_only_room(sites, &shape.need);
         }
         match group.best((facts, shape), planned_use, sites, wanted) {
-            Some((site, choice)) => Verdict::Placed { site, choice, reservation: None },
-            None if group.is_empty() => Verdict::Unhelped(UnhelpedReason::NoNode),
+            Some(found) => Ok(found),
+            None if group.is_empty() => Err(UnhelpedReason::NoNode),
             None if may_take_some
-                && let Some((site, choice)) =
+                && let Some(found) =
                     WholeGangs::new(facts, planned_use, sites, wanted).best(shape, group) =>
             {
-                Verdict::Placed { site, choice, reservation: None }
+                Ok(found)
             }
             None if may_take_some && group.is_kept_by_budgets(facts, planned_use, sites, wanted) => {
-                Verdict::Unhelped(UnhelpedReason::DisruptionBudget)
+                Err(UnhelpedReason::DisruptionBudget)
             }
-            None => Verdict::Unhelped(self.reason_without_victims(&shape.need.resources)),
+            None => Err(self.reason_without_victims(&shape.need.resources)),
         }
     }
 

@@ -4,6 +4,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::PreemptionRule;
+use super::tree::coming;
 use crate::facts::{DisruptionGroup, Facts};
 use crate::ids::{ApplicationId, ContainerId, PartitionId, QueueId, ShapeId};
 use crate::request::ResourceAllocationCommitRequest;
@@ -13,8 +14,8 @@ use crate::resource::Resources;
 /// step costs no look at all containers. It is made anew after anything else has changed the state.
 #[derive(Debug, Default)]
 pub(crate) struct Recheck {
-    /// The amounts of the containers that are being stopped, by queue and partition, once a step has asked for them.
-    stopping: Option<FxHashMap<(QueueId, PartitionId), Resources>>,
+    /// The amounts of the containers that are being stopped, by queue, for partitions that a step has asked for.
+    coming: FxHashMap<PartitionId, Vec<Resources>>,
     /// The containers of each group that may be taken, for groups that a step has asked for.
     spare: FxHashMap<DisruptionGroup, u32>,
 }
@@ -45,14 +46,13 @@ impl Recheck {
             return true;
         }
         let lost = net_loss(facts, request);
-        let stopping = self.stopping.get_or_insert_with(|| stopping(facts));
-        lost.iter().all(|(place, lost)| {
-            let quota = facts.queue(place.0).quota(place.1);
-            let stopping = stopping.get(place).copied().unwrap_or_default();
-            let running = quota.used - quota.reserved - stopping;
+        lost.iter().all(|((queue, partition), lost)| {
+            let quota = facts.queue(*queue).quota(*partition);
+            let coming = self.coming.entry(*partition).or_insert_with(|| coming(facts, *partition));
+            let running = quota.used - quota.reserved - coming[queue.index()];
             let stays = |index: usize| running[index] - lost[index] >= quota.guaranteed[index];
             let is_below = |index: usize| running[index] < quota.guaranteed[index];
-            let is_parent = !facts.queue(place.0).children.is_empty();
+            let is_parent = !facts.queue(*queue).children.is_empty();
             (is_parent || lost.types().any(|index| lost[index] > 0 && stays(index)))
                 && lost.types().all(|index| lost[index] <= 0 || stays(index) || is_below(index))
         })
@@ -66,9 +66,8 @@ impl Recheck {
         for group in available.flat_map(|id| facts.groups_of(*id)) {
             *lost.entry(group).or_default() += 1;
         }
-        let spare = |group| (facts.available_in(group).len() as u32).saturating_sub(facts.least_in(group));
         let has_spare = |(group, lost): (&DisruptionGroup, &u32)| {
-            *self.spare.entry(*group).or_insert_with(|| spare(*group)) >= *lost
+            *self.spare.entry(*group).or_insert_with(|| facts.spare_in(*group)) >= *lost
                 || takes_whole_gang(facts, request, *group)
         };
         if !lost.iter().all(has_spare) {
@@ -121,17 +120,4 @@ fn net_loss(facts: &Facts, request: &ResourceAllocationCommitRequest) -> Losses 
     }
     losses.retain(|(_, lost)| lost.types().any(|index| lost[index] > 0));
     losses
-}
-
-/// The amounts of the containers that are being stopped, in each queue and below.
-fn stopping(facts: &Facts) -> FxHashMap<(QueueId, PartitionId), Resources> {
-    let mut sums: FxHashMap<_, Resources> = FxHashMap::default();
-    for container in facts.stopping.keys().filter_map(|id| facts.containers.get(*id)) {
-        let shape = facts.shapes.at(container.shape);
-        let leaf = facts.applications.at(container.application).leaf;
-        for queue in &facts.queue(leaf).chain {
-            *sums.entry((*queue, shape.partition)).or_default() += shape.need.resources;
-        }
-    }
-    sums
 }

@@ -111,7 +111,7 @@ pub(super) fn coming(facts: &Facts, partition: PartitionId) -> Vec<Resources> {
 /// is in one partition.
 fn wanted(facts: &Facts, id: AskId, ask: &Ask) -> i64 {
     let Some((gang, role)) = facts.held_role(id) else { return ask.outstanding().into() };
-    let is_here = facts.gangs.get(&gang).is_some_and(|gang| gang.partition(facts).is_some());
+    let is_here = facts.gangs.get(&gang).is_some_and(|gang| facts.only_partition_of(gang).is_some());
     if is_here { role.minimum.into() } else { 0 }
 }
 

@@ -228,7 +228,7 @@ impl Planner<'_> {
         let wanted = Wanted { shortage, within, ..Wanted::between_leaves(leaf, &shape.need, rule) };
         match self.on_reserved_node(&wanted, due) {
             Some(placed) => placed,
-            None => self.on_open_node(&wanted, due.ask, (ask, shape), None),
+            None => Verdict::of(self.on_open_node(&wanted, due.ask, (ask, shape), None)),
         }
     }
 

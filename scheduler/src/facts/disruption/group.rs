@@ -67,8 +67,13 @@ impl Facts {
         }
     }
 
+    /// The available containers of the group above the number that has to stay available.
+    pub(crate) fn spare_in(&self, group: DisruptionGroup) -> u32 {
+        (self.available_in(group).len() as u32).saturating_sub(self.least_in(group))
+    }
+
     /// The number of containers of the group that have to stay available.
-    pub(crate) fn least_in(&self, group: DisruptionGroup) -> u32 {
+    fn least_in(&self, group: DisruptionGroup) -> u32 {
         match group {
             DisruptionGroup::Budget(id, place) => {
                 self.disruption_budgets(id).get(place).map_or(0, |budget| budget.least())

@@ -2,7 +2,7 @@
 
 use super::Charged;
 use crate::facts::held_room::place_in;
-use crate::facts::{Facts, HeldRoom, Load, Place};
+use crate::facts::{Facts, HeldPlace, HeldRoom, Load};
 use crate::ids::{AskId, GangId, NodeId, PartitionId};
 
 impl Facts {
@@ -23,7 +23,7 @@ impl Facts {
         if let Some(need) = need.devices {
             room.devices.take(devices, need.milli);
         }
-        let place = Place { ask, amount, devices, is_whole };
+        let place = HeldPlace { ask, amount, devices, is_whole };
         let held = self.held_rooms.entry(partition).or_insert_with(|| HeldRoom::new(gang));
         debug_assert_eq!(held.gang, gang, "{} holds room in {partition}", held.gang);
         held.nodes.entry(node).or_default().push(place);
@@ -69,7 +69,13 @@ impl Facts {
     }
 
     /// Charges a place to the application, its queues and its user, as a reservation is charged.
-    fn charge_place(&mut self, partition: PartitionId, node: NodeId, place: &Place, sign: i64) -> Charged {
+    fn charge_place(
+        &mut self,
+        partition: PartitionId,
+        node: NodeId,
+        place: &HeldPlace,
+        sign: i64,
+    ) -> Charged {
         let (application, shape) = (self.asks.at(place.ask).application, self.asks.at(place.ask).shape);
         let resources = place.amount;
         let owner = self.applications.at_mut(application);
