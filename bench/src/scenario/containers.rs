@@ -26,7 +26,7 @@ pub(super) struct Told {
     pub(super) running: Vec<Running>,
     /// By application: events since the last check.
     pub(super) lines: BTreeMap<ApplicationId, Vec<String>>,
-    /// What has become of gangs that wait no longer.
+    /// The ends and starts of gangs that wait no longer.
     pub(super) gangs: BTreeMap<GangId, GangState>,
     /// Refusals that no step has checked yet.
     pub(super) refused: Vec<(Refused, Refusal)>,

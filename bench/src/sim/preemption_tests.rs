@@ -11,10 +11,10 @@ use crate::synthetic::SteadyStream;
 use crate::trace::Invented;
 use crate::workload::{Job, Tasks, Workload};
 
-const MODES: [Mode; 3] = [Mode::Serial, Mode::Background, Mode::Parallel { proposers: 2 }];
+pub(super) const MODES: [Mode; 3] = [Mode::Serial, Mode::Background, Mode::Parallel { proposers: 2 }];
 
 /// Takes everything that is owed in one round: every 3 s, and a victim has 15 s.
-fn at_once() -> PreemptionRounds {
+pub(super) fn at_once() -> PreemptionRounds {
     let all = Percent::whole(100);
     let policy = PreemptionPolicy { natural_termination: all, per_round: all, ..PreemptionPolicy::default() };
     PreemptionRounds { policy, ..PreemptionRounds::default() }

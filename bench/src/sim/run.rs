@@ -133,7 +133,7 @@ pub(super) struct Simulation<'a> {
     /// Jobs whose containers start together, if there are any.
     pub(super) watch: Option<Watch>,
     pub(super) awaited_gangs: Vec<AwaitedGang>,
-    /// Jobs of which a member was preempted.
+    /// Jobs that lost a member to preemption.
     pub(super) lost_attempts: Vec<usize>,
     /// Containers of gangs that the engine refused, by reason.
     pub(super) refused: BTreeMap<String, u64>,

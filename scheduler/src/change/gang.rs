@@ -148,7 +148,7 @@ impl GangSpec {
         self
     }
 
-    /// The same gang with one more role, a task group: its members are placeholders, of which at least `minimum` start
+    /// The same gang with one more role, a task group: its members are placeholders. At least `minimum` of them start
     /// together.
     #[must_use]
     pub fn with_placeholders(mut self, name: impl Into<String>, ask: AskSpec, minimum: u32) -> Self {

@@ -38,7 +38,7 @@ pub(super) fn have_timed_out(facts: &Facts, gang: GangId) -> Result<(), Refusal>
 }
 
 /// Whether a container of the ask may take the place of the placeholder: its node may serve the ask, and the container
-/// is at most as large in each type. So it needs no limit and no reservation of the node checked: nobody's use grows.
+/// is at most as large in each type. So it needs no limit and no reservation of the node checked: no use grows.
 pub(super) fn may_replace(facts: &Facts, placeholder: ContainerId, ask: AskId) -> bool {
     let placeholder = facts.containers.at(placeholder);
     let held = facts.shapes.at(placeholder.shape);

@@ -41,8 +41,8 @@ impl Handle {
     /// Waiting gangs are tried by the priority of their applications, then in the order of submission. In each
     /// partition the first gang that does not fit gathers: room that becomes free is held for its members, and charged
     /// to queue and user, until all of them can start. A later gang that needs no held room may start before. With
-    /// [`without_gathering`](GangSpec::without_gathering), a gang waits until enough is free at one time, and stops
-    /// nobody.
+    /// [`without_gathering`](GangSpec::without_gathering), a gang waits until enough is free at one time, and stops no
+    /// other gang or ask.
     ///
     /// The ticket refuses a gang that could not start if nothing else ran: its minimum is above the maximum of a queue, or
     /// the registered nodes could not hold it if they were empty. It refuses a gang of an unknown application, too.

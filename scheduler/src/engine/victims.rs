@@ -11,13 +11,13 @@ use crate::ids::{ApplicationId, ContainerId};
 /// These calls apply to the rounds of a running engine and to plans. An embedder may still end any container by a
 /// commit request.
 impl Handle {
-    /// Sets what the loss of a container costs its application. Preemption takes as few containers as possible; among
+    /// Sets the cost of a container's loss to its application. Preemption takes as few containers as possible; among
     /// equally many on a node that it could clear, it takes the cheapest. A container that costs
-    /// [never](PreemptionCost::Never) is never a victim. What such containers use above their queue's guarantee is
-    /// taken from other queues.
+    /// [never](PreemptionCost::Never) is never a victim. Other queues lose the amount that such containers use above their
+    /// queue's guarantee.
     ///
-    /// A victim that is announced already stays announced, unless it becomes one that never is a victim: then it is
-    /// spared. A container that is unknown or being stopped is [refused](Self::take_refusals).
+    /// An announced victim stays announced. If its cost becomes never, its announcement is
+    /// [withdrawn](crate::event::EventKind::PreemptionWithdrawn) at once. A container that is unknown or being stopped is [refused](Self::take_refusals).
     ///
     /// # Errors
     /// If the engine is shut down.

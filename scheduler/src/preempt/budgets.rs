@@ -15,7 +15,7 @@ struct Left {
     announced: u32,
 }
 
-/// The groups of containers of which some have to keep running. It counts the victims of all partitions.
+/// The groups in which some containers have to keep running. It counts the victims of all partitions.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PlannedBudgets {
     left: FxHashMap<DisruptionGroup, Left>,

@@ -210,7 +210,7 @@ impl<'a> PlannedUse<'a> {
         self.facts.exhausted_limit_usage(user, size, level).is_some()
     }
 
-    /// Whether the leaf may lose a container of this size, of which `lacking` helps, on top of `lost`.
+    /// Whether the leaf may lose a container of this size on top of `lost`, and that helps with the `lacking` amount.
     pub(super) fn may_lose(
         &self,
         leaf: QueueId,
@@ -229,8 +229,8 @@ impl<'a> PlannedUse<'a> {
         size.types().any(helps) && size.types().all(stays)
     }
 
-    /// Whether the leaf may lose this much at once, of which `lacking` helps: it owes some of it, and keeps its
-    /// guarantee.
+    /// Whether the leaf may lose this much at once, and that helps with the `lacking` amount: it owes some of it, and keeps
+    /// its guarantee.
     pub(super) fn may_lose_all(
         &self,
         leaf: QueueId,

@@ -2,6 +2,7 @@
 
 use apportion::ContainerId;
 use apportion::event::{Refusal, Subject};
+use apportion::preempt::PreemptionCost;
 
 use crate::rounds::{INTERVAL_MS, Running, WAIT_MS, modes, rounds};
 
@@ -38,7 +39,7 @@ fn a_confirmed_victim_ends_in_the_next_round() {
     }
 }
 
-/// A victim that nobody needs any more is spared, although it was confirmed.
+/// A victim is spared if no ask needs its room any more, although it was confirmed.
 #[test]
 fn a_confirmed_victim_that_is_not_needed_is_spared() {
     let (cluster, [_, c]) = Running::full(apportion::Mode::Serial, rounds());
@@ -51,6 +52,24 @@ fn a_confirmed_victim_that_is_not_needed_is_spared() {
     cluster.run_to(2 * INTERVAL_MS + WAIT_MS);
     assert_eq!((cluster.events(), cluster.running(c)), ([1, 1, 0], 40));
     cluster.expect_replay_equal();
+}
+
+/// The application learns at once that the victim stays, and the round after it takes another one.
+#[test]
+fn an_announced_victim_that_costs_never_is_spared_at_once() {
+    for mode in modes() {
+        let (cluster, _) = Running::full(mode, rounds());
+        cluster.demand("root.a", 1);
+        cluster.run_to(INTERVAL_MS);
+        let victim = cluster.announced()[0];
+        cluster.engine.handle().set_preemption_cost(victim, PreemptionCost::Never).unwrap();
+        cluster.settle();
+        assert_eq!((cluster.events(), cluster.announced()), ([1, 1, 0], vec![]), "{mode:?}");
+        cluster.run_to(2 * INTERVAL_MS);
+        let next = cluster.announced();
+        assert!(next.len() == 1 && next[0] != victim, "{mode:?}: {next:?}");
+        cluster.expect_replay_equal();
+    }
 }
 
 #[test]

@@ -48,7 +48,7 @@ fn play(case: &Case, ops: &[Op]) -> usize {
     let mut active = 0;
     for op in ops {
         cluster.change_demand(case, op);
-        // Pairs of leaves of which the second has lost something to the first since the demand changed.
+        // Pairs of leaves: the second has lost something to the first since the demand changed.
         let mut taken: BTreeSet<(String, String)> = BTreeSet::new();
         for _ in 0..ROUNDS {
             let plan = cluster.plan(&case.policy());

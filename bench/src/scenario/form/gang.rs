@@ -100,7 +100,7 @@ pub(in crate::scenario) struct GangWanted {
     pub(in crate::scenario) racks: Option<usize>,
 }
 
-/// What has become of a gang.
+/// The state of a gang.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(in crate::scenario) enum GangState {

@@ -3,17 +3,15 @@
 use std::ops::ControlFlow;
 
 use apportion::config::{Capacity, EngineConfig, NodeOrderKind, Percent, PreemptionRounds, QueueConfig};
-use apportion::preempt::PreemptionPolicy;
 use apportion::{Mode, NodeSpec, ResourceTypes, Resources};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
 use super::{GangJob, GangRecord, WaitReason};
+use crate::sim::preemption_tests::{MODES, at_once};
 use crate::sim::{RunRecord, SimOptions, simulate};
 use crate::trace::Invented;
 use crate::workload::{Job, Tasks, Workload};
-
-const MODES: [Mode; 3] = [Mode::Serial, Mode::Background, Mode::Parallel { proposers: 2 }];
 
 /// A job of members with these sizes.
 fn job(name: &str, queue: &str, submit_s: u64, sizes: &[i64], seconds: u64) -> Job {
@@ -34,13 +32,6 @@ fn job(name: &str, queue: &str, submit_s: u64, sizes: &[i64], seconds: u64) -> J
         stages: vec![tasks],
         starts_together: true,
     }
-}
-
-/// Takes everything that is owed in one round: every 3 s, and a victim has 15 s.
-fn at_once() -> PreemptionRounds {
-    let all = Percent::whole(100);
-    let policy = PreemptionPolicy { natural_termination: all, per_round: all, ..PreemptionPolicy::default() };
-    PreemptionRounds { policy, ..PreemptionRounds::default() }
 }
 
 struct Setting {

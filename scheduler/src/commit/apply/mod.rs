@@ -136,9 +136,7 @@ impl Applier<'_> {
             Change::PreemptionWithdrawn { container } => self.withdraw_preemption(*container),
             Change::GangSubmitted { asks, spec } => self.submit_gang(asks, spec),
             Change::GangEnded { gang, end } => self.end_gang(*gang, *end),
-            Change::PreemptionCostSet { container, cost } => {
-                self.state.facts.transition_set_cost(*container, *cost);
-            }
+            Change::PreemptionCostSet { container, cost } => self.set_preemption_cost(*container, *cost),
             Change::PreemptionConfirmed { container } => self.confirm_preemption(*container),
             Change::DisruptionBudgetsSet { application, budgets } => {
                 self.state.facts.transition_set_budgets(*application, budgets);

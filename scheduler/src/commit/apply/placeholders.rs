@@ -2,7 +2,7 @@
 //!
 //! Each unit of an ask of a task group takes the place of one placeholder of the group, if there is one. A unit that
 //! fits the placeholder's place replaces it: the placeholder ends and the real container starts in the same change. So
-//! the place is charged once, and nobody sees it free. Any other unit ends a placeholder, or cancels a pending one,
+//! the place is charged once, and no pass sees it free. Any other unit ends a placeholder, or cancels a pending one,
 //! and becomes an ordinary unit.
 
 use super::Applier;

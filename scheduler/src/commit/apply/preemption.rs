@@ -2,7 +2,7 @@
 
 use super::Applier;
 use crate::event::EventKind;
-use crate::facts::PreemptionNotice;
+use crate::facts::{PreemptionCost, PreemptionNotice};
 use crate::ids::ContainerId;
 
 impl Applier<'_> {
@@ -17,6 +17,14 @@ impl Applier<'_> {
         let facts = &mut self.state.facts;
         if let Some(notice) = facts.notices.get_mut(&container) {
             notice.kill_ms = notice.kill_ms.min(facts.now_ms);
+        }
+    }
+
+    /// An announced victim whose cost becomes never is spared at once.
+    pub(super) fn set_preemption_cost(&mut self, container: ContainerId, cost: PreemptionCost) {
+        self.state.facts.transition_set_cost(container, cost);
+        if cost == PreemptionCost::Never && self.state.facts.notices.contains_key(&container) {
+            self.withdraw_preemption(container);
         }
     }
 

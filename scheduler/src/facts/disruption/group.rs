@@ -1,12 +1,11 @@
-//! Groups of containers of which some have to keep running: those that a budget covers, and the members of a gang's
-//! role.
+//! Groups of containers. Some of each group have to keep running: a budget covers the group, or it is a role of a gang.
 
 use smallvec::SmallVec;
 
 use crate::facts::Facts;
 use crate::ids::{ApplicationId, ContainerId, GangId};
 
-/// Containers of which some have to keep running.
+/// A group in which some containers have to keep running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum DisruptionGroup {
     /// Those that the application's budget at this place covers.

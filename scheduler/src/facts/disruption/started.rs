@@ -1,4 +1,4 @@
-//! Gangs that have started: their running members, of which fewer than the minimum make no sense.
+//! Gangs that have started: their running members. Fewer than the minimum make no sense.
 
 use std::collections::BTreeSet;
 
