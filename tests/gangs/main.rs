@@ -4,6 +4,7 @@
 
 mod endings;
 mod gathering;
+mod in_time;
 mod limits;
 mod placeholders;
 mod property;

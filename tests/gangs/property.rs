@@ -231,7 +231,7 @@ impl Play {
 type Waiting = BTreeMap<GangId, (GangTopology, BTreeMap<AskId, u32>)>;
 
 /// Follows the log. Whatever is placed for a waiting gang is placed by one change, at least its minimum of each role.
-fn check_log(log: &[u8]) -> Replay {
+pub(crate) fn check_log(log: &[u8]) -> Replay {
     let mut reader = LogReader::new(log).unwrap();
     let mut replay = Replay::begin(&mut reader).unwrap();
     let (mut waiting, mut events, mut running) = (Waiting::new(), Vec::new(), Running::new());
@@ -310,7 +310,7 @@ fn check_change(replay: &mut Replay, waiting: &mut Waiting, change: &Change, eve
     }
 }
 
-fn mode() -> impl Strategy<Value = Mode> {
+pub(crate) fn mode() -> impl Strategy<Value = Mode> {
     prop_oneof![
         3 => Just(Mode::Serial),
         1 => Just(Mode::Background),
@@ -369,100 +369,5 @@ proptest! {
             cluster.complete(placed(&events).into_iter().map(|(container, _)| container));
         }
         prop_assert_eq!(started, [true; 2]);
-    }
-
-    /// Gangs want two partitions, in any order.
-    #[test]
-    fn a_gang_starts_once_what_ran_before_has_ended(
-        mode in mode(),
-        nodes in prop::collection::vec((1..5i64, any::<bool>()), 2..8),
-        gangs in prop::collection::vec(prop::collection::vec((1..4i64, 1..5u32, any::<bool>()), 1..4), 1..4),
-        order in prop::collection::vec(any::<Index>(), 40),
-    ) {
-        let mut order = order.iter().cycle();
-        start_in_time(mode, &nodes, &gangs, |running| order.next().unwrap().index(running));
-    }
-}
-
-/// The units of a node, and whether it is in the second partition.
-type SomeNode = (i64, bool);
-
-/// The size and number of a role's members, and whether they want the second partition.
-type SomeRole = (i64, u32, bool);
-
-/// Ordinary asks want every node that becomes free, for ever. A gang that could start on empty nodes starts at the latest when
-/// every container has ended that ran before. `pick` chooses the place of the next one that ends.
-fn start_in_time(
-    mode: Mode,
-    nodes: &[SomeNode],
-    gangs: &[Vec<SomeRole>],
-    mut pick: impl FnMut(usize) -> usize,
-) {
-    let mut config = plain();
-    config.partitions = vec!["q".into()];
-    let cluster = Cluster::new(config, mode);
-    let q = cluster.handle.partition("q").unwrap();
-    let partition = |in_q: bool| if in_q { q } else { apportion::PartitionId::DEFAULT };
-    for (number, (units, in_q)) in nodes.iter().enumerate() {
-        let spec = apportion::NodeSpec::new(format!("n{number}"), crate::amount(*units));
-        cluster.handle.add_node(spec.in_partition(partition(*in_q))).unwrap();
-    }
-    let other = cluster.application();
-    for in_q in [false, true] {
-        cluster.handle.submit_ask(other, ask(1, 100_000).in_partition(partition(in_q))).unwrap();
-    }
-    cluster.run();
-    let mut old: BTreeSet<ContainerId> = placed(&cluster.events()).into_iter().map(|(id, _)| id).collect();
-    let mut new = BTreeSet::new();
-    let mut waiting = Vec::new();
-    for roles in gangs {
-        let mut spec = GangSpec::new(cluster.application());
-        for (number, (units, count, in_q)) in roles.iter().enumerate() {
-            let ask = ask(*units, *count).in_partition(partition(*in_q));
-            spec = spec.with_role(format!("role {number}"), ask);
-        }
-        waiting.push(cluster.submit(spec).gang);
-    }
-    cluster.run();
-    loop {
-        let gathering: Vec<_> =
-            cluster.engine.read(|view| view.gangs().filter(|gang| gang.is_gathering).collect());
-        if gathering.is_empty() {
-            break;
-        }
-        // In each partition one at most.
-        assert!(gathering.len() <= 2);
-        let mut started = false;
-        while !started {
-            assert!(!old.is_empty(), "all has ended that ran before, and {gathering:?} wait");
-            let running: Vec<_> = old.iter().copied().collect();
-            let container = running[pick(running.len())];
-            old.remove(&container);
-            cluster.complete([container]);
-            let events = cluster.events();
-            started = waiting.iter().any(|gang| has_started(&events, *gang));
-            new.extend(placed(&events).into_iter().map(|(id, _)| id));
-        }
-        old.append(&mut new);
-    }
-    drop(check_log(&cluster.log.bytes()));
-}
-
-/// The gang fits in one way only, and fills the partition. Containers end in many orders.
-#[test]
-fn a_gang_of_the_partitions_size_starts() {
-    for order in 0..400usize {
-        let mut left = order;
-        let pick = |running: usize| {
-            let place = left % running;
-            left /= running;
-            place
-        };
-        start_in_time(
-            Mode::Serial,
-            &[(4, false), (1, false), (4, false)],
-            &[vec![(1, 3, false), (2, 3, false)]],
-            pick,
-        );
     }
 }

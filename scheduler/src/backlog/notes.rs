@@ -71,6 +71,7 @@ impl AskNotes {
     }
 
     /// Records how an ask ended, once it has no outstanding units.
+    #[inline(always)]
     pub(crate) fn record_end(&mut self, ask: AskId, cancelled: u32, placed: u32) {
         if !self.rejected.is_empty() {
             self.rejected.remove(&ask);

@@ -195,6 +195,7 @@ impl Applier<'_> {
     }
 
     /// Adds the hosts' racks if the ask may look further than its hosts and names no racks.
+    #[inline(always)]
     pub(super) fn with_racks_of_hosts(&self, preference: &LocalityPreference) -> LocalityPreference {
         let mut preference = preference.clone();
         if preference.relax_locality && preference.racks.is_empty() {

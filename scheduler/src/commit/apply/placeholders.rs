@@ -11,7 +11,7 @@ use crate::commit::placeholders::may_replace;
 use crate::event::EventKind;
 use crate::facts::{EndCause, GangStyle, HeldRole, PlaceholderGang, RoleKind, TaskGroup, WaitingGang};
 use crate::ids::{ApplicationId, AskId, ContainerId, GangId};
-use crate::request::AllocationProposal;
+use crate::request::{AllocationProposal, ResourceAllocationCommitRequest};
 use crate::timers::Timer;
 
 impl Applier<'_> {
@@ -135,7 +135,9 @@ impl Applier<'_> {
     fn replace(&mut self, placeholder: ContainerId, ask: AskId) {
         let node = self.state.facts.containers.at(placeholder).node;
         self.end_container(placeholder, EndCause::Replaced);
-        self.allocate(&AllocationProposal { ask, node, from_reservation: None }, None);
+        let proposal = AllocationProposal { ask, node, from_reservation: None };
+        let allocate = [proposal].into_iter().collect();
+        self.carry_out(&ResourceAllocationCommitRequest { allocate, ..Default::default() }, None);
         self.state.facts.transition_update_overcommitted(node);
     }
 

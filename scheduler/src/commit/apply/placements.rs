@@ -45,7 +45,7 @@ impl Applier<'_> {
         if request.allocate.iter().any(is_own) { EndCause::Released } else { EndCause::Preempted }
     }
 
-    pub(super) fn allocate(&mut self, proposal: &AllocationProposal, debited_in: Option<SetId>) {
+    fn allocate(&mut self, proposal: &AllocationProposal, debited_in: Option<SetId>) {
         if let Some(reservation) = proposal.from_reservation {
             self.end_reservation(reservation);
         }
