@@ -157,6 +157,17 @@ impl Load {
         }
     }
 
+    /// The last changes of the log.
+    fn last_changes(&self, count: usize) -> Vec<Change> {
+        let log = self.log.bytes();
+        let mut reader = LogReader::new(log.as_slice()).unwrap();
+        let mut changes = Vec::new();
+        while let Some(change) = reader.next_change().unwrap() {
+            changes.push(change);
+        }
+        changes.split_off(changes.len().saturating_sub(count))
+    }
+
     /// Steps until nothing is left to do at this time.
     fn settle(&mut self) {
         for _ in 0..10_000 {
@@ -173,7 +184,7 @@ impl Load {
                 return;
             }
         }
-        panic!("the engine finds no rest");
+        panic!("the engine finds no rest: {:#?}", self.last_changes(40));
     }
 
     /// With constant demand, rounds come to an end: nobody takes from each other in circles.
