@@ -36,8 +36,8 @@ pub struct GangSpec {
     /// of its task groups are cancelled.
     #[serde(default)]
     pub placeholder_timeout_ms: Option<u64>,
-    /// Whether room that becomes free may be held for it while it waits. In each partition, that is done for the first
-    /// waiting gang only.
+    /// Whether room that becomes free may be held for it while it waits. In each partition, that is done for one gang
+    /// only: the first that could gather.
     #[serde(default = "gathers")]
     pub gathers: bool,
 }
