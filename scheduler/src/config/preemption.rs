@@ -126,6 +126,13 @@ pub(super) fn check(rounds: &PreemptionRounds, root: &QueueConfig) -> Result<(),
         return refused("engine.preemption.interval_ms", "must be at least 1".to_owned());
     }
     check_parts(&rounds.policy)?;
+    let names = [
+        ("engine.preemption.exempt_applications", &rounds.policy.exempt_applications),
+        ("engine.preemption.exempt_tags", &rounds.policy.exempt_tags),
+    ];
+    if let Some((key, _)) = names.into_iter().find(|(_, names)| names.contains("")) {
+        return refused(key, "a name is empty and would exempt nothing; leave it out".to_owned());
+    }
     let within = rounds.policy.within_queue.iter().flat_map(|within| &within.exempt);
     let within = within.map(|path| ("engine.preemption.within_queue.exempt", path));
     let exempt = rounds.policy.exempt.iter().map(|path| ("engine.preemption.exempt", path));
@@ -192,6 +199,18 @@ mod tests {
     fn error(policy: PreemptionPolicy) -> Option<String> {
         let preemption = Some(PreemptionRounds { policy, ..PreemptionRounds::default() });
         EngineConfig { preemption, ..config() }.validate().err().map(|error| error.to_string())
+    }
+
+    #[test]
+    fn an_exempt_name_is_not_empty() {
+        let names: BTreeSet<String> = ["a".to_owned(), String::new()].into();
+        let problem = "a name is empty and would exempt nothing; leave it out";
+        let applications =
+            PreemptionPolicy { exempt_applications: names.clone(), ..PreemptionPolicy::default() };
+        let expected = format!("engine.preemption.exempt_applications: {problem}");
+        assert_eq!(error(applications), Some(expected));
+        let tags = PreemptionPolicy { exempt_tags: names, ..PreemptionPolicy::default() };
+        assert_eq!(error(tags), Some(format!("engine.preemption.exempt_tags: {problem}")));
     }
 
     #[test]
