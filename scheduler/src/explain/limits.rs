@@ -251,7 +251,7 @@ fn limit_of_members(
     let facts = &state.facts;
     let application = facts.applications.at(gang.application);
     let chain = &facts.queue(application.leaf).chain;
-    let capacity = facts.queue(*chain.first()?).quota(partition).maximum;
+    let capacity = facts.partitions[partition.index()].capacity;
     let level = |used: &Resources, limit: &Resources| {
         let short = missing(size, &(*limit - *used));
         let is_limit = size.types().any(|i| short[i] > 0 && limit[i] < capacity[i]);
