@@ -96,7 +96,7 @@ fn a_task_group_in_use_is_named_with_the_gang_that_uses_it() {
     };
     let text = |how: &str| {
         format!(
-            "task group `worker` is in use: {first} of the application has it, and {how}; use another name, or wait \
+            "task group `worker` is in use by {first} of the application, which {how}; use another name, or wait \
              until those placeholders are replaced or released"
         )
     };

@@ -91,7 +91,7 @@ fn a_preempted_gang_starts_again_as_a_whole() {
         "There was room within limits for 0 gangs",
     ];
     contains_all(&page, &parts);
-    contains_all(&page, &["The trace has virtual clusters", "with seed 0, from 1 run times"]);
+    contains_all(&page, &["The trace has virtual clusters", "with seed 0, from 1 run time of"]);
 }
 
 #[test]

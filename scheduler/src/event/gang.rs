@@ -45,7 +45,7 @@ pub enum GangRefusal {
     },
     /// One of its task groups has the name of a task group that another gang of the application uses.
     #[error(
-        "task group `{name}` is in use: {gang} of the application has it, and {}; use another name, or wait until \
+        "task group `{name}` is in use by {gang} of the application, which {}; use another name, or wait until \
          those placeholders are replaced or released", used_by(*.placeholders, *.is_waiting)
     )]
     TaskGroupInUse {
