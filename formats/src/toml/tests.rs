@@ -139,7 +139,7 @@ fn what_queues_say_about_partitions_is_read() {
     );
     refused(
         "[engine]\npartitions = [\"*\"]",
-        "2:1: partitions: `*` stands for all partitions and names none",
+        "2:1: engine.partitions: `*` stands for all partitions and names none",
     );
 }
 
