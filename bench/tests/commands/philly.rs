@@ -25,7 +25,9 @@ fn figures(case: &Case, options: &str) -> Value {
 #[test]
 fn a_missing_folder_or_table_is_named() {
     let case = Case::new();
-    ["jobs", "times"].map(|folder| std::fs::create_dir(case.folder.path().join(folder)).unwrap());
+    for folder in ["jobs", "times"] {
+        std::fs::create_dir(case.folder.path().join(folder)).unwrap();
+    }
     case.file("jobs/philly_vc_jobs.csv", HEADER).file("times/philly_runtime.csv", "runtime\n100.0\n");
     let error = |workload: &str| {
         let output = case.run(&format!("replay --format philly --workload {workload}"));
