@@ -276,7 +276,7 @@ impl Display for Shortage {
         if let Some(short) = self.devices {
             let and = if self.missing.is_empty() { "" } else { "; " };
             let (found, needed) = (short.found, counted(short.needed.into(), "device"));
-            write!(f, "{and}{needed} with {}/1000 left each, of which it has {found}", short.milli)?;
+            write!(f, "{and}{}/1000 left on {found} of {needed}", short.milli)?;
         }
         f.write_str(".")
     }
