@@ -313,7 +313,9 @@ fn check_asks(facts: &Facts, report: &mut AuditReport) {
     }
     for (id, application) in facts.applications.iter() {
         let count = counts.remove(&id).unwrap_or_default();
-        report.check(count == application.asks, "I4", || format!("{id} counts {} asks", application.asks));
+        report.check(count == application.asks, "I4", || {
+            format!("{id} counts its asks as {}", application.asks)
+        });
     }
 }
 
@@ -351,18 +353,19 @@ fn check_containers(facts: &Facts, report: &mut AuditReport) {
         listed.dedup();
         let are_its = listed.iter().all(|listed| facts.containers.at(*listed).application == id);
         report.check(are_its && listed.len() == application.containers.running(), "I5", || {
-            format!("{id} lists {} containers, {} run", listed.len(), application.containers.running())
+            format!("{id} lists {} of its containers, {} run", listed.len(), application.containers.running())
         });
         by_applications += listed.len();
     }
     let by_nodes: usize = facts.nodes.iter().map(|(_, node)| node.containers.len()).sum();
     let count = facts.containers.len();
     report.check(by_applications == count && by_nodes == count, "I5", || {
-        format!("{count} containers; applications list {by_applications}, nodes {by_nodes}")
+        format!("containers: {count}; applications list {by_applications}, nodes {by_nodes}")
     });
     let leaves = facts.queues.iter().filter(|queue| queue.is_leaf).map(|queue| queue.applications as usize);
     let leaves: usize = leaves.sum();
-    report.check(leaves == facts.applications.len(), "I5", || format!("leaves count {leaves} applications"));
+    report
+        .check(leaves == facts.applications.len(), "I5", || format!("leaves count applications as {leaves}"));
 }
 
 /// I5: an ending application has no asks, has containers, and all of them are being stopped.
@@ -424,7 +427,7 @@ fn check_reservations(facts: &Facts, report: &mut AuditReport) {
     let at_asks: usize = facts.asks.iter().map(|(_, ask)| ask.reservations.len()).sum();
     let count = facts.reservations.len();
     report.check(at_nodes == count && at_asks == count, "I6", || {
-        format!("{count} reservations; nodes know {at_nodes}, asks {at_asks}")
+        format!("reservations: {count}; nodes know {at_nodes}, asks {at_asks}")
     });
 }
 

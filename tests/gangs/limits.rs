@@ -1,6 +1,7 @@
 //! Gangs that a limit or a tag keeps from starting.
 
 use apportion::config::{Capacity, Percent, QueueConfig};
+use apportion::explain::Blocker;
 use apportion::gang::GangSpec;
 use apportion::{ApplicationSpec, Mode, TagLimit};
 
@@ -23,11 +24,36 @@ fn a_gang_above_its_users_limit_holds_nothing() {
     let above = cluster.submit(GangSpec::new(of("root.a")).with_role("worker", ask(1, 15)));
     let within = cluster.submit(GangSpec::new(of("root.a")).with_role("worker", ask(1, 8)));
     cluster.run();
+    let why = cluster.engine.read(|view| view.explain(above.asks[0]));
+    let text = "User ann would exceed the user limit of root.a: 0 MiB used, limit 10 MiB";
+    assert!(why.to_string().contains(text), "{why}");
+    assert!(why.to_string().contains("The limit is "), "{why}");
     let view = |gang| cluster.engine.read(|view| view.gang(gang)).unwrap();
     assert_eq!((view(above.gang).is_gathering, view(within.gang).is_gathering), (false, true));
     cluster.complete(running[..8].iter().copied());
     assert!(has_started(&cluster.events(), within.gang), "{:?}", view(above.gang));
     assert_eq!(view(above.gang).held(), 0);
+}
+
+/// The leaf, its user and the root may use all of the cluster, which is full.
+#[test]
+fn a_gang_that_lacks_only_room_is_at_no_limit() {
+    let cluster = Cluster::serial();
+    cluster.nodes(1, 4);
+    cluster.handle.submit_ask(cluster.application(), ask(1, 2)).unwrap();
+    cluster.run();
+    let gang = cluster.submit(GangSpec::new(cluster.application()).with_role("worker", ask(1, 3)));
+    cluster.run();
+    let why = cluster.engine.read(|view| view.explain(gang.asks[0]));
+    let Some(Blocker::Gang(wait)) = &why.pending().unwrap().blocker else { panic!("{why:?}") };
+    assert_eq!((wait.found, wait.is_limited, &wait.limit), (2, false, &None));
+    let text = format!(
+        "It is role worker of {}, which starts with 3 members at once; 2 of 3 would find a node now. The gang \
+         gathers: all room is held for 2 of 3.",
+        gang.gang
+    );
+    assert!(why.to_string().contains(&text), "{why}");
+    assert!(!why.to_string().contains("limit"), "{why}");
 }
 
 /// Once all room is held, a container elsewhere on the rack has the gang's tag, so the start fails. After that container

@@ -165,7 +165,7 @@ fn only_the_named_task_group_is_replaced() {
     let (_, answer) = real(&cluster, job, "wroker", ask(1, 1));
     let refusal = answer.unwrap_err();
     assert_eq!(refusal.refusal(), Refusal::UnknownTaskGroup);
-    let text = "unknown task group `wroker`; did you mean `worker`?; the application has server, worker";
+    let text = "unknown task group `wroker`; the application has server, worker; did you mean `worker`?";
     assert_eq!(refusal.to_string(), text);
     let (_, answer) = real(&cluster, job, "master", ask(1, 1));
     assert_eq!(answer.unwrap_err().refusal(), Refusal::UnknownTaskGroup, "no placeholders");

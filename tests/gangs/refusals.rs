@@ -7,7 +7,7 @@ use apportion::event::{EventKind, Refusal};
 use apportion::gang::{GangSpec, GangStyle, GangTopology, InvalidGang};
 use apportion::{ApplicationEnd, ApplicationSpec, Mode, ResourceTypes};
 
-use crate::{Cluster, ask};
+use crate::{Cluster, ask, placed};
 
 #[test]
 fn a_description_that_makes_no_sense_is_an_error() {
@@ -18,6 +18,11 @@ fn a_description_that_makes_no_sense_is_an_error() {
     let before = cluster.engine.digest();
     let gang = || GangSpec::new(job);
     let name = || "worker".to_owned();
+    let unnamed = |number, name: &str, is_placeholder| InvalidGang::RoleName {
+        number,
+        name: name.to_owned(),
+        is_placeholder,
+    };
     let cases = [
         (gang(), InvalidGang::NoRole),
         (
@@ -30,6 +35,9 @@ fn a_description_that_makes_no_sense_is_an_error() {
             gang().with_role("worker", ask(1, 2)).with_role("worker", ask(1, 1)),
             InvalidGang::DuplicateRole { name: name() },
         ),
+        (gang().with_role("", ask(1, 2)), unnamed(1, "", false)),
+        (gang().with_role("master", ask(1, 1)).with_placeholders("", ask(1, 2), 2), unnamed(2, "", true)),
+        (gang().with_role("a\nb", ask(1, 2)), unnamed(1, "a\nb", false)),
         (gang().with_role("worker", ask(1, 100_001)), InvalidGang::TooManyMembers { members: 100_001 }),
     ];
     for (spec, expected) in cases {
@@ -48,6 +56,58 @@ fn a_description_that_makes_no_sense_is_an_error() {
     cluster.run();
     works.ticket.try_take().unwrap().unwrap();
     assert_eq!(cluster.running(job), 2);
+}
+
+#[test]
+fn errors_count_in_the_singular_and_in_the_plural() {
+    let job = Cluster::serial().application();
+    let text = |spec: GangSpec| spec.check().unwrap_err().to_string();
+    assert_eq!(
+        text(GangSpec::new(job).with_role_of_at_least("worker", ask(1, 1), 2)),
+        "role `worker` asks for 1 member, but at least 2 must start together"
+    );
+    assert_eq!(
+        text(GangSpec::new(job).with_role("master", ask(1, 1)).with_placeholders("", ask(1, 1), 1)),
+        "role 2 of the gang, a task group, is named \"\"; a name has at least one character and no control characters"
+    );
+}
+
+/// The first gang waits with its task group, then runs with it.
+#[test]
+fn a_task_group_in_use_is_named_with_the_gang_that_uses_it() {
+    let cluster = Cluster::serial();
+    cluster.nodes(1, 3);
+    let blocker = cluster.application();
+    cluster.handle.submit_ask(blocker, ask(1, 1)).unwrap();
+    cluster.run();
+    let running = placed(&cluster.events());
+    let job = cluster.application();
+    let gang = || {
+        GangSpec::new(job).with_placeholders("server", ask(1, 1), 1).with_placeholders("worker", ask(1, 2), 2)
+    };
+    let first = cluster.submit(gang()).gang;
+    cluster.run();
+    let refused = |name: &str| {
+        let again = cluster.submit(GangSpec::new(job).with_placeholders(name, ask(1, 1), 1));
+        cluster.run();
+        let refusal = again.ticket.try_take().unwrap().unwrap_err();
+        assert_eq!(refusal.refusal(), Refusal::TaskGroupInUse);
+        refusal.to_string()
+    };
+    let text = |how: &str| {
+        format!(
+            "task group `worker` is in use by {first} of the application, which {how}; use another name, or wait \
+             until those placeholders are replaced or released"
+        )
+    };
+    assert_eq!(refused("worker"), text("waits to start with 3 placeholders"));
+    cluster.complete(running.iter().map(|(container, _)| *container));
+    assert_eq!(refused("worker"), text("has 3 placeholders left"));
+    for (group, count) in [("server", 1), ("worker", 1)] {
+        cluster.handle.submit_ask_of_group(job, group, ask(1, count)).unwrap();
+    }
+    cluster.run();
+    assert_eq!(refused("worker"), text("has 1 placeholder left"));
 }
 
 #[test]

@@ -78,7 +78,12 @@ fn each_role_has_a_minimum() {
     assert_eq!(why.reason, PendingReason::WaitsForGang);
     let Some(Blocker::Gang(wait)) = &why.blocker else { panic!("{why:?}") };
     assert_eq!((wait.gang, &*wait.role, wait.members, wait.found), (gang.gang, "worker", 3, 2));
-    assert!(explanation.to_string().contains("2 of them would find a node now"), "{explanation}");
+    assert!(
+        explanation
+            .to_string()
+            .contains("which starts with 3 members at once; 2 of 3 would find a node now."),
+        "{explanation}"
+    );
     cluster.complete(running.iter().map(|(container, _)| *container));
     assert!(has_started(&cluster.events(), gang.gang));
     assert_eq!(cluster.running(job), 3);

@@ -310,7 +310,7 @@ fn devices_that_are_free_in_pieces() {
     cluster.run();
     let words = [
         "1 with too little room on each device",
-        "Closest to fitting is n1: 0 of 1 devices have 500/1000 left.",
+        "Closest to fitting is n1: 500/1000 left on 0 of 1 device.",
     ];
     let why = why(&cluster, ask, &words);
     assert_eq!(funnel(&why), [(Stage::TooSmall, 1), (Stage::NoDevice, 1)]);

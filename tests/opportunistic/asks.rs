@@ -32,7 +32,7 @@ fn a_queue_takes_at_least_one() {
     let error = config(0).validate().unwrap_err().to_string();
     assert_eq!(
         error,
-        "opportunistic.queue_length_max: must be at least 1: each opportunistic container goes through a queue"
+        "engine.opportunistic.queue_length_max: must be at least 1: each opportunistic container goes through a queue"
     );
     assert_eq!(OpportunisticPolicy::default().queue_length_max, 15);
 }

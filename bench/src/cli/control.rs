@@ -11,6 +11,7 @@ use super::progress::parts_bar;
 use crate::control::{ControlShape, Experiment, ExperimentRecord, run_experiment};
 use crate::interrupt::{self, Interruptible};
 use crate::output::{OutputFile, check_distinct};
+use crate::report::counted;
 use crate::report::{ControlReport, to_control_html, to_control_text};
 
 /// Moves and restarts the containers of a job on a cluster that other jobs keep 60 % busy: how many are down meanwhile?
@@ -96,7 +97,8 @@ impl ControlArgs {
         let Self { nodes, processors, fault_percent, lost_nodes, .. } = *self;
         if processors > 2 * nodes {
             return Err(Failure::input(format!(
-                "--processors {processors}: {nodes} nodes have room for {} in addition to the other jobs",
+                "--processors {processors}: in addition to the other jobs, the room of {} is enough for {}",
+                counted(nodes.into(), "node"),
                 2 * nodes
             )));
         }

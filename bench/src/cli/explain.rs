@@ -12,7 +12,7 @@ use clap::Args;
 use super::Failure;
 use super::log_input::{Jobs, LogInput, Moment, time_text};
 use crate::pending::{KINDS_MAX, PendingKind, longest_pending};
-use crate::report::count_text;
+use crate::report::{count_text, counted};
 
 /// A log, and an ask in it.
 #[derive(Clone, Debug, Args)]
@@ -130,8 +130,8 @@ fn kind_text(kind: &PendingKind) -> String {
     match kind.asks {
         1 => kind.longest.to_string(),
         asks => {
-            let (asks, containers) = (count_text(asks), count_text(kind.containers));
-            format!("{}\nOf this size and queue: {asks} asks for {containers} containers.", kind.longest)
+            let (asks, containers) = (counted(asks, "ask"), counted(kind.containers, "container"));
+            format!("{}\nOf this size and queue: {asks} for {containers}.", kind.longest)
         }
     }
 }

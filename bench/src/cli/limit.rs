@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::Failure;
 use crate::interrupt::{Interruptible, Interruption};
 use crate::output::OutputFile;
-use crate::report::{count_text, interrupted_line};
+use crate::report::{count_text, counted, interrupted_line, leaves_text};
 use crate::yardstick::Yardstick;
 
 /// The options of the yardstick.
@@ -99,9 +99,9 @@ pub(super) fn run(args: &LimitArgs) -> Result<(), Failure> {
     }
     if args.json.as_deref() != Some(Path::new("-")) {
         let rate = count_text(report.limit_allocations_per_second as u64);
-        let (nodes, leaves) = (count_text(u64::from(args.nodes)), count_text(u64::from(args.leaves)));
+        let (nodes, leaves) = (counted(args.nodes.into(), "node"), leaves_text(args.leaves.into()));
         let line = format!(
-            "{}{rate} allocations per second, one thread, plain arrays, {nodes} nodes, {leaves} leaves",
+            "{}{rate} allocations per second, one thread, plain arrays, {nodes}, {leaves}",
             interrupted_line(interruption)
         );
         writeln!(std::io::stdout(), "{line}").map_err(Failure::output)?;

@@ -9,11 +9,12 @@ use apportion::preempt::{
     PreemptionPlan, PreemptionPolicy, QueueShares, WithinQueueOrder, WithinQueuePolicy,
 };
 use apportion::view::View;
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 
 use super::Failure;
 use super::log_input::{LogInput, Moment, time_text};
-use super::preemption::{RoundAmounts, percent};
+use super::preemption::{RoundAmounts, part, percent};
 
 /// A log, and a policy. The default policy is YARN's.
 #[derive(Clone, Debug, Args)]
@@ -39,7 +40,7 @@ pub(super) struct PreemptArgs {
     #[arg(long, value_name = "NAME,..", value_delimiter = ',')]
     exempt_application: Vec<String>,
     /// Containers with one of these tags lose nothing.
-    #[arg(long, value_name = "TAG,..", value_delimiter = ',')]
+    #[arg(long, value_name = "TAG,..", value_delimiter = ',', value_parser = NonEmptyStringValueParser::new())]
     exempt_tag: Vec<String>,
     /// Let the applications of a queue take from each other.
     #[arg(long, value_name = "ORDER", value_enum)]
@@ -48,7 +49,7 @@ pub(super) struct PreemptArgs {
     #[arg(long, value_name = "PERCENT", default_value = "50%", value_parser = percent, requires = "within_queue")]
     minimum_use: Percent,
     /// The most that one round takes from a queue with `--within-queue`, as a part of its guarantee.
-    #[arg(long, value_name = "PERCENT", default_value = "20%", value_parser = percent, requires = "within_queue")]
+    #[arg(long, value_name = "PERCENT", default_value = "20%", value_parser = part, requires = "within_queue")]
     max_part: Percent,
     /// Queues within which nothing is taken, by full path.
     #[arg(long, value_name = "PATH,..", value_delimiter = ',', requires = "within_queue")]

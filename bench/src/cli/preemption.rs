@@ -28,10 +28,10 @@ pub(in crate::cli) struct RoundAmounts {
     #[arg(long, value_name = "PERCENT", default_value = "10%", value_parser = percent)]
     dead_zone: Percent,
     /// The part of the owed amount that one round takes.
-    #[arg(long, value_name = "PERCENT", default_value = "20%", value_parser = percent)]
+    #[arg(long, value_name = "PERCENT", default_value = "20%", value_parser = part)]
     natural_termination: Percent,
     /// The most that one round takes, as a part of the partition.
-    #[arg(long, value_name = "PERCENT", default_value = "10%", value_parser = percent)]
+    #[arg(long, value_name = "PERCENT", default_value = "10%", value_parser = part)]
     per_round: Percent,
     /// Go on after every queue has its guarantee, until queues have equal parts of the rest.
     #[arg(long)]
@@ -49,6 +49,14 @@ impl RoundAmounts {
             balances,
             ..PreemptionPolicy::default()
         }
+    }
+}
+
+/// Reads the part that a round takes. With 0 % it would take nothing.
+pub(super) fn part(text: &str) -> Result<Percent, String> {
+    match percent(text)? {
+        Percent::NONE => Err("with 0% a round takes nothing; a percentage above 0% is needed".to_owned()),
+        part => Ok(part),
     }
 }
 

@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::Failure;
 use crate::output::{OutputFile, check_distinct};
+use crate::report::counted;
 use crate::scenario::{
     BadScenario, RunSetting, Scenario, ScenarioRun, find_files, read_file, run as run_scenario,
 };
@@ -224,10 +225,6 @@ impl FileResult {
     }
 }
 
-fn counted(count: usize, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
-}
-
 fn indented(text: &str) -> String {
     text.lines().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
 }
@@ -237,7 +234,7 @@ impl Results {
         let runs: usize = self.scenarios.iter().map(|result| result.runs.len()).sum();
         let files = self.scenarios.len();
         let passed = files - self.failed - self.bad;
-        let (files, runs) = (counted(files, "scenario"), counted(runs, "run"));
+        let (files, runs) = (counted(files as u64, "scenario"), counted(runs as u64, "run"));
         let rest = match (self.failed, self.bad) {
             (0, 0) => String::new(),
             (failed, bad) => format!(", {failed} failed, {bad} bad"),
@@ -248,12 +245,16 @@ impl Results {
     fn verdict(&self) -> Result<(), Failure> {
         match (self.failed, self.bad) {
             (0, 0) => Ok(()),
-            (failed, 0) => {
-                Err(Failure::run(format!("{failed} of {} scenarios failed", self.scenarios.len())))
-            }
+            (failed, 0) => Err(Failure::run(format!(
+                "{failed} of {} failed",
+                counted(self.scenarios.len() as u64, "scenario")
+            ))),
             (_, bad) => {
                 let are = if bad == 1 { "is" } else { "are" };
-                Err(Failure::input(format!("{bad} of {} {are} wrong", counted(self.scenarios.len(), "file"))))
+                Err(Failure::input(format!(
+                    "{bad} of {} {are} wrong",
+                    counted(self.scenarios.len() as u64, "file")
+                )))
             }
         }
     }

@@ -12,6 +12,7 @@ use super::progress::parts_bar;
 use super::trace::NodeOrderArg;
 use crate::interrupt::{self, Interruptible};
 use crate::output::{OutputFile, check_distinct};
+use crate::report::counted;
 use crate::report::{ServicesReport, to_services_html, to_services_text};
 use crate::services::{Placement, YearRecord, YearShape, run_year};
 
@@ -74,8 +75,8 @@ pub(super) fn run(args: &ServicesArgs) -> Result<(), Failure> {
     let together: u64 = report.years.iter().map(|year| year.anti_affinity_violations).sum();
     match (violations, together) {
         (0, 0) => Failure::of_interruption(report.interruption()),
-        (0, _) => Err(Failure::run(format!("two masters were on one host {together} times"))),
-        _ => Err(Failure::run(format!("the audit found {violations} violations"))),
+        (0, _) => Err(Failure::run(format!("two masters were on one host; times: {together}"))),
+        _ => Err(Failure::run(format!("the audit found {}", counted(violations as u64, "violation")))),
     }
 }
 
@@ -116,8 +117,9 @@ impl ServicesArgs {
         };
         if shape.region_servers > shape.nodes {
             return Err(Failure::input(format!(
-                "--region-servers {}: each needs a node, because the cluster is 60 % busy, and there are {} nodes",
-                shape.region_servers, shape.nodes
+                "--region-servers {}: each needs a node, because the cluster is 60 % busy, and the cluster has {}",
+                shape.region_servers,
+                counted(shape.nodes.into(), "node")
             )));
         }
         if u64::from(shape.restarts) > shape.days {

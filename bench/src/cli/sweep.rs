@@ -17,6 +17,7 @@ use super::sweep_input::{Input, WorkloadArgs};
 use super::trace::{NodeOrderArg, compression};
 use crate::interrupt::{self, Interruptible};
 use crate::output::{OutputFile, check_distinct};
+use crate::report::counted;
 use crate::report::{
     JsonReport, RunParameters, to_json_text, to_sweep_html, to_sweep_policy_table, to_sweep_table,
 };
@@ -221,8 +222,9 @@ fn simulate(input: &Input, case: &Case) -> Result<Run, Failure> {
     })?;
     if record.asks == 0 {
         return Err(Failure::input(format!(
-            "--demo, --sizes: no job arrives for {} nodes with seed {}, so there is nothing to compare; give more nodes",
-            record.nodes, case.seed
+            "--demo, --sizes: no job arrives for {} with seed {}, so there is nothing to compare; give more nodes",
+            counted(record.nodes as u64, "node"),
+            case.seed
         )));
     }
     check_record(&record)?;

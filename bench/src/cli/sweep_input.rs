@@ -7,6 +7,7 @@ use clap::Args;
 
 use super::Failure;
 use super::trace::TraceFiles;
+use crate::report::counted;
 use crate::sweep::{Source, Subject, Variant};
 use crate::synthetic::SteadyStream;
 use crate::trace::Format;
@@ -82,7 +83,8 @@ impl WorkloadArgs {
         };
         match sizes.iter().find(|size| **size * nodes as f64 > NODES_MAX) {
             Some(size) => Err(Failure::input(format!(
-                "--sizes {size}: {nodes} nodes become {}; no cluster has more than {NODES_MAX}",
+                "--sizes {size}: {} become {}; no cluster has more than {NODES_MAX}",
+                counted(nodes as u64, "node"),
                 nodes as f64 * size
             ))),
             None => Ok(input),

@@ -109,16 +109,18 @@ impl TraceFiles {
             )));
         }
         let mut options = ReadOptions { seed, node_count: self.node_count, ..ReadOptions::default() };
-        let mut path = self.workload.clone();
+        let mut jobs = None;
         if self.format == Format::Philly {
-            let files = PhillyFiles::at(&path);
-            let run_times = Source::open(&files.run_times).map_err(|error| {
-                Failure::input(format!("{error}; the durations of the jobs are drawn from this table"))
-            });
-            options.run_times = RunTimes::read(run_times?).map_err(Failure::input)?;
-            path = files.jobs;
+            let files = PhillyFiles::at(&self.workload);
+            // The jobs first: a wrong path lacks both tables.
+            jobs = Some(files.open_jobs().map_err(Failure::input)?);
+            let run_times = files.open_run_times().map_err(Failure::input)?;
+            options.run_times = RunTimes::read(run_times).map_err(Failure::input)?;
         }
-        let source = Source::open(&path).map_err(Failure::input)?;
+        let source = match jobs {
+            Some(jobs) => jobs,
+            None => Source::open(&self.workload).map_err(Failure::input)?,
+        };
         let mut workload = read_workload(self.format, source, &options).map_err(Failure::input)?;
         if let Some(path) = &self.nodes {
             let source = Source::open(path).map_err(Failure::input)?;

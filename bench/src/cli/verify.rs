@@ -7,6 +7,7 @@ use clap::Args;
 
 use super::Failure;
 use super::log_input::{LogInput, Moment};
+use crate::report::counted;
 
 /// A log to replay.
 #[derive(Clone, Debug, Args)]
@@ -38,7 +39,12 @@ pub(super) fn run(args: &VerifyArgs) -> Result<(), Failure> {
         });
         serde_json::to_string_pretty(&figures).map_err(Failure::run)?
     } else {
-        format!("{digest}  after {changes} changes: {nodes} nodes, {containers} containers")
+        {
+            let after = counted(changes, "change");
+            let (nodes, containers) =
+                (counted(nodes as u64, "node"), counted(containers as u64, "container"));
+            format!("{digest}  after {after}: {nodes}, {containers}")
+        }
     };
     writeln!(std::io::stdout(), "{text}").map_err(Failure::output)?;
     if audit.is_clean() { Ok(()) } else { Err(Failure::run(format!("the audit found:\n{audit}"))) }

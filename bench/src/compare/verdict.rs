@@ -3,6 +3,7 @@
 use super::figures::{Name, Unit, Values, columns};
 use super::points::{Pair, pairs};
 use super::read::{ResultFile, Run};
+use crate::report::counted;
 use crate::statistics::{Difference, adjusted, paired, welch};
 
 /// Two files, figure by figure.
@@ -135,11 +136,14 @@ fn rows_of(pair: &Pair<'_>, notes: &mut Vec<String>) -> Vec<Row> {
     let missing = names.iter().filter(|(name, _)| !of_second.contains_key(name));
     let missing = missing.chain(others.iter().filter(|(name, _)| !of_first.contains_key(name))).count();
     if missing > 0 {
-        notes.push(format!("{missing} figures are in only one of the files and were not compared"));
+        notes.push(format!(
+            "in only one of the files, and not compared: {}",
+            counted(missing as u64, "figure")
+        ));
     }
     let left_out = users_beyond(&names);
     if left_out.1 > 0 {
-        notes.push(format!("the first {USERS_MAX} users are compared, and {} are not", left_out.1));
+        notes.push(format!("the first {USERS_MAX} users are compared, and others are not: {}", left_out.1));
     }
     let row = |(name, unit): &(Name, Unit)| {
         let (a, b) = (of_first.get(name)?, of_second.get(name)?);

@@ -13,6 +13,7 @@ use super::experiment::{ControlShape, Experiment};
 use super::record::{ExperimentRecord, FaultCounts, Watch};
 use super::slow_hosts::{READ_MS, SlowHosts};
 use crate::interrupt::Interruption;
+use crate::report::counted;
 use crate::services::YearShape;
 use crate::services::cluster::{Cluster, JOBS, SERVICES};
 use crate::services::jobs::Jobs;
@@ -67,8 +68,8 @@ pub fn run_experiment(
     let missing = run.job.service().state().missing();
     if missing > 0 {
         bail!(
-            "{missing} of the job's containers found no place in a minute: it is too large for {} nodes",
-            shape.nodes
+            "{missing} of the job's containers found no place in a minute: it is too large for {}",
+            counted(shape.nodes.into(), "node")
         );
     }
     // Standbys have read all state before the first request.

@@ -7,7 +7,7 @@ use comfy_table::{CellAlignment, Table};
 use serde::Serialize;
 
 use super::html::{document, escape, section, to_cards};
-use super::{count_text, duration_text};
+use super::{count_text, counted, duration_text};
 use crate::compare::{Comparison, Row, Unit, Verdict};
 
 /// The keys of `compare --json`, documented in `docs/json.md`.
@@ -159,13 +159,16 @@ fn short(path: &str) -> &str {
 /// The number of differing figures, the criteria, and further notes.
 fn sentences(comparison: &Comparison) -> Vec<String> {
     let count = |verdict| count_text(comparison.count(verdict) as u64);
-    let (differs, same) = (count(Verdict::Differs), count(Verdict::Same));
+    let same = count(Verdict::Same);
+    let differs = comparison.count(Verdict::Differs) as u64;
+    let differ =
+        format!("{} {}", counted(differs, "figure"), if differs == 1 { "differs" } else { "differ" });
     let mut sentences = vec![if comparison.runs > 1 {
         let noise = count(Verdict::Noise);
-        format!("{differs} figures differ beyond noise, {noise} within noise, {same} are the same.")
+        format!("{differ} beyond noise, {noise} within noise; the same: {same}.")
     } else {
         let within = count(Verdict::Noise);
-        format!("{differs} figures differ by more than the tolerance, {within} by less, {same} are the same.")
+        format!("{differ} by more than the tolerance, {within} by less; the same: {same}.")
     }];
     let tolerance = 100.0 * comparison.tolerance;
     sentences.push(match (comparison.runs, comparison.is_paired) {

@@ -119,11 +119,16 @@ impl ControlReport {
             let (name, down) = (record.experiment.name(), record.below_configured_max());
             let undone = record.steps.steps.saturating_sub(record.steps.succeeded);
             if undone > 0 && record.interrupted.is_none() {
-                defects.push(format!("{name}: {undone} containers not done, though there were no faults"));
+                defects.push(format!(
+                    "{name}: not done, though there were no faults: {}",
+                    counted(undone.into(), "container")
+                ));
             }
             if !keeps_budget(record) {
-                defects
-                    .push(format!("{name}: {down} containers were down at once, which is beyond the budget"));
+                defects.push(format!(
+                    "{name}: {} down at once, which is beyond the budget",
+                    counted(down.into(), "container")
+                ));
             }
         }
         defects
@@ -190,11 +195,11 @@ pub fn to_control_text(report: &ControlReport) -> String {
     };
     let [plain, with_faults] = report.all();
     let mut text = format!(
-        "{}{} nodes, {} in use; a job of {} processors\n",
+        "{}{}, {} in use; a job of {}\n",
         interrupted_line(report.interruption()),
-        count_text(report.shape.nodes.into()),
+        counted(report.shape.nodes.into(), "node"),
         used,
-        count_text(report.shape.processors.into()),
+        counted(report.shape.processors.into(), "processor"),
     );
     for (experiment, record) in Experiment::ALL.into_iter().zip(plain) {
         let came = record.map_or_else(|| NOT_BEGUN.to_owned(), what_came);
@@ -272,13 +277,16 @@ pub fn to_control_html(report: &ControlReport) -> Result<String, ChartError> {
         sections += &done_over_time(experiment, runs)?;
     }
     let sub = format!(
-        "{}{} nodes that other jobs keep {BUSY_PERCENT} % busy, a job of {} processors; with faults {} % of starts and of stops fail, and \
-         {} nodes are lost; seed {}",
+        "{}{} that other jobs keep {BUSY_PERCENT} % busy, a job of {}; with faults {} % of starts and of stops fail, and \
+         {} lost; seed {}",
         interrupted_first(report.interruption()),
-        count_text(report.shape.nodes.into()),
-        count_text(report.shape.processors.into()),
+        counted(report.shape.nodes.into(), "node"),
+        counted(report.shape.processors.into(), "processor"),
         report.shape.fault_percent,
-        report.shape.lost_nodes,
+        match report.shape.lost_nodes {
+            1 => "1 node is".to_owned(),
+            nodes => format!("{nodes} nodes are"),
+        },
         report.seed
     );
     Ok(document(

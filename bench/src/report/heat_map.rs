@@ -3,6 +3,7 @@
 use plotters::prelude::*;
 
 use super::chart::{ChartError, percent, svg, with_titles};
+use super::counted;
 use super::palette::{TEXT, heat};
 use crate::sim::NodeUse;
 
@@ -33,8 +34,7 @@ pub(super) fn heat_map(nodes: &[NodeUse]) -> Result<String, ChartError> {
             let x = 12 + step * 24;
             area.draw(&Rectangle::new([(x, y), (x + 24, y + 12)], heat(f64::from(step) / 10.0).filled()))?;
         }
-        let each =
-            if group == 1 { "one square = one node".into() } else { format!("one square = {group} nodes") };
+        let each = format!("one square = {}", counted(group as u64, "node"));
         area.draw_text(
             &format!("0 to {} of the dominant resource; {each}", percent(darkest)),
             &style,
@@ -66,5 +66,5 @@ fn square(nodes: &[NodeUse]) -> (String, f64) {
         [first, .., last] => format!("{} to {}", first.name, last.name),
         [] => String::new(),
     };
-    (format!("{name}: {}, {containers} containers", percent(mean)), mean)
+    (format!("{name}: {}, {}", percent(mean), counted(containers, "container")), mean)
 }

@@ -71,6 +71,11 @@ pub fn counted(count: u64, noun: &str) -> String {
     format!("{} {noun}{}", count_text(count), if count == 1 { "" } else { "s" })
 }
 
+/// A number of leaves.
+pub(crate) fn leaves_text(count: u64) -> String {
+    if count == 1 { "1 leaf".into() } else { format!("{} leaves", count_text(count)) }
+}
+
 /// A whole number with thousands separated.
 #[must_use]
 pub fn count_text(count: u64) -> String {

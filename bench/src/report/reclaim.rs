@@ -5,7 +5,7 @@ use apportion::Mode;
 use super::chart::{ChartError, percent};
 use super::html::{document, escape, interrupted_first, plot_section, say, to_cards};
 use super::plot::{Axis, Line, Plot, Unit};
-use super::{count_text, counted, duration_text};
+use super::{count_text, counted, duration_text, leaves_text};
 use crate::steady::{Look, Reclaim, TakenFrom};
 
 /// The window around the return that has its own plots.
@@ -48,11 +48,11 @@ pub fn to_reclaim_text(report: &ReclaimReport) -> String {
             run.interrupted.map_or_else(String::new, |interruption| format!(", {interruption}"));
         text += &format!(
             "{name}{interrupted}: {}\n  {}\n  \
-             since the return {} containers of these leaves completed, and {} of others; {} placed in all; audit: nothing \
+             since the return {} of these leaves completed, and {} of others; {} placed in all; audit: nothing \
              found\n",
             converged_text(run),
             lost_text(run),
-            count_text(run.completed_of_returning),
+            counted(run.completed_of_returning, "container"),
             count_text(run.completed_of_others),
             count_text(run.placed),
         );
@@ -64,10 +64,11 @@ pub fn to_reclaim_text(report: &ReclaimReport) -> String {
 fn sentence(report: &ReclaimReport) -> String {
     let run = &report.with;
     format!(
-        "{} of {} leaves on {} have no demand from {} to {}; containers live for {} on average; {} mode, seed {}",
+        "{} of {} on {} {} no demand from {} to {}; containers live for {} on average; {} mode, seed {}",
         count_text(run.returning.len() as u64),
-        count_text(report.leaves as u64),
+        leaves_text(report.leaves as u64),
         counted(report.nodes as u64, "node"),
+        if run.returning.len() == 1 { "has" } else { "have" },
         duration_text(run.leave_ms),
         duration_text(run.return_ms),
         duration_text(report.mean_life_ms),
@@ -202,7 +203,7 @@ fn taken_section(run: &Reclaim) -> String {
         format!("<tr><td>{}<td>{containers}<td>{part}", escape(&leaf.path))
     };
     let rows: String = leaves.iter().take(LEAVES_MAX).map(row).collect();
-    let all = counted(leaves.len() as u64, "leaf").replace("leafs", "leaves");
+    let all = leaves_text(leaves.len() as u64);
     let note = if leaves.len() > LEAVES_MAX {
         format!("The {LEAVES_MAX} that lost most, of {all}; --json has all.")
     } else {

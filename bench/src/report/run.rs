@@ -9,7 +9,7 @@ use super::pending::to_pending_section;
 use super::plot::{Axis, Line, Plot, Unit};
 use super::policy::to_policy_section;
 use super::table::rows;
-use super::{count_text, duration_text};
+use super::{count_text, counted, duration_text};
 use crate::report::RunParameters;
 use crate::sim::{Figure, Interval, QueueUse, RunRecord};
 
@@ -63,10 +63,10 @@ fn page(parameters: &RunParameters, record: &RunRecord, sections: &str, gang_tab
         .collect();
     let mode = format!("{}, seed {}", parameters.mode, parameters.seed);
     let sub = format!(
-        "{}{} nodes, {} containers asked for; {}; state {}",
+        "{}{}, {} asked for; {}; state {}",
         interrupted_first(record.interrupted),
-        count_text(record.nodes as u64),
-        count_text(record.asks),
+        counted(record.nodes as u64, "node"),
+        counted(record.asks, "container"),
         escape(&mode),
         record.state_digest,
     );

@@ -146,17 +146,16 @@ pub fn to_services_text(report: &ServicesReport) -> String {
     let shape = &report.shape;
     let [with, ..] = &report.years;
     let mut text = format!(
-        "{}{} days on {} nodes, {} in use, {} containers of other jobs ended; {} region servers, {} masters; \
-         {} full restarts, {} crashes\n",
+        "{}{} on {}, {} in use, {} of other jobs ended; {}, {}; {}, {}\n",
         interrupted_line(report.interruption()),
-        shape.days,
-        count_text(shape.nodes.into()),
+        counted(shape.days, "day"),
+        counted(shape.nodes.into(), "node"),
         used_text(with),
-        count_text(with.jobs_ended),
-        shape.region_servers,
-        shape.masters,
-        shape.restarts,
-        shape.crashes,
+        counted(with.jobs_ended, "container"),
+        counted(shape.region_servers.into(), "region server"),
+        counted(shape.masters.into(), "master"),
+        counted(shape.restarts.into(), "full restart"),
+        crashes_text(shape.crashes.into()),
     );
     for (name, year) in NAMES.into_iter().zip(&report.years) {
         if !year.has_begun() {
@@ -182,6 +181,10 @@ pub fn to_services_text(report: &ServicesReport) -> String {
     text.trim_end().to_owned()
 }
 
+fn crashes_text(crashes: u64) -> String {
+    if crashes == 1 { "1 crash".into() } else { format!("{} crashes", count_text(crashes)) }
+}
+
 /// A page with the most important figures, plots and all figures.
 ///
 /// # Errors
@@ -201,16 +204,15 @@ pub fn to_services_html(report: &ServicesReport) -> Result<String, ChartError> {
     ];
     let sections = [returned(report)?, strength(report)?, live(report)?, table(report)].concat();
     let sub = format!(
-        "{}{} days, {} nodes, {} region servers and {} masters that keep apart; {} full restarts, {} crashes, each node \
-         down {} times; seed {}",
+        "{}{}, {}, {} and {} that keep apart; {}, {}, each node down {}; seed {}",
         interrupted_first(report.interruption()),
-        shape.days,
-        count_text(shape.nodes.into()),
-        shape.region_servers,
-        shape.masters,
-        shape.restarts,
-        shape.crashes,
-        shape.outages_per_node,
+        counted(shape.days, "day"),
+        counted(shape.nodes.into(), "node"),
+        counted(shape.region_servers.into(), "region server"),
+        counted(shape.masters.into(), "master"),
+        counted(shape.restarts.into(), "full restart"),
+        crashes_text(shape.crashes.into()),
+        counted(shape.outages_per_node.into(), "time"),
         report.seed
     );
     Ok(document(

@@ -11,16 +11,14 @@ use super::cluster::Cluster;
 use super::compare::Comparison;
 use super::containers::{Refused, Told};
 use super::form::{AskForm, GangForm, GangState, GangWanted, RoleForm};
-use super::names::{NamedAsk, NamedGang, Names};
-use super::problem::{Done, StepError};
+use super::names::{NamedAsk, NamedGang, Names, check_new};
+use super::problem::Done;
 use super::steps::expect_answer;
 use super::submit::submitted_or_refused;
 
 impl Cluster {
     pub(super) fn submit_gang(&mut self, form: &GangForm) -> Done {
-        if self.names.gangs.contains_key(&form.name) {
-            return Err(StepError::Bad(format!("there is a gang `{}` already", form.name)));
-        }
+        check_new("a gang", &form.name, self.names.gangs.contains_key(&form.name))?;
         let application = self.names.application(&form.application)?;
         let mut spec = GangSpec {
             timeout_ms: form.timeout_ms,
@@ -52,9 +50,7 @@ impl Cluster {
     }
 
     fn with_role(&self, spec: GangSpec, role: &RoleForm, ask: &AskForm) -> Done<GangSpec> {
-        if self.names.asks.contains_key(&ask.name) {
-            return Err(StepError::Bad(format!("there is an ask `{}` already", ask.name)));
-        }
+        check_new("an ask", &ask.name, self.names.asks.contains_key(&ask.name))?;
         let (name, minimum, ask) = (&role.name, role.minimum.unwrap_or(role.count), self.ask_spec(ask)?);
         Ok(if role.placeholders {
             spec.with_placeholders(name, ask, minimum)

@@ -113,6 +113,16 @@ impl Names {
     }
 }
 
+/// Checks the name of a new object, which no other `is_known` by.
+pub(super) fn check_new(what: &str, name: &str, is_known: bool) -> Done {
+    if name.is_empty() {
+        let problem =
+            format!("{what} has an empty name; give it one, by which steps and expectations call it");
+        return Err(StepError::Bad(problem));
+    }
+    if is_known { Err(StepError::Bad(format!("there is {what} `{name}` already"))) } else { Ok(()) }
+}
+
 fn find<'a, T>(what: &str, known: &'a BTreeMap<String, T>, name: &str) -> Done<&'a T> {
     known.get(name).ok_or_else(|| StepError::unknown(what, name, known.keys().map(String::as_str)))
 }

@@ -15,7 +15,7 @@ use super::form::{
     ApplicationForm, AskForm, AttributeForm, NamespaceForm, NodeForm, RecoverForm, RunningForm, ScopeForm,
     TagLimitForm,
 };
-use super::names::{NamedAsk, expand};
+use super::names::{NamedAsk, check_new, expand};
 use super::problem::{Done, StepError};
 use super::steps::expect_answer;
 
@@ -76,9 +76,7 @@ impl Cluster {
     }
 
     pub(super) fn submit_application(&mut self, form: &ApplicationForm) -> Done {
-        if self.names.applications.contains_key(&form.name) {
-            return Err(StepError::Bad(format!("there is an application `{}` already", form.name)));
-        }
+        check_new("an application", &form.name, self.names.applications.contains_key(&form.name))?;
         let mut spec = ApplicationSpec::new(&form.name, &form.queue, &form.user).in_groups(&form.groups.0);
         spec.tags.clone_from(&form.tags);
         spec.priority = form.priority;
@@ -100,9 +98,7 @@ impl Cluster {
     }
 
     pub(super) fn submit_ask(&mut self, form: &AskForm) -> Done {
-        if self.names.asks.contains_key(&form.name) {
-            return Err(StepError::Bad(format!("there is an ask `{}` already", form.name)));
-        }
+        check_new("an ask", &form.name, self.names.asks.contains_key(&form.name))?;
         if let Some(group) = &form.task_group {
             return self.submit_ask_of_group(form, group);
         }

@@ -1,5 +1,7 @@
 //! A bound on the work that a small file can request: one line may say "a million copies".
 
+use crate::report::{count_text, counted};
+
 /// The remaining number of containers that may be read.
 #[derive(Debug)]
 pub(super) struct Budget {
@@ -20,7 +22,11 @@ impl Budget {
     pub(super) fn take(&mut self, count: u64) -> Result<(), String> {
         let left = self.left.checked_sub(count);
         self.left = left.ok_or_else(|| {
-            format!("{count} more containers are too many; the limit is {} (`containers_max`)", self.most)
+            format!(
+                "a further {} would be too many; the limit is {} (`containers_max`)",
+                counted(count, "container"),
+                count_text(self.most)
+            )
         })?;
         Ok(())
     }

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -21,6 +22,7 @@ use super::error::{TraceError, shown};
 use super::number::milliseconds;
 use super::source::Source;
 use super::table::{Columns, Row, Table};
+use crate::report::counted;
 use crate::workload::{Job, Tasks};
 
 const JOB_COLUMNS: Columns = &["vc", "arrival_s", "gpus", "approx_duration_s"];
@@ -59,7 +61,7 @@ pub struct PhillyFiles {
 
 impl PhillyFiles {
     /// The tables in a folder, or a table of jobs and the table of run times beside it. Files may be plain or gzip; if
-    /// neither exists, the gzip name is returned, and opening it fails.
+    /// neither exists, the gzip name is returned, and [`open_jobs`](Self::open_jobs) says what is missing.
     #[must_use]
     pub fn at(path: &Path) -> Self {
         let in_folder = |folder: &Path, name: &str| {
@@ -70,6 +72,42 @@ impl PhillyFiles {
         let folder = if is_folder { path } else { path.parent().unwrap_or(Path::new("")) };
         let jobs = if is_folder { in_folder(folder, JOB_FILE) } else { path.to_owned() };
         Self { jobs, run_times: in_folder(folder, RUN_TIME_FILE) }
+    }
+
+    /// Opens the table of jobs.
+    ///
+    /// # Errors
+    /// As [`Source::open`]. If there is no such file, the error says what is expected there.
+    pub fn open_jobs(&self) -> Result<Source<'static>, TraceError> {
+        let or_folder = "no such file or folder; a table of jobs belongs here, or a folder with philly_vc_jobs.csv.gz and \
+                         philly_runtime.csv.gz";
+        let in_folder =
+            "no such file; the table of jobs belongs here, as philly_vc_jobs.csv or philly_vc_jobs.csv.gz";
+        open(&self.jobs, if is_named(&self.jobs, JOB_FILE) { in_folder } else { or_folder })
+    }
+
+    /// Opens the table of run times.
+    ///
+    /// # Errors
+    /// As [`Source::open`]. If there is no such file, the error says what is expected there.
+    pub fn open_run_times(&self) -> Result<Source<'static>, TraceError> {
+        let missing = "no such file; the table of run times belongs here, as philly_runtime.csv or philly_runtime.csv.gz: \
+                       the durations of the jobs are drawn from it";
+        open(&self.run_times, missing)
+    }
+}
+
+/// Whether the path ends in this name, plain or gzip.
+fn is_named(path: &Path, name: &str) -> bool {
+    path.file_name().and_then(|end| end.to_str()).is_some_and(|end| end.trim_end_matches(".gz") == name)
+}
+
+fn open(path: &Path, missing: &str) -> Result<Source<'static>, TraceError> {
+    match fs::metadata(path) {
+        Err(cause) if cause.kind() == ErrorKind::NotFound => {
+            Err(TraceError::new(path.display().to_string(), missing).caused_by(cause))
+        }
+        _ => Source::open(path),
     }
 }
 
@@ -151,21 +189,22 @@ pub(super) fn read(
 pub(super) fn invented_jobs(options: &ReadOptions) -> String {
     format!(
         "The trace has virtual clusters, times of submission and numbers of GPUs. Its durations are estimates and are not \
-         used: the duration of each job is drawn, with seed {}, from {} run times of the same clusters, whatever its \
+         used: the duration of each job is drawn, with seed {}, from {} of the same clusters, whatever its \
          size. Times of submission count from the first job of each virtual cluster. A job of up to {NODE_GPUS} GPUs is one \
          container; a larger one has a member of {NODE_GPUS} GPUs on each node, and one more for the rest. Jobs name no \
          user: there is one. Each virtual cluster is a queue, with a guarantee in proportion to the GPUs that its jobs \
          ask for, and no maximum.",
         options.seed,
-        options.run_times.0.len(),
+        counted(options.run_times.0.len() as u64, "run time"),
     )
 }
 
 /// The report's sentence about the nodes.
 pub(super) fn invented_nodes(options: &ReadOptions) -> String {
     format!(
-        "The {} nodes have {NODE_GPUS} GPUs each, {NODES_PER_RACK} to a rack. Processors and memory are not counted.",
-        options.node_count.unwrap_or(NODES)
+        "There are {NODE_GPUS} GPUs on each of {}, and up to {NODES_PER_RACK} nodes on a rack. Processors and memory are \
+         not counted.",
+        counted(options.node_count.unwrap_or(NODES).into(), "node")
     )
 }
 

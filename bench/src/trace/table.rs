@@ -7,6 +7,7 @@ use csv::{ErrorKind, Reader, ReaderBuilder, StringRecord};
 use super::error::{TraceError, unknown};
 use super::number::{at_most, whole};
 use super::source::{Origin, Source};
+use crate::report::counted;
 
 /// Names of the columns, in order.
 pub(super) type Columns = &'static [&'static str];
@@ -130,7 +131,7 @@ fn refused(origin: &Origin, error: csv::Error) -> TraceError {
 }
 
 fn wrong_length(origin: &Origin, line: u64, found: usize, needed: usize) -> TraceError {
-    origin.error(format!("the row has {found} columns, {needed} are needed")).on_line(line)
+    origin.error(format!("the row has {}, and needs {needed}", counted(found as u64, "column"))).on_line(line)
 }
 
 fn wrong_header(origin: &Origin, header: &StringRecord, known: Columns) -> TraceError {

@@ -44,7 +44,7 @@ fn nothing_fails_without_faults_and_everything_has_its_last_word_with_them() {
 fn a_job_that_is_too_large_is_refused_before_anything_runs() {
     let case = Case::new();
     for (wrong, why) in [
-        ("--nodes 20 --processors 41", "room for 40"),
+        ("--nodes 20 --processors 41", "the room of 20 nodes is enough for 40"),
         ("--nodes 3", "20..=10000"),
         ("--fault-percent 99", "0..=50"),
         ("--json nowhere/f.json", "no such folder"),

@@ -21,6 +21,39 @@ fn figures(case: &Case, options: &str) -> Value {
     json(&output.stdout)
 }
 
+/// The message names the path that is missing, and what belongs there.
+#[test]
+fn a_missing_folder_or_table_is_named() {
+    let case = Case::new();
+    for folder in ["jobs", "times"] {
+        std::fs::create_dir(case.folder.path().join(folder)).unwrap();
+    }
+    case.file("jobs/philly_vc_jobs.csv", HEADER).file("times/philly_runtime.csv", "runtime\n100.0\n");
+    let error = |workload: &str| {
+        let output = case.run(&format!("replay --format philly --workload {workload}"));
+        assert_eq!(output.status.code(), Some(2));
+        String::from_utf8(output.stderr).unwrap()
+    };
+    contains_all(
+        &error("nowhere"),
+        &[
+            "nowhere: no such file or folder; a table of jobs belongs here, or a folder with philly_vc_jobs.csv.gz and",
+        ],
+    );
+    contains_all(
+        &error("times"),
+        &[
+            "times/philly_vc_jobs.csv.gz: no such file; the table of jobs belongs here, as philly_vc_jobs.csv or ",
+        ],
+    );
+    contains_all(
+        &error("jobs"),
+        &[
+            "jobs/philly_runtime.csv.gz: no such file; the table of run times belongs here, as philly_runtime.csv or ",
+        ],
+    );
+}
+
 /// `a` fills both nodes. Later `b` wants one of them, which is half of the cluster, as guaranteed.
 const TWO_OWNERS: &str = "a,0,16,9\nb,10,8,9\nb,1000,8,9\n";
 
@@ -60,7 +93,7 @@ fn a_preempted_gang_starts_again_as_a_whole() {
         "There was room within limits for 0 gangs",
     ];
     contains_all(&page, &parts);
-    contains_all(&page, &["The trace has virtual clusters", "with seed 0, from 1 run times"]);
+    contains_all(&page, &["The trace has virtual clusters", "with seed 0, from 1 run time of"]);
 }
 
 #[test]
@@ -106,10 +139,10 @@ fn what_is_missing_or_wrong_is_named() {
     let nothing = Case::new();
     contains_all(
         &refusal(&nothing, &format!("{philly} .")),
-        &["philly_runtime.csv.gz: cannot be opened", "durations of the jobs are drawn from this table"],
+        &["philly_vc_jobs.csv.gz: no such file; the table of jobs belongs here"],
     );
     nothing.file("philly_runtime.csv", "runtime\n7\n");
-    contains_all(&refusal(&nothing, &format!("{philly} .")), &["philly_vc_jobs.csv.gz: cannot be opened"]);
+    contains_all(&refusal(&nothing, &format!("{philly} .")), &["philly_vc_jobs.csv.gz: no such file"]);
     contains_all(
         &refusal(&case, "--format openb --workload pods.csv --node-count 3"),
         &["--node-count 3: only swim and philly have it"],

@@ -103,7 +103,7 @@ fn what_is_not_as_expected_is_shown_with_the_state_around_it() {
     contains_all(&text, &["FAIL  it.yaml:15: expect (serial)", "ask tasks running: got 2, wanted 3"]);
     contains_all(
         &text,
-        &["parallel, 4 proposers", "root.a", "n1", "app1", "queue_limit", "1 of 1 scenarios failed"],
+        &["parallel, 4 proposers", "root.a", "n1", "app1", "queue_limit", "1 of 1 scenario failed"],
     );
 }
 
@@ -118,14 +118,20 @@ fn mistakes_in_gangs_are_explained() {
     gang(&role(", minimun: 1"), "", "it.yaml:14: unknown key `minimun`; did you mean `minimum`?");
     gang(&(role("") + ", topology: one_rack"), "", "unknown word `one_rack`; ");
     gang(&(role("") + ", style: firm"), "", "unknown word `firm`; known here: hard, soft");
-    gang(
-        &role(", minimum: 2"),
-        "",
-        "it.yaml:14: gang: role `worker` asks for 1 members, but at least 2 must",
-    );
+    gang(&role(", minimum: 2"), "", "it.yaml:14: gang: role `worker` asks for 1 member, but at least 2 must");
     gang(&(role("") + ", timeout_ms: 0"), "", "a gang with a timeout of 0 ms could never start");
     gang(&(role("") + ", placeholder_timeout_ms: 5"), "", "but no role with placeholders");
     gang("roles: []", "", "a gang has at least one role");
+    let unnamed = "roles: [{ name: '', size: { memory: 1 } }]";
+    gang(
+        unnamed,
+        "",
+        "it.yaml:14: gang: role 1 of the gang is named \"\"; a name has at least one character",
+    );
+    let step = format!("- gang: {{ application: app1, name: '', {} }}\n  - run_until_quiet\n", role(""));
+    let empty =
+        "it.yaml:14: gang: a gang has an empty name; give it one, by which steps and expectations call it";
+    contains_all(&with("- run_until_quiet\n", &step, 2), &[empty]);
     gang(&role(""), "- cancel_gang: h\n  ", "it.yaml:15: cancel_gang: unknown gang `h`");
     let wanted = format!("- run_until_quiet\n  - {whole}");
     gang(

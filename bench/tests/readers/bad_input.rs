@@ -117,7 +117,8 @@ fn impossible_numbers_are_refused_where_they_stand() {
 fn what_one_number_asks_for_is_bounded() {
     let tasks = r#""job.tasks": [{"count": 99999999999, "duration.ms": 1}]"#;
     let job = format!(r#"{{"job.start.ms": 0, "job.queue.name": "q", {tasks}}}"#);
-    let message = "99999999999 more containers are too many; the limit is 10000000 (`containers_max`)";
+    let message =
+        "a further 99,999,999,999 containers would be too many; the limit is 10,000,000 (`containers_max`)";
     assert_eq!(refusal(Format::Sls, &job), format!("t:1: job.tasks[0]: {message}"));
     assert!(refusal(Format::Sls, "{\"num.nodes\": 99999999999}").contains("more than 1048576 nodes"));
 }

@@ -34,10 +34,10 @@ fn a_wrong_header_is_compared_with_the_known_one() {
 
 #[test]
 fn rows_of_another_length_are_refused() {
-    assert_eq!(node("n,1,1"), "t:3: the row has 3 columns, 5 are needed");
-    assert_eq!(node("n,1,1,0,,9"), "t:3: the row has 6 columns, 5 are needed");
+    assert_eq!(node("n,1,1"), "t:3: the row has 3 columns, and needs 5");
+    assert_eq!(node("n,1,1,0,,9"), "t:3: the row has 6 columns, and needs 5");
     let swim = refusal(Format::Swim, "job0\t1\t1\t5\t0\t0\njob1\t2\n");
-    assert_eq!(swim, "t:2: the row has 2 columns, 6 are needed");
+    assert_eq!(swim, "t:2: the row has 2 columns, and needs 6");
 }
 
 #[test]

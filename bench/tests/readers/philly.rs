@@ -81,7 +81,7 @@ fn durations_are_drawn_for_each_job_apart() {
     assert_eq!(durations(one, 4), durations(other, 4), "whatever their size");
     assert_ne!(durations(one, 4), durations(one, 5));
     let invented = read(one, &options(&run_times, 4)).unwrap().invented.sentences().concat();
-    assert!(invented.contains("with seed 4, from 1000 run times"), "{invented}");
+    assert!(invented.contains("with seed 4, from 1,000 run times"), "{invented}");
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn wrong_rows_are_refused_with_their_place() {
     assert!(refusal("a,-1,1,9\n").starts_with("t:2: arrival_s: `-1` is negative"));
     assert!(refusal("a,0,1,\n").starts_with("t:2: approx_duration_s: `` is not a whole number"));
     assert!(refusal("a.b,0,1,9\n").starts_with("t:2: vc: `a.b` is no virtual cluster"));
-    assert_eq!(refusal("a,0,1\n"), "t:2: the row has 3 columns, 4 are needed");
+    assert_eq!(refusal("a,0,1\n"), "t:2: the row has 3 columns, and needs 4");
     assert_eq!(refusal(""), "t: has no jobs; at least one is needed");
     let header = read_workload(Format::Philly, Source::new("t", "vc,gpus\n".as_bytes()), &options(&[30], 0));
     assert!(header.unwrap_err().to_string().starts_with("t:1: column `arrival_s` is missing"));

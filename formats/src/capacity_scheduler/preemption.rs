@@ -7,7 +7,7 @@ use apportion::nearest::{hint, nearest};
 
 use super::auto_creation;
 use super::known::{PREEMPTION_PREFIX, PREFIX};
-use super::property::Settings;
+use super::property::{Setting, Settings};
 use super::scheduler::whole;
 use super::tree::{Listed, queue_key};
 use super::value;
@@ -28,6 +28,8 @@ const BALANCE_WAIT_MS: u64 = 300_000;
 
 const OFF: &str = "YARN preempts only if yarn.resourcemanager.scheduler.monitor.enable is true and its policies \
                    include preemption";
+const TAKES_NOTHING: &str = "with 0 a round takes nothing, so the engine makes no rounds";
+const TAKES_NOTHING_WITHIN: &str = "with 0 a round takes nothing within queues, so the engine does not try";
 const OFF_WITHIN: &str = "YARN preempts within queues only if intra-queue-preemption.enabled is true";
 const ONE_POLICY: &str = "of the monitor's policies this engine has preemption alone";
 const ONE_WAIT: &str = "all victims have the time of max_wait_before_kill, also those of balance";
@@ -63,7 +65,9 @@ pub(super) fn read(
     let notes = preemption.notes;
     if is_on(settings, report)? {
         report.extend(notes);
-        return Ok(Some(rounds));
+        let Some(setting) = takes_nothing(settings, &rounds.policy) else { return Ok(Some(rounds)) };
+        report.push(settings.not_carried_over(&setting, TAKES_NOTHING));
+        return Ok(None);
     }
     let of_queues: BTreeSet<_> =
         root.walk().iter().flat_map(|queue| [queue.key(DISABLE), queue.key(DISABLE_WITHIN)]).collect();
@@ -72,6 +76,20 @@ pub(super) fn read(
     let unused = settings.in_order().into_iter().filter(|setting| is_unused(setting.key));
     report.extend(unused.map(|setting| settings.not_carried_over(&setting, OFF)));
     Ok(None)
+}
+
+/// The setting with which no round takes anything, if there is one.
+fn takes_nothing<'p>(settings: &Settings<'p>, policy: &PreemptionPolicy) -> Option<Setting<'p>> {
+    let is_none = |part: Percent| part == Percent::NONE;
+    let of_queues = is_none(policy.natural_termination) && policy.within_queue.is_none();
+    let names = [
+        ("total_preemption_per_round", is_none(policy.per_round)),
+        ("natural_termination_factor", of_queues),
+    ];
+    names
+        .into_iter()
+        .find(|(_, takes_nothing)| *takes_nothing)
+        .and_then(|(name, _)| settings.get(&full(name)))
 }
 
 /// Whether the monitor runs, with preemption among its policies. Preemption is the default policy.
@@ -143,7 +161,12 @@ impl Preemption<'_, '_> {
             exempt: self.exempt(DISABLE_WITHIN)?,
         };
         if self.switch(&key("enabled"))? {
-            return Ok(Some(policy));
+            let part = self.settings.get(&full(&key("max-allowable-limit")));
+            let Some(part) = part.filter(|_| policy.max_part == Percent::NONE) else {
+                return Ok(Some(policy));
+            };
+            self.notes.push(self.settings.not_carried_over(&part, TAKES_NOTHING_WITHIN));
+            return Ok(None);
         }
         self.notes.truncate(known);
         let own = ["preemption-order-policy", "minimum-threshold", "max-allowable-limit"].map(key);

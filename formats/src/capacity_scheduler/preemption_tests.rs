@@ -79,6 +79,24 @@ fn rounds_are_as_the_monitor_says() {
     assert_eq!(reasons(&imported), []);
 }
 
+/// YARN accepts a part of 0, with which it never takes anything.
+#[test]
+fn parts_of_nothing_are_reported() {
+    let (round, natural) = (key("total_preemption_per_round"), key("natural_termination_factor"));
+    let nothing = "with 0 a round takes nothing, so the engine makes no rounds";
+    for key in [&round, &natural] {
+        let imported = with(&[(key, "0")]);
+        assert_eq!((&imported.config.preemption, reasons(&imported)), (&None, vec![(&**key, nothing, 10)]));
+    }
+    let (enabled, part) = (within("enabled"), within("max-allowable-limit"));
+    let imported = with(&[(&enabled, "true"), (&part, "0.0")]);
+    let reason = "with 0 a round takes nothing within queues, so the engine does not try";
+    assert_eq!(imported.config.preemption, Some(PreemptionRounds::default()));
+    assert_eq!(reasons(&imported), [(&*part, reason, 11)]);
+    let only_within = with(&[(&enabled, "true"), (&natural, "0")]).config.preemption.unwrap();
+    assert!(only_within.policy.within_queue.is_some());
+}
+
 #[test]
 fn queues_below_a_disabled_one_may_enable_preemption_again() {
     let exempt = |more: &[(&str, &str)]| with(more).config.preemption.unwrap().policy.exempt;

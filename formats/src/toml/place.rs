@@ -9,7 +9,7 @@ use crate::ConfigFileError;
 pub(super) fn refused(document: &Section<'_>, error: ConfigError) -> ConfigFileError {
     let offset = match &error {
         ConfigError::Queue { path, .. } | ConfigError::UnknownQueue { path, .. } => queue(document, path),
-        ConfigError::Value { key, .. } => deepest(document, std::iter::once("engine").chain(key.split('.'))),
+        ConfigError::Value { key, .. } => deepest(document, key.split('.')),
         ConfigError::QueueMapping { rule, .. } => placement_rule(document, *rule),
         ConfigError::Resource(_) => deepest(document, ["resources"].into_iter()),
         // The error concerns the file as a whole.

@@ -139,7 +139,7 @@ fn what_queues_say_about_partitions_is_read() {
     );
     refused(
         "[engine]\npartitions = [\"*\"]",
-        "2:1: partitions: `*` stands for all partitions and names none",
+        "2:1: engine.partitions: `*` stands for all partitions and names none",
     );
 }
 
@@ -319,19 +319,19 @@ fn what_the_engine_refuses_is_shown_where_it_is_written() {
     );
     let below = "capacity = { memory_mib = 9 }\nmaximum_capacity = { memory_mib = 8 }";
     refused(&queue(below), "2:9: queue `root.a`: its maximum of memory_mib is below its capacity");
-    refused(&queue("[engine.limits]\ninbox = 0"), "4:1: limits.inbox: must be at least 1");
+    refused(&queue("[engine.limits]\ninbox = 0"), "4:1: engine.limits.inbox: must be at least 1");
     refused(
         &queue("[engine.heartbeat]\ninterval_ms = 0\nmissed_max = 1"),
-        "3:9: heartbeat: interval_ms and missed_max must be at least 1",
+        "4:1: engine.heartbeat.interval_ms: must be at least 1",
     );
-    refused(&queue("[engine]\npartitions = [\"a\", \"a\"]"), "4:1: partitions: `a` is named twice");
+    refused(&queue("[engine]\npartitions = [\"a\", \"a\"]"), "4:1: engine.partitions: `a` is named twice");
     let lending =
         |names: &str| queue(&format!("[engine]\npartitions = [\"gpu\"]\nnon_exclusive_partitions = {names}"));
     refused(
         &lending("[\"gqu\"]"),
-        "5:1: non_exclusive_partitions: `gqu` is not one of the partitions; did you mean `gpu`?",
+        "5:1: engine.non_exclusive_partitions: `gqu` is not one of the partitions; did you mean `gpu`?",
     );
-    refused(&lending("[\"gpu\", \"gpu\"]"), "5:1: non_exclusive_partitions: `gpu` is named twice");
+    refused(&lending("[\"gpu\", \"gpu\"]"), "5:1: engine.non_exclusive_partitions: `gpu` is named twice");
 }
 
 #[test]
@@ -382,7 +382,7 @@ fn queues_of_opportunistic_containers_are_read_with_defaults() {
         ),
         (
             "[engine.opportunistic]\nqueue_length_max = 0",
-            "3:1: opportunistic.queue_length_max: must be at least 1: each opportunistic container goes through a queue",
+            "3:1: engine.opportunistic.queue_length_max: must be at least 1: each opportunistic container goes through a queue",
         ),
     ] {
         refused(&with(lines), message);
@@ -397,15 +397,22 @@ fn mistakes_in_preemption_name_their_place() {
             "intervall_ms = 1",
             "3:1: unknown key `engine.preemption.intervall_ms`; did you mean `engine.preemption.interval_ms`?",
         ),
-        ("interval_ms = 0", "3:1: preemption.interval_ms: must be at least 1"),
+        ("interval_ms = 0", "3:1: engine.preemption.interval_ms: must be at least 1"),
         (
             "per_round = \"101 %\"",
             "3:13: engine.preemption.per_round: `101` is not a number from 0 to 100 with at most 4 decimal places",
         ),
-        ("exempt = [\"root.b\"]", "3:1: preemption.exempt: unknown queue `root.b`; did you mean `root.a`?"),
+        (
+            "per_round = \"0 %\"",
+            "3:1: engine.preemption.per_round: with 0 % a round takes nothing; give more than 0 %, or leave out [engine.preemption]",
+        ),
+        (
+            "exempt = [\"root.b\"]",
+            "3:1: engine.preemption.exempt: unknown queue `root.b`; did you mean `root.a`?",
+        ),
         (
             "within_queue = { exempt = [\"root.b\"] }",
-            "3:18: preemption.within_queue.exempt: unknown queue `root.b`; did you mean `root.a`?",
+            "3:18: engine.preemption.within_queue.exempt: unknown queue `root.b`; did you mean `root.a`?",
         ),
         (
             "within_queue = { order = \"priority\" }",

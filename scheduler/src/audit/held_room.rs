@@ -33,7 +33,7 @@ pub(super) fn check(facts: &Facts, report: &mut AuditReport) {
         for (ask, count) in &held.counts {
             let role = gang.roles.iter().find(|role| role.ask == *ask);
             report.check(role.is_some_and(|role| count.all() <= role.minimum), "I18", || {
-                format!("{id} holds room for {count:?} members of {ask}")
+                format!("{id} holds room for members of {ask}: {count:?}")
             });
         }
         for (id, places) in &held.nodes {

@@ -85,7 +85,9 @@ fn check_node(facts: &Facts, id: NodeId, report: &mut AuditReport) {
     report.check(ends.is_none(), "I19", || format!("{id} has {left:?} left, and {ends:?} still runs"));
     let waiting = facts.queue_at(id).map_or(0, |queue| queue.waiting.len());
     let length_max = facts.config.opportunistic.map_or(0, |policy| policy.queue_length_max as usize);
-    report.check(waiting <= length_max, "I19", || format!("{waiting} containers wait at {id}"));
+    report.check(waiting <= length_max, "I19", || {
+        format!("{id} has {waiting} in its queue, and {length_max} may wait")
+    });
     let starts = match facts.head_of_queue(id) {
         Head::Fits(head) if facts.opportunistic_need(head).devices.is_none() => Some(head),
         Head::TooLarge(head) => Some(head),

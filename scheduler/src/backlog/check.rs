@@ -203,7 +203,7 @@ impl Backlog {
             }
         }
         let kept: usize = self.queues.iter().flat_map(|queue| &queue.runnable).map(BTreeSet::len).sum();
-        findings.check(kept == listed, "I12", || format!("{kept} lanes are listed, {listed} runnable"));
+        findings.check(kept == listed, "I12", || format!("lanes listed: {kept}, runnable: {listed}"));
         for (index, counts) in below.iter().enumerate() {
             let kept = &self.queues[index].runnable_below;
             findings

@@ -214,7 +214,8 @@ impl Waits {
         let listed: usize =
             gates.into_iter().flatten().chain([&self.headroom]).map(|gate| gate.lanes.len()).sum();
         if listed != waiting.len() {
-            mistakes.push(format!("{listed} lanes are listed at limits, {} wait", waiting.len()));
+            mistakes
+                .push(format!("lanes listed at limits: {listed}; lanes that wait there: {}", waiting.len()));
         }
         mistakes
     }

@@ -8,6 +8,7 @@ use thiserror::Error;
 use super::AskSpec;
 use crate::facts::{ExecutionType, GangStyle, GangTopology};
 use crate::ids::ApplicationId;
+use crate::label::counted;
 
 /// The most members that may have to start together.
 const MEMBERS_MAX: u64 = 100_000;
@@ -35,8 +36,8 @@ pub struct GangSpec {
     /// of its task groups are cancelled.
     #[serde(default)]
     pub placeholder_timeout_ms: Option<u64>,
-    /// Whether room that becomes free may be held for it while it waits. In each partition, that is done for the first
-    /// waiting gang only.
+    /// Whether room that becomes free may be held for it while it waits. In each partition, that is done for one gang
+    /// only: the first that could gather.
     #[serde(default = "gathers")]
     pub gathers: bool,
 }
@@ -49,7 +50,8 @@ fn gathers() -> bool {
 /// One role of a gang.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GangRole {
-    /// Its name, which only errors and explanations show. With placeholders it is the name of the task group, too.
+    /// Its name, at least one character and no control characters. Only errors and explanations show it. With
+    /// placeholders it is the name of the task group, too.
     pub name: String,
     /// Its containers. Members that start together go to the nearest hosts and racks that they prefer without a delay,
     /// and use only nodes of their own partition.
@@ -75,6 +77,19 @@ pub enum InvalidGang {
         /// The number of roles.
         roles: usize,
     },
+    /// A name of a role that is empty, or would break a line.
+    #[error(
+        "role {number} of the gang{} is named {name:?}; a name has at least one character and no control characters",
+        if *is_placeholder { ", a task group," } else { "" }
+    )]
+    RoleName {
+        /// The place of the role, counted from 1.
+        number: usize,
+        /// Its name.
+        name: String,
+        /// Whether the role is a task group.
+        is_placeholder: bool,
+    },
     /// Two roles with the same name.
     #[error("two roles of the gang are named `{name}`; each role needs a name of its own")]
     DuplicateRole {
@@ -82,7 +97,7 @@ pub enum InvalidGang {
         name: String,
     },
     /// A minimum that cannot be reached.
-    #[error("role `{role}` asks for {count} members, but at least {minimum} must start together")]
+    #[error("role `{role}` asks for {}, but at least {minimum} must start together", counted((*count).into(), "member"))]
     MinimumAboveCount {
         /// The role.
         role: String,
@@ -194,8 +209,27 @@ impl GangSpec {
     /// Checks everything that does not depend on an engine. [`AskSpec`]s are checked by the engine.
     ///
     /// # Errors
-    /// If the roles, minima or timeout make no sense.
+    /// If the roles, their names, minima or timeout make no sense.
     pub fn check(&self) -> Result<(), InvalidGang> {
+        self.check_names()?;
+        self.check_but_names()
+    }
+
+    /// Logs may have gangs with any names, so this is checked before a gang is submitted only.
+    fn check_names(&self) -> Result<(), InvalidGang> {
+        let is_wrong = |name: &str| name.is_empty() || name.contains(char::is_control);
+        match self.roles.iter().position(|role| is_wrong(&role.name)) {
+            Some(place) => Err(InvalidGang::RoleName {
+                number: place + 1,
+                name: self.roles[place].name.clone(),
+                is_placeholder: self.roles[place].is_placeholder,
+            }),
+            None => Ok(()),
+        }
+    }
+
+    /// The checks that a gang in a log has passed, too.
+    pub(crate) fn check_but_names(&self) -> Result<(), InvalidGang> {
         if self.roles.is_empty() {
             return Err(InvalidGang::NoRole);
         }

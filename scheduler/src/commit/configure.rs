@@ -67,7 +67,8 @@ fn check_empty(facts: &Facts, queue: &Queue, to: &str) -> Result<(), ConfigError
     match queue.applications {
         0 => Ok(()),
         count => {
-            Err(problem(queue, &format!("has {count} applications; it must be empty before it can {to}")))
+            let left = format!("still has applications ({count}); it must be empty before it can {to}");
+            Err(problem(queue, &left))
         }
     }
 }

@@ -60,7 +60,10 @@ fn admit_asks(facts: &Facts, asks: &[AskId], spec: &GangSpec) -> Result<(), Refu
     if asks.iter().any(|ask| !facts.asks.is_vacant(*ask)) {
         return Err(Refusal::IdentifierTaken);
     }
-    if spec.check().is_err() || asks.len() != spec.roles.len() || asks.iter().enumerate().any(is_repeated) {
+    if spec.check_but_names().is_err()
+        || asks.len() != spec.roles.len()
+        || asks.iter().enumerate().any(is_repeated)
+    {
         return Err(Refusal::OutOfRange);
     }
     if facts.gangs.contains_key(&GangId::with_first(asks[0])) {

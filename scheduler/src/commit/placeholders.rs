@@ -2,9 +2,9 @@
 
 use super::accept::candidate;
 use super::admit::admit_described_ask;
-use crate::change::{AskSpec, GangSpec};
-use crate::event::Refusal;
-use crate::facts::{ExecutionType, Facts, TagCounts};
+use crate::change::{AskSpec, GangRole, GangSpec};
+use crate::event::{GangRefusal, Refusal};
+use crate::facts::{ExecutionType, Facts, TagCounts, TaskGroup};
 use crate::ids::{ApplicationId, AskId, ContainerId, GangId};
 use crate::resource::fits;
 
@@ -25,10 +25,18 @@ pub(super) fn admit_ask_of_group(
 
 /// Whether no other gang of the application waits or has placeholders with these names, so that a real ask names one
 /// task group.
-pub(super) fn check_group_names(facts: &Facts, spec: &GangSpec) -> Result<(), Refusal> {
-    let mut names = spec.roles.iter().filter(|role| role.is_placeholder).map(|role| role.name.as_str());
-    let is_in_use = |name: &str| facts.placeholders.group(spec.application, name).is_some();
-    if names.any(is_in_use) { Err(Refusal::TaskGroupInUse) } else { Ok(()) }
+pub(super) fn check_group_names(facts: &Facts, spec: &GangSpec) -> Result<(), GangRefusal> {
+    let mut groups = spec.roles.iter().filter(|role| role.is_placeholder);
+    let used =
+        groups.find_map(|role| Some((role, facts.placeholders.group(spec.application, &role.name)?.0)));
+    let Some((GangRole { name, .. }, gang)) = used else { return Ok(()) };
+    let of_group = |group: &TaskGroup| {
+        let pending = facts.asks.get(group.ask).map_or(0, |ask| ask.outstanding());
+        group.running.len() as u64 + u64::from(pending)
+    };
+    let groups = facts.placeholders.gang(gang).into_iter().flat_map(|gang| &gang.groups);
+    let (placeholders, is_waiting) = (groups.map(of_group).sum(), facts.gangs.contains_key(&gang));
+    Err(GangRefusal::TaskGroupInUse { name: name.clone(), gang, placeholders, is_waiting })
 }
 
 /// Whether the placeholders of the gang have waited for too long.

@@ -353,7 +353,7 @@ pub enum ConfigError {
     /// A value outside its range.
     #[error("{key}: {problem}")]
     Value {
-        /// The key.
+        /// The whole key, with the tables around it, such as `engine.preemption.interval_ms`.
         key: &'static str,
         /// The mistake, and a correct form.
         problem: String,

@@ -29,5 +29,5 @@ pub(super) fn check(policy: OpportunisticPolicy) -> Result<(), ConfigError> {
         return Ok(());
     }
     let problem = "must be at least 1: each opportunistic container goes through a queue".to_owned();
-    Err(ConfigError::Value { key: "opportunistic.queue_length_max", problem })
+    Err(ConfigError::Value { key: "engine.opportunistic.queue_length_max", problem })
 }

@@ -119,15 +119,23 @@ pub enum WithinQueueOrder {
     PriorityFirst,
 }
 
-/// Checks the interval, and that each exempt queue exists or may be created.
+/// Checks the interval, that a round may take something, and that each exempt queue exists or may be created.
 pub(super) fn check(rounds: &PreemptionRounds, root: &QueueConfig) -> Result<(), ConfigError> {
     let refused = |key, problem| Err(ConfigError::Value { key, problem });
     if rounds.interval_ms == 0 {
-        return refused("preemption.interval_ms", "must be at least 1".to_owned());
+        return refused("engine.preemption.interval_ms", "must be at least 1".to_owned());
+    }
+    check_parts(&rounds.policy)?;
+    let names = [
+        ("engine.preemption.exempt_applications", &rounds.policy.exempt_applications),
+        ("engine.preemption.exempt_tags", &rounds.policy.exempt_tags),
+    ];
+    if let Some((key, _)) = names.into_iter().find(|(_, names)| names.contains("")) {
+        return refused(key, "a name is empty and would exempt nothing; leave it out".to_owned());
     }
     let within = rounds.policy.within_queue.iter().flat_map(|within| &within.exempt);
-    let within = within.map(|path| ("preemption.within_queue.exempt", path));
-    let exempt = rounds.policy.exempt.iter().map(|path| ("preemption.exempt", path));
+    let within = within.map(|path| ("engine.preemption.within_queue.exempt", path));
+    let exempt = rounds.policy.exempt.iter().map(|path| ("engine.preemption.exempt", path));
     let Some((key, path)) = exempt.chain(within).find(|(_, path)| !may_exist(path, root)) else {
         return Ok(());
     };
@@ -135,6 +143,26 @@ pub(super) fn check(rounds: &PreemptionRounds, root: &QueueConfig) -> Result<(),
     list_paths(root, &root.name, &mut known);
     let hint = hint(nearest(path, known.iter().map(String::as_str)).as_deref());
     refused(key, format!("unknown queue `{path}`{hint}"))
+}
+
+/// Refuses parts of 0 % with which rounds never take anything.
+fn check_parts(policy: &PreemptionPolicy) -> Result<(), ConfigError> {
+    let within = policy.within_queue.as_ref().map(|within| within.max_part);
+    // What applications of one leaf take from each other does not depend on it.
+    let of_queues = within.is_none().then_some(policy.natural_termination);
+    let [of_all, of_leaf] = ["leave out [engine.preemption]", "leave out [engine.preemption.within_queue]"];
+    let parts = [
+        ("engine.preemption.per_round", Some(policy.per_round), of_all),
+        ("engine.preemption.natural_termination", of_queues, of_all),
+        ("engine.preemption.within_queue.max_part", within, of_leaf),
+    ];
+    match parts.into_iter().find(|(_, part, _)| *part == Some(Percent::NONE)) {
+        Some((key, _, instead)) => {
+            let problem = format!("with 0 % a round takes nothing; give more than 0 %, or {instead}");
+            Err(ConfigError::Value { key, problem })
+        }
+        None => Ok(()),
+    }
 }
 
 /// Whether the tree has a queue with this path, or may get one because its nearest queue above creates queues.
@@ -174,6 +202,38 @@ mod tests {
     }
 
     #[test]
+    fn an_exempt_name_is_not_empty() {
+        let names: BTreeSet<String> = ["a".to_owned(), String::new()].into();
+        let problem = "a name is empty and would exempt nothing; leave it out";
+        let applications =
+            PreemptionPolicy { exempt_applications: names.clone(), ..PreemptionPolicy::default() };
+        let expected = format!("engine.preemption.exempt_applications: {problem}");
+        assert_eq!(error(applications), Some(expected));
+        let tags = PreemptionPolicy { exempt_tags: names, ..PreemptionPolicy::default() };
+        assert_eq!(error(tags), Some(format!("engine.preemption.exempt_tags: {problem}")));
+    }
+
+    #[test]
+    fn rounds_that_take_nothing_are_refused() {
+        let (none, policy) = (Percent::NONE, PreemptionPolicy::default());
+        let within = WithinQueuePolicy::default();
+        let refused = |key: &str, table: &str| {
+            Some(format!(
+                "engine.preemption.{key}: with 0 % a round takes nothing; give more than 0 %, or leave out \
+                 [engine.preemption{table}]"
+            ))
+        };
+        let of_queues = PreemptionPolicy { natural_termination: none, ..policy.clone() };
+        assert_eq!(error(PreemptionPolicy { per_round: none, ..policy.clone() }), refused("per_round", ""));
+        assert_eq!(error(of_queues.clone()), refused("natural_termination", ""));
+        let only_within = PreemptionPolicy { within_queue: Some(within.clone()), ..of_queues };
+        assert_eq!(error(only_within), None, "applications of one leaf still take from each other");
+        let within = WithinQueuePolicy { max_part: none, ..within };
+        let of_leaf = PreemptionPolicy { within_queue: Some(within), ..policy };
+        assert_eq!(error(of_leaf), refused("within_queue.max_part", ".within_queue"));
+    }
+
+    #[test]
     fn an_exempt_queue_exists_or_may_be_created() {
         for (path, message) in [
             ("root", None),
@@ -191,8 +251,8 @@ mod tests {
             let within = PreemptionPolicy { within_queue: Some(within), ..PreemptionPolicy::default() };
             let between = PreemptionPolicy { exempt, ..PreemptionPolicy::default() };
             let expected = |key: &str| message.map(|message| format!("{key}: {message}"));
-            assert_eq!(error(between), expected("preemption.exempt"), "{path}");
-            assert_eq!(error(within), expected("preemption.within_queue.exempt"), "{path}");
+            assert_eq!(error(between), expected("engine.preemption.exempt"), "{path}");
+            assert_eq!(error(within), expected("engine.preemption.within_queue.exempt"), "{path}");
         }
     }
 }

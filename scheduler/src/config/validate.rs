@@ -21,13 +21,16 @@ pub(super) fn check(config: &EngineConfig) -> Result<(), ConfigError> {
     if let LocalityDelay::Nodes { rack, any: Some(any), .. } = config.locality_delay
         && rack > any
     {
-        return Err(value_error("locality_delay", "the rack's delay may not exceed that of any node"));
+        return Err(value_error("engine.locality_delay", "the rack's delay may not exceed that of any node"));
     }
     config.preemption.as_ref().map_or(Ok(()), |rounds| preemption::check(rounds, &config.root))?;
     config.opportunistic.map_or(Ok(()), opportunistic::check)?;
     match config.heartbeat {
-        Some(policy) if policy.silence_max_ms() == 0 => {
-            Err(value_error("heartbeat", "interval_ms and missed_max must be at least 1"))
+        Some(policy) if policy.interval_ms == 0 => {
+            Err(value_error("engine.heartbeat.interval_ms", "must be at least 1"))
+        }
+        Some(policy) if policy.missed_max == 0 => {
+            Err(value_error("engine.heartbeat.missed_max", "must be at least 1"))
         }
         _ => Ok(()),
     }
@@ -35,17 +38,20 @@ pub(super) fn check(config: &EngineConfig) -> Result<(), ConfigError> {
 
 fn check_partitions(names: &[String]) -> Result<(), ConfigError> {
     if names.len() >= PARTITIONS_MAX {
-        return Err(value_error("partitions", &format!("at most {} are possible", PARTITIONS_MAX - 1)));
+        return Err(value_error(
+            "engine.partitions",
+            &format!("at most {} are possible", PARTITIONS_MAX - 1),
+        ));
     }
     for (position, name) in names.iter().enumerate() {
         if name.is_empty() {
-            return Err(value_error("partitions", "the empty name is the default partition's"));
+            return Err(value_error("engine.partitions", "the empty name is the default partition's"));
         }
         if name == "*" {
-            return Err(value_error("partitions", "`*` stands for all partitions and names none"));
+            return Err(value_error("engine.partitions", "`*` stands for all partitions and names none"));
         }
         if names[..position].contains(name) {
-            return Err(value_error("partitions", &format!("`{name}` is named twice")));
+            return Err(value_error("engine.partitions", &format!("`{name}` is named twice")));
         }
     }
     Ok(())
@@ -57,10 +63,10 @@ fn check_lending(names: &[String], partitions: &[String]) -> Result<(), ConfigEr
         if !partitions.contains(name) {
             let hint = hint(nearest(name, partitions.iter().map(String::as_str)).as_deref());
             let problem = format!("`{name}` is not one of the partitions{hint}");
-            return Err(value_error("non_exclusive_partitions", &problem));
+            return Err(value_error("engine.non_exclusive_partitions", &problem));
         }
         if names[..position].contains(name) {
-            return Err(value_error("non_exclusive_partitions", &format!("`{name}` is named twice")));
+            return Err(value_error("engine.non_exclusive_partitions", &format!("`{name}` is named twice")));
         }
     }
     Ok(())
@@ -72,7 +78,10 @@ fn check_allocation(types: &ResourceTypes, sizes: &AllocationSizes) -> Result<()
     types.check(&Resources::new(&maximum.map(|amount| amount.unwrap_or(0))))?;
     if let Some(i) = (0..types.len()).find(|i| maximum[*i].is_some_and(|maximum| maximum < minimum[*i])) {
         let name = &types.names()[i];
-        return Err(value_error("engine.allocation", &format!("the maximum of {name} is below the minimum")));
+        return Err(value_error(
+            "engine.allocation.maximum",
+            &format!("the maximum of {name} is below the minimum"),
+        ));
     }
     for (i, name) in types.names().iter().enumerate() {
         if let (step @ 1.., Some(most)) = (minimum[i], maximum[i])
@@ -84,7 +93,7 @@ fn check_allocation(types: &ResourceTypes, sizes: &AllocationSizes) -> Result<()
                  use {below} or {}",
                 below + step
             );
-            return Err(value_error("engine.allocation", &problem));
+            return Err(value_error("engine.allocation.maximum", &problem));
         }
     }
     match types.device_type() {
@@ -97,13 +106,13 @@ fn check_allocation(types: &ResourceTypes, sizes: &AllocationSizes) -> Result<()
 
 fn check_limits(limits: &EngineLimits) -> Result<(), ConfigError> {
     let sizes = [
-        ("limits.batch_requests", limits.batch_requests),
-        ("limits.pass_visits", limits.pass_visits),
-        ("limits.group_requests", limits.group_requests),
-        ("limits.inbox", limits.inbox),
-        ("limits.off_switch_per_pass", limits.off_switch_per_pass.unwrap_or(1) as usize),
-        ("limits.single_set_nodes", limits.single_set_nodes),
-        ("limits.set_nodes", limits.set_nodes),
+        ("engine.limits.batch_requests", limits.batch_requests),
+        ("engine.limits.pass_visits", limits.pass_visits),
+        ("engine.limits.group_requests", limits.group_requests),
+        ("engine.limits.inbox", limits.inbox),
+        ("engine.limits.off_switch_per_pass", limits.off_switch_per_pass.unwrap_or(1) as usize),
+        ("engine.limits.single_set_nodes", limits.single_set_nodes),
+        ("engine.limits.set_nodes", limits.set_nodes),
     ];
     match sizes.into_iter().find(|(_, size)| *size == 0) {
         Some((key, _)) => Err(value_error(key, "must be at least 1")),
@@ -127,7 +136,7 @@ mod tests {
         let mut config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::root([leaf]));
         config.allocation.minimum = Resources::new(&[300]);
         config.allocation.maximum[0] = Some(1000);
-        let expected = "engine.allocation: the maximum of memory_mib, 1000, is not a multiple of the minimum, 300, \
+        let expected = "engine.allocation.maximum: the maximum of memory_mib, 1000, is not a multiple of the minimum, 300, \
                         to which sizes are rounded; use 900 or 1200";
         assert_eq!(config.validate().unwrap_err().to_string(), expected);
         config.allocation.maximum[0] = Some(900);

@@ -12,7 +12,7 @@ impl Engine {
     pub fn explain(&self, ask: AskId) -> Explanation {
         let (mut explanation, beneficiary) = self.read(|view| (view.explain(ask), view.beneficiary(ask)));
         if let Standing::Pending(why) = &mut explanation.standing {
-            why.preemption = why.preemption.or_else(|| self.shared.round.unhelped(beneficiary));
+            why.preemption = why.preemption.or_else(|| self.shared.round.outlook(beneficiary));
         }
         explanation
     }

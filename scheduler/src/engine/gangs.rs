@@ -39,8 +39,8 @@ impl Handle {
     /// [`Allocated`](crate::event::EventKind::Allocated) events of the members.
     ///
     /// Waiting gangs are tried by the priority of their applications, then in the order of submission. In each
-    /// partition the first gang that does not fit gathers: room that becomes free is held for its members, and charged
-    /// to queue and user, until all of them can start. A later gang that needs no held room may start before. With
+    /// partition the first gang that does not fit, and that no limit stops, gathers: room that becomes free is held for
+    /// its members, and charged to queue and user, until all of them can start. A later gang that needs no held room may start before. With
     /// [`without_gathering`](GangSpec::without_gathering), a gang waits until enough is free at one time, and stops no
     /// other gang or ask.
     ///

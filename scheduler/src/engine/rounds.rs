@@ -12,8 +12,8 @@ use super::group::GroupCommitter;
 use super::shared::Shared;
 use crate::change::Change;
 use crate::explain::PreemptionOutlook;
-use crate::ids::AskId;
-use crate::preempt::{PreemptionPlan, Recheck, round};
+use crate::ids::{AskId, GangId};
+use crate::preempt::{GangPreemption, PreemptionPlan, Recheck, round};
 use crate::propose::{BatchOwner, ProposalBatch, RoundStep};
 use crate::state::State;
 use crate::sync::{AtomicU64, Mutex, Ordering};
@@ -96,12 +96,24 @@ impl Round {
         self.phase.load(Ordering::Acquire) & (WANTED | BUSY) == 0
     }
 
-    /// Why the last round did nothing for the ask; `None` if it did something, or the ask's queue was owed nothing.
-    pub(super) fn unhelped(&self, ask: AskId) -> Option<PreemptionOutlook> {
+    /// What the last round did for the ask or, if the ask is the first of a waiting gang, for the gang. `None` if its
+    /// queue was owed nothing.
+    pub(super) fn outlook(&self, ask: AskId) -> Option<PreemptionOutlook> {
         let plan = self.last_plan.lock();
         let plan = plan.as_ref()?;
-        let unhelped = plan.unhelped.iter().find(|unhelped| unhelped.ask == ask)?;
-        Some(PreemptionOutlook::Unhelped { at_ms: plan.now_ms, reason: unhelped.reason })
+        let single = plan.preemptions.iter().filter(|preemption| preemption.ask == ask).count();
+        let is_its = |gang: &&GangPreemption| {
+            gang.gang == GangId::with_first(ask) || gang.members.iter().any(|member| member.ask == ask)
+        };
+        let members: usize = plan.gangs.iter().filter(is_its).map(|gang| gang.members.len()).sum();
+        let containers = (single + members) as u32;
+        let reason =
+            plan.unhelped.iter().find(|unhelped| unhelped.ask == ask).map(|unhelped| unhelped.reason);
+        let at_ms = plan.now_ms;
+        match (containers, reason) {
+            (0, reason) => Some(PreemptionOutlook::Unhelped { at_ms, reason: reason? }),
+            (_, rest) => Some(PreemptionOutlook::Planned { at_ms, containers, rest }),
+        }
     }
 
     /// The plan of the last round.

@@ -8,7 +8,7 @@ use crate::change::InvalidGang;
 use crate::facts::InvalidBudget;
 use crate::ids::AskKindId;
 use crate::nearest::hint;
-use crate::resource::ResourceError;
+use crate::resource::{DEVICE_MILLI, DEVICES_MAX, ResourceError};
 
 /// Why a submission failed. A failed submission leaves no trace in the engine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Error)]
@@ -56,7 +56,10 @@ pub enum SubmitError {
     #[error(transparent)]
     Resource(#[from] ResourceError),
     /// More devices than a node can have, a share above a whole device, or none.
-    #[error("{count} devices of {milli} milli each are not possible")]
+    #[error(
+        "devices: a count of {count} with {milli} milli each is not possible; up to {DEVICES_MAX} devices, with 1 to \
+         {DEVICE_MILLI} milli each, are"
+    )]
     Devices {
         /// The number of devices.
         count: u8,

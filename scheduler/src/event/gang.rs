@@ -5,6 +5,8 @@ use thiserror::Error;
 
 use super::Refusal;
 use crate::facts::GangTopology;
+use crate::ids::GangId;
+use crate::label::counted;
 use crate::nearest::hint;
 use crate::resource::Amounts;
 
@@ -27,7 +29,10 @@ pub enum GangRefusal {
         maximum: Amounts,
     },
     /// The nodes that meet a role's conditions could not hold its minimum if they were empty.
-    #[error("role `{role}` starts with {minimum} members, and {} {possible} of them", holders(*.topology))]
+    #[error(
+        "role `{role}` starts with {}, and {} {possible} of them",
+        counted((*minimum).into(), "member"), holders(*.topology)
+    )]
     AboveCluster {
         /// The role.
         role: String,
@@ -37,6 +42,21 @@ pub enum GangRefusal {
         possible: u32,
         /// Where the members may start.
         topology: GangTopology,
+    },
+    /// One of its task groups has the name of a task group that another gang of the application uses.
+    #[error(
+        "task group `{name}` is in use by {gang} of the application, which {}; use another name, or wait until \
+         those placeholders are replaced or released", used_by(*.placeholders, *.is_waiting)
+    )]
+    TaskGroupInUse {
+        /// The task group.
+        name: String,
+        /// The gang that uses it.
+        gang: GangId,
+        /// The placeholders of that gang, in all of its task groups, that run or are pending.
+        placeholders: u64,
+        /// Whether that gang has not started.
+        is_waiting: bool,
     },
     /// The nodes could hold each role, but have less than the roles need together.
     #[error("the gang's minimum needs {needed} at once, and {} {capacity}", owners(*.topology))]
@@ -59,7 +79,7 @@ pub enum TaskGroupRefusal {
     #[error(transparent)]
     Refused(Refusal),
     /// No gang of the application has a task group with this name.
-    #[error("unknown task group `{name}`{}; {}", hint(.nearest.as_deref()), known_groups(.known))]
+    #[error("unknown task group `{name}`; {}{}", known_groups(.known), hint(.nearest.as_deref()))]
     Unknown {
         /// The name given.
         name: String,
@@ -94,6 +114,7 @@ impl GangRefusal {
     pub fn refusal(&self) -> Refusal {
         match self {
             Self::Refused(refusal) => *refusal,
+            Self::TaskGroupInUse { .. } => Refusal::TaskGroupInUse,
             Self::AboveMaximum { .. } => Refusal::GangAboveMaximum,
             Self::AboveCluster { .. } | Self::AboveCapacity { .. } => Refusal::GangAboveCluster,
         }
@@ -109,6 +130,15 @@ impl From<Refusal> for GangRefusal {
 impl From<GangRefusal> for Refusal {
     fn from(refusal: GangRefusal) -> Self {
         refusal.refusal()
+    }
+}
+
+fn used_by(placeholders: u64, is_waiting: bool) -> String {
+    let placeholders = counted(placeholders, "placeholder");
+    if is_waiting {
+        format!("waits to start with {placeholders}")
+    } else {
+        format!("has {placeholders} left")
     }
 }
 

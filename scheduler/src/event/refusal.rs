@@ -155,8 +155,8 @@ pub enum Refusal {
     /// No gang of the application has a task group with this name.
     #[error("the application has no such task group")]
     UnknownTaskGroup,
-    /// Another gang of the application has placeholders of a task group with this name.
-    #[error("another gang of the application has placeholders of a task group with this name")]
+    /// Another gang of the application waits with, or has placeholders of, a task group of the same name.
+    #[error("another gang of the application uses a task group of the same name")]
     TaskGroupInUse,
     /// The engine queues no opportunistic containers.
     #[error(

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::gang::{GangWait, awaited_gang};
 use super::headroom::headroom_blocker;
 use super::shortage::missing;
-use crate::facts::{Ask, HeldBack, Holder, Locality, Master, Shape};
-use crate::ids::{AskId, LeafUserId, PartitionId};
+use crate::facts::{Ask, HeldBack, Holder, Locality, Master, PartitionShare, Shape, WaitingGang};
+use crate::ids::{AskId, GangId, LeafUserId, PartitionId};
 use crate::resource::{Amounts, Resources};
 use crate::state::State;
 
@@ -228,6 +228,61 @@ pub(super) fn limit_of_user(state: &State, id: LeafUserId, shape: &Shape) -> Opt
     let limit = facts.user_limit(id, shape.share(), size, leaf_use);
     let level = Level { used, in_flight, limit };
     Some(Blocker::UserLimit { user: user.name.to_string(), reached: level.reached(state, &leaf.path, size) })
+}
+
+/// The first limit on the path that does not admit the minimum of a gang. A limit that is not below the size of the
+/// partition only says that there is too little room, and is left out.
+pub(super) fn limit_of_gang(state: &State, id: GangId, gang: &WaitingGang) -> Option<Blocker> {
+    let facts = &state.facts;
+    let limit = |partition| {
+        // What the gang holds is charged already.
+        let size = facts.minimum_of(gang, partition) - facts.held_by(id, partition);
+        limit_of_members(state, gang, partition, &size)
+    };
+    facts.partitions_wanted(gang).into_iter().find_map(limit)
+}
+
+fn limit_of_members(
+    state: &State,
+    gang: &WaitingGang,
+    partition: PartitionId,
+    size: &Resources,
+) -> Option<Blocker> {
+    let facts = &state.facts;
+    let application = facts.applications.at(gang.application);
+    let chain = &facts.queue(application.leaf).chain;
+    let capacity = facts.partitions[partition.index()].capacity;
+    let level = |used: &Resources, limit: &Resources| {
+        let short = missing(size, &(*limit - *used));
+        let is_limit = size.types().any(|i| short[i] > 0 && limit[i] < capacity[i]);
+        is_limit.then_some(Level { used: *used, in_flight: Resources::ZERO, limit: *limit })
+    };
+    for queue in chain.iter().map(|id| facts.queue(*id)) {
+        let quota = queue.quota(partition);
+        if let Some(level) = level(&quota.used, &quota.maximum) {
+            return Some(Blocker::QueueMaximum(level.reached(state, &queue.path, size)));
+        }
+    }
+    let user = facts.user(application.user);
+    for usage in user.limit_usages.iter().map(|id| facts.limit_usage(*id)) {
+        if let Some(level) = level(&usage.used[partition.index()], &usage.maximum()) {
+            let reached = level.reached(state, &facts.queue(usage.queue).path, size);
+            return Some(Blocker::HolderLimit { holder: holder(&usage.holder), reached });
+        }
+    }
+    let share = PartitionShare { partition, is_borrowed: false };
+    let sizes = gang.roles.iter().filter(|role| role.minimum > 0);
+    let sizes = sizes.map(|role| facts.shapes.at(facts.asks.at(role.ask).shape));
+    let largest = sizes.filter(|shape| shape.partition == partition);
+    let largest = largest.fold(Resources::ZERO, |most, shape| most.max(&shape.need.resources));
+    if facts.user_may_use(application.user, share, size, &largest) {
+        return None;
+    }
+    let leaf_use = || facts.leaf_use(application.leaf, partition, *size - largest);
+    let limit = facts.user_limit(application.user, share, &largest, leaf_use);
+    let level = level(&user.used[partition.index()], &limit)?;
+    let reached = level.reached(state, &facts.queue(application.leaf).path, size);
+    Some(Blocker::UserLimit { user: user.name.to_string(), reached })
 }
 
 fn holder_limit(

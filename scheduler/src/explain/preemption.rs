@@ -20,6 +20,15 @@ pub enum PreemptionOutlook {
         /// When the first of them may end.
         kill_ms: u64,
     },
+    /// The last round planned some of its containers in place of others. They may have started since.
+    Planned {
+        /// When that round was.
+        at_ms: u64,
+        /// The number of these containers, over all roles if a gang waits.
+        containers: u32,
+        /// Why the round did nothing for the others that its queue is owed, if there are any.
+        rest: Option<UnhelpedReason>,
+    },
     /// The last round did nothing for it, although its queue is owed more.
     Unhelped {
         /// When that round was.
@@ -72,8 +81,16 @@ impl Display for PreemptionOutlook {
                 let victims = counted((*victims).into(), "container");
                 write!(f, "Preemption: {victims} may end for it from {} on.", seconds(*kill_ms))
             }
+            Self::Planned { at_ms, containers, rest } => {
+                let containers = counted((*containers).into(), "container");
+                write!(f, "Preemption: the round at {} planned {containers} of it", seconds(*at_ms))?;
+                match rest {
+                    Some(reason) => write!(f, ", and nothing for the rest. {reason}"),
+                    None => f.write_str("."),
+                }
+            }
             Self::Unhelped { at_ms, reason } => {
-                write!(f, "Preemption does nothing for it (round at {}): {reason}", seconds(*at_ms))
+                write!(f, "Preemption: the round at {} did nothing for it. {reason}", seconds(*at_ms))
             }
         }
     }

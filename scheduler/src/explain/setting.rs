@@ -1,5 +1,6 @@
 //! The configuration key that sets the limit in an ask's way.
 
+use super::gang::GangWait;
 use super::limits::{ActivationLimit, Blocker, LimitHolder, LimitReached};
 use crate::config::{HolderLimit, PartitionAccess, QueueConfig, Setting};
 use crate::facts::{Ask, Facts, Queue, Shape};
@@ -40,6 +41,7 @@ pub(super) fn deciding_setting(state: &State, ask: &Ask, blocker: &Blocker) -> O
             let weight = queue.config.user_limit_factor.is_none().then(|| user_weight(facts, queue, user));
             weight.flatten().or_else(|| Some(Setting::user_limit_factor(&table, &queue.config)))
         }
+        Blocker::Gang(GangWait { limit: Some(limit), .. }) => deciding_setting(state, ask, limit),
         Blocker::Gang(_)
         | Blocker::BlockedHeadroom { .. }
         | Blocker::InFlight { .. }

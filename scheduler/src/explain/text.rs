@@ -104,12 +104,9 @@ impl WhyPending {
             write!(f, "\n{shortage}")?;
         }
         if self.stopping > 0 {
-            let (nodes, them) = if self.stopping == 1 { ("node", "it") } else { ("nodes", "them") };
-            let count = self.stopping;
-            write!(
-                f,
-                "\n{count} more {nodes} may gain what the ask lacks: containers on {them} are being stopped."
-            )?;
+            let them = if self.stopping == 1 { "it" } else { "them" };
+            let nodes = counted(self.stopping as u64, "more node");
+            write!(f, "\n{nodes} may gain what the ask lacks: containers on {them} are being stopped.")?;
         }
         if self.blocker.is_some() && !self.reservations.is_empty() {
             f.write_str("\n")?;
@@ -169,8 +166,7 @@ impl Display for Funnel {
         let each: Vec<String> = stages.map(|(stage, nodes)| format!("{nodes} {}", stage.words())).collect();
         match self.nodes {
             0 => f.write_str("There are no nodes."),
-            1 => write!(f, "Of 1 node: {}.", each.join(", ")),
-            nodes => write!(f, "Of {nodes} nodes: {}.", each.join(", ")),
+            nodes => write!(f, "Of {}: {}.", counted(nodes as u64, "node"), each.join(", ")),
         }
     }
 }
@@ -205,19 +201,26 @@ impl Display for Blocker {
             Self::InFlight { units } => {
                 write!(f, "All it wants is proposed and being decided: {}.", containers(*units))
             }
-            Self::Gang(GangWait { gang, role, members, found, is_limited, is_gathering, held, .. }) => {
-                write!(f, "It is role {role} of {gang}, of which {members} members start together")?;
-                write!(f, "; {found} of them would find a node now")?;
-                f.write_str(if *is_limited { ", but a limit does not admit them." } else { "." })?;
-                if *is_gathering {
-                    write!(f, " It gathers: room for {held} of them is held.")
-                } else {
-                    Ok(())
-                }
-            }
+            Self::Gang(wait) => wait.fmt(f),
             Self::Reservations { nodes: 1 } => f.write_str("A node is reserved for all it wants."),
             Self::Reservations { nodes } => write!(f, "{nodes} nodes are reserved for all it wants."),
         }
+    }
+}
+
+impl Display for GangWait {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self { gang, role, members, found, limit, is_gathering, held, .. } = self;
+        let together = counted(*members, "member");
+        write!(f, "It is role {role} of {gang}, which starts with {together} at once; ")?;
+        write!(f, "{found} of {members} would find a node now.")?;
+        if let Some(limit) = limit {
+            write!(f, " {limit}")?;
+        }
+        if *is_gathering {
+            write!(f, " The gang gathers: all room is held for {held} of {members}.")?;
+        }
+        Ok(())
     }
 }
 
@@ -272,7 +275,8 @@ impl Display for Shortage {
         }
         if let Some(short) = self.devices {
             let and = if self.missing.is_empty() { "" } else { "; " };
-            write!(f, "{and}{} of {} devices have {}/1000 left", short.found, short.needed, short.milli)?;
+            let (found, needed) = (short.found, counted(short.needed.into(), "device"));
+            write!(f, "{and}{}/1000 left on {found} of {needed}", short.milli)?;
         }
         f.write_str(".")
     }

@@ -64,7 +64,7 @@ pub enum LogError {
         problem: String,
     },
     /// The log ends before the requested change.
-    #[error("the log holds {held} changes; change {wanted} was asked for")]
+    #[error("change {wanted} was asked for, and the last change of the log is {held}")]
     TooShort {
         /// The number of changes in the log.
         held: u64,

@@ -79,8 +79,8 @@ pub struct PreemptionPlan {
     /// The gangs that would start in place of others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gangs: Vec<GangPreemption>,
-    /// The containers that would be started in place of others. Commit the requests of the gangs and then of these in
-    /// this order and at once: a pass between two of them may use room that the second counts on, and the second is
+    /// The containers that would be started in place of others. Commit [all requests](Self::requests) in their order
+    /// and at once: a pass between two of them may use room that the second counts on, and the second is
     /// then rejected.
     pub preemptions: Vec<Preemption>,
     /// The asks of queues that are owed more, but would get nothing more, in the order in which they are due.
@@ -88,6 +88,14 @@ pub struct PreemptionPlan {
     /// The exempt paths of the policy that no queue has.
     #[serde(default)]
     pub unknown_exempt: Vec<UnknownQueue>,
+}
+
+impl PreemptionPlan {
+    /// The commit requests that carry out the plan, in the order in which to commit them: gangs come first.
+    pub fn requests(&self) -> impl Iterator<Item = ResourceAllocationCommitRequest> + '_ {
+        let gangs = self.gangs.iter().map(GangPreemption::request);
+        gangs.chain(self.preemptions.iter().map(Preemption::request))
+    }
 }
 
 /// A path in the policy that no queue has.

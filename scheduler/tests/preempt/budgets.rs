@@ -164,8 +164,8 @@ fn budgets_that_make_no_sense_change_nothing() {
     let handle = cluster.engine.handle();
     cluster.set_budgets(application, &[of_web(4, MinAvailable(3))]);
     let error = handle.set_disruption_budgets(application, vec![of_web(4, MinAvailable(5))]).unwrap_err();
-    let text =
-        "the budget of tag `web` needs 5 available containers, but only 4 are desired; it can never be met";
+    let text = "the budget of tag `web` needs 5 available containers of 4 desired; it can never be met, because the \
+                minimum is above the desired number";
     assert_eq!(error.to_string(), text);
     assert!(matches!(error, SubmitError::Budget(_)));
     cluster.run();

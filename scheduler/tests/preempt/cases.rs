@@ -153,7 +153,9 @@ fn a_round_takes_no_more_than_its_cap() {
     assert_eq!(plan.unhelped[0].units, 48);
     let text = plan.to_string();
     assert!(
-        text.starts_with("2 containers would start in place of 2 containers; 1 asks are owed more"),
+        text.starts_with(
+            "2 containers would start in place of 2 containers; 1 ask is owed more and gets nothing."
+        ),
         "{text}"
     );
 }

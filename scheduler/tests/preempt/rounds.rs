@@ -300,10 +300,35 @@ fn an_explanation_says_whether_preemption_helps() {
     let text = cluster.engine.explain(helped).to_string();
     assert!(text.contains("Preemption: 1 container may end for it from 11.000 s on."), "{text}");
     let text = cluster.engine.explain(hopeless).to_string();
-    assert!(text.contains("Preemption does nothing for it (round at 1.000 s): No node"), "{text}");
+    assert!(text.contains("Preemption: the round at 1.000 s did nothing for it. No node"), "{text}");
     let notices: Vec<_> =
         cluster.engine.read(|view| view.containers().filter_map(|(_, one)| one.preemption).collect());
     assert_eq!(notices, [PreemptionNotice { ask: helped, rule: PreemptionRule::Guarantee, kill_ms }]);
+}
+
+/// A round of a tenth of the cluster, of which a fifth is taken: 2 of 40 containers start. A round that only observes
+/// plans as many.
+#[test]
+fn an_explanation_says_that_a_round_helped_with_a_part() {
+    for observe_only in [false, true] {
+        let policy = PreemptionPolicy::default();
+        let rounds = PreemptionRounds { policy, max_wait_before_kill_ms: 0, observe_only, ..rounds() };
+        let (cluster, _) = Running::full(Mode::Serial, rounds);
+        let a = cluster.demand("root.a", 0);
+        let ask = AskSpec::new(Resources::new(&[1]), 40);
+        let ask = cluster.engine.handle().submit_ask(a, ask).unwrap();
+        cluster.settle();
+        cluster.run_to(INTERVAL_MS);
+        let started = if observe_only { 0 } else { 2 };
+        assert_eq!(cluster.running(a), started);
+        let explanation = cluster.engine.explain(ask);
+        let Standing::Pending(why) = &explanation.standing else { panic!("{explanation:?}") };
+        let rest = Some(UnhelpedReason::RoundSpent);
+        let planned = PreemptionOutlook::Planned { at_ms: INTERVAL_MS, containers: 2, rest };
+        assert_eq!(why.preemption, Some(planned));
+        let text = "Preemption: the round at 1.000 s planned 2 containers of it, and nothing for the rest. This round";
+        assert!(explanation.to_string().contains(text), "{explanation}");
+    }
 }
 
 /// The committer carries out a hundred steps in a group. The engine is not quiet before the last.
@@ -340,7 +365,7 @@ fn an_interval_of_zero_is_refused() {
     let mut config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::single_leaf());
     config.preemption = Some(PreemptionRounds { interval_ms: 0, ..PreemptionRounds::default() });
     let error = config.validate().unwrap_err().to_string();
-    assert_eq!(error, "preemption.interval_ms: must be at least 1");
+    assert_eq!(error, "engine.preemption.interval_ms: must be at least 1");
 }
 
 /// The defaults are YARN's: 20 % of what is owed in a round.

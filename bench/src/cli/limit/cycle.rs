@@ -12,7 +12,7 @@ use super::{LimitArgs, slices};
 use crate::cli::Failure;
 use crate::interrupt::Interruption;
 use crate::output::OutputFile;
-use crate::report::{count_text, interrupted_line};
+use crate::report::{count_text, counted, interrupted_line, leaves_text};
 
 /// The default number of applications.
 const APPLICATIONS: u32 = 200;
@@ -71,18 +71,17 @@ pub(super) fn run(args: &LimitArgs, json: Option<OutputFile>) -> Result<(), Fail
 
 impl CycleReport {
     fn to_text(&self) -> String {
-        let count = |value: u32| count_text(u64::from(value));
         let cpu = self.cpu_ns_per_allocation;
         let cpu = cpu
             .map_or_else(String::new, |ns| format!("{} ns of processor time each, ", count_text(ns as u64)));
         format!(
-            "{}{} allocations per second through the full cycle, one thread, {cpu}{} nodes, {} leaves, {} applications\n\
+            "{}{} allocations per second through the full cycle, one thread, {cpu}{}, {}, {}\n\
              digest of the placements: {}",
             interrupted_line(self.interrupted_at_s),
             count_text(self.cycle_allocations_per_second as u64),
-            count(self.nodes),
-            count(self.leaves),
-            count(self.apps),
+            counted(self.nodes.into(), "node"),
+            leaves_text(self.leaves.into()),
+            counted(self.apps.into(), "application"),
             self.placements_digest,
         )
     }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use crate::report::counted;
 use apportion::event::{Event, EventKind};
 use apportion::resource::Amounts;
 use apportion::view::View;
@@ -206,7 +207,7 @@ impl Names {
             }
             Change::AskCancelled { ask, units } => About { containers: Some(*units), ..self.ask(*ask) },
             Change::OpportunitiesMissed { ask, count } => {
-                About { detail: Some(format!("{count} more nodes")), ..self.ask(*ask) }
+                About { detail: Some(counted((*count).into(), "more node")), ..self.ask(*ask) }
             }
             Change::ReservedAgain { ask, node } => About { node: self.node(*node), ..self.ask(*ask) },
             Change::ContainerResized { container, size } => {

@@ -16,6 +16,7 @@ use self::found::Found;
 use super::Failure;
 use super::config::printable;
 use super::log_input::{LogInput, Moment, time_text};
+use crate::report::counted;
 
 /// A log, and the filters of its changes.
 #[derive(Clone, Debug, Args)]
@@ -177,10 +178,8 @@ fn about_text(about: &About) -> String {
     let job = job.as_ref().or(application.as_ref());
     let amounts = size.as_ref().map(ToString::to_string);
     let wanted = match (containers, amounts) {
-        (Some(1), Some(size)) => Some(format!("1 container of {size}")),
-        (Some(count), Some(size)) => Some(format!("{count} containers of {size}")),
-        (Some(1), None) => Some("1 container".to_owned()),
-        (Some(count), None) => Some(format!("{count} containers")),
+        (Some(count), Some(size)) => Some(format!("{} of {size}", counted((*count).into(), "container"))),
+        (Some(count), None) => Some(counted((*count).into(), "container")),
         (None, size) => size,
     };
     let named = |word: &str, name: Option<&String>| name.map(|name| format!("{word}{name}"));

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::{Defaults, Plan, RunKeys, SteadyArgs, time_bar};
 use crate::cli::Failure;
 use crate::interrupt::Interruptible;
-use crate::report::count_text;
+use crate::report::{count_text, counted};
 use crate::steady::{Fairness, LeafShare, Shares, measure_fairness};
 
 /// W3 of `docs/workloads.md`, a moment before its first step.
@@ -115,12 +115,12 @@ fn report(args: &SteadyArgs, plan: &Plan, fairness: &Fairness) -> FairnessReport
 
 fn to_text(mode: Mode, fairness: &Fairness) -> String {
     format!(
-        "{} mode, {} containers placed in {:.0} s of virtual time, {:.1} % of {} in use, audit: nothing found\n\
+        "{} mode, {} placed in {:.0} s of virtual time, {:.1} % of {} in use, audit: nothing found\n\
          leaves within 2 %, or one of the largest containers, of their fair share:\n  \
          of those that wait for containers of the smallest size {}\n  \
          of those that wait for any, the largest of which have to wait for room on one node, {}",
         mode.name(),
-        count_text(fairness.placed),
+        counted(fairness.placed, "container"),
         fairness.at_ms as f64 / 1e3,
         100.0 * fairness.used_part,
         fairness.resource,

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::{Defaults, Plan, RunKeys, SteadyArgs, time_bar};
 use crate::cli::Failure;
 use crate::interrupt::{Interruptible, Interruption};
-use crate::report::{count_text, duration_text};
+use crate::report::{count_text, counted, duration_text};
 use crate::steady::{MEAN_LIFE_MS, Starvation, WARM_UP_MS, measure_starvation};
 
 /// W2 of `docs/workloads.md`, for ten mean lives.
@@ -164,20 +164,20 @@ fn report(
 
 fn to_text(one: &Starvation) -> String {
     format!(
-        "{} reservations{}: {} large containers were first in their queue and placed later, {} at once, {} still wait\n  \
+        "{} reservations{}: first in their queue and placed later: {}, {} at once; still waiting: {}\n  \
          at the head, those that still wait included: {}\n  \
          from first to placed: {}; the longest that waits was first {} ago\n  \
-         {}; {} containers placed, audit: nothing found",
+         {}; {} placed, audit: nothing found",
         if one.reservations { "with" } else { "without" },
         one.interrupted.map_or_else(String::new, |interruption| format!(", {interruption}")),
-        count_text(one.first_to_placed_ms.len()),
+        counted(one.first_to_placed_ms.len(), "large container"),
         count_text(one.placed_at_once),
         count_text(one.still_waiting),
         waits_text(&one.at_head_ms),
         waits_text(&one.first_to_placed_ms),
         duration_text(one.longest_still_waiting_ms),
         use_text(one),
-        count_text(one.placed),
+        counted(one.placed, "container"),
     )
 }
 

@@ -5,7 +5,7 @@ use comfy_table::{CellAlignment, Table};
 
 use super::HOUR_MS;
 use crate::report::chart::percent;
-use crate::report::{count_text, duration_ms_text};
+use crate::report::{count_text, counted, duration_ms_text};
 use crate::sim::{GangGroup, GangRecord, RunRecord, WaitReason};
 use crate::statistics::Summary;
 
@@ -37,7 +37,7 @@ pub(in crate::report) fn rows(record: &RunRecord) -> Vec<(String, String)> {
     let mut row = |name: &str, value: String| rows.push((name.to_owned(), value));
     row(
         "waited at a quiet moment with room for them",
-        format!("{} gangs, {} other jobs", count_text(several), count_text(with_room - several)),
+        format!("{}, {}", counted(several, "gang"), counted(with_room - several, "other job")),
     );
     row(
         "moments checked, waiting jobs checked",

@@ -8,7 +8,7 @@ use super::super::html::{document, escape, interrupted_first, say, section, to_c
 use super::super::plot::{Axis, Unit};
 use super::ThroughputReport;
 use super::json::{Run, median_record};
-use crate::report::{Measured, count_text};
+use crate::report::{Measured, count_text, counted, leaves_text};
 
 /// The most bars; the JSON has all values.
 const RUNS_MAX: usize = 30;
@@ -25,11 +25,11 @@ pub fn to_throughput_html(report: &ThroughputReport, measured: &Measured) -> Res
             .concat();
     let title = format!("Apportion: throughput of {}", escape(&report.workload));
     let sub = format!(
-        "{}{} nodes, {} applications, {} leaves; {}, seed {}; {}",
+        "{}{}, {}, {}; {}, seed {}; {}",
         interrupted_first(report.interrupted_at_s),
-        count_text(report.nodes as u64),
-        count_text(report.apps as u64),
-        count_text(report.leaves as u64),
+        counted(report.nodes as u64, "node"),
+        counted(report.apps as u64, "application"),
+        leaves_text(report.leaves as u64),
         report.mode_text,
         report.seed,
         runs_text(report),

@@ -3,7 +3,7 @@
 use super::ThroughputReport;
 use super::json::Quantiles;
 use crate::report::chart::percent;
-use crate::report::{count_text, interrupted_line};
+use crate::report::{count_text, counted, interrupted_line};
 
 impl ThroughputReport {
     /// The most important figures.
@@ -17,9 +17,9 @@ impl ThroughputReport {
             percent(self.rejected_fraction),
         )];
         lines.push(format!(
-            "{} of the scarcest resource in use, {} asks pending",
+            "{} of the scarcest resource in use, {} pending",
             percent(self.used_part),
-            count_text(self.pending)
+            counted(self.pending, "ask")
         ));
         if let Some(ns) = self.cpu_ns_per_allocation {
             lines.push(format!("{} ns of processor time per allocation", count_text(ns as u64)));

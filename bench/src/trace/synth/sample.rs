@@ -9,6 +9,7 @@ use rand_pcg::Pcg64Mcg;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 
+use crate::report::counted;
 use crate::trace::field::{Decimal, FromText, json_scalar, one_of};
 use crate::trace::number::WHOLE_MAX;
 use crate::trace::record::record;
@@ -105,9 +106,9 @@ impl Sample {
         let weights = weights.unwrap_or_else(|| vec![Decimal(1.0); amounts.len()]);
         if weights.len() != amounts.len() {
             return Err(format!(
-                "{} weights for {} values; one for each is needed",
-                weights.len(),
-                amounts.len()
+                "{} for {}; one for each is needed",
+                counted(weights.len() as u64, "weight"),
+                counted(amounts.len() as u64, "value")
             ));
         }
         let choice = choice(weights.iter().map(|weight| weight.0))?;
@@ -197,7 +198,7 @@ mod tests {
         let error = |json| sample(json).unwrap_err();
         assert!(error("{\n\"val\": 0, \"std\": 1\n}\n").contains("val must be above 0 at line 3"));
         assert!(error(r#"{"val":1,"discrete":[1]}"#).starts_with("either `val`"));
-        assert!(error(r#"{"discrete":[1],"weights":[1,2]}"#).starts_with("2 weights for 1 values"));
+        assert!(error(r#"{"discrete":[1],"weights":[1,2]}"#).starts_with("2 weights for 1 value;"));
         assert!(error(r#"{"discrete":[1],"weights":[0]}"#).starts_with("the weights are all 0"));
         assert!(error(r#"{"discrete":[]}"#).starts_with("the weights are all 0"));
         assert!(error(r#"{"val":1,"dist":"NORMAL"}"#).contains("did you mean `NORM`"));

@@ -25,11 +25,11 @@ pub(super) fn preemption() -> BoxedStrategy<Option<Plan>> {
 }
 
 fn policy() -> impl Strategy<Value = PreemptionPolicy> {
-    let names = || btree_set(".{0,4}", 0..3);
-    let parts = [percent(100), percent(100), percent(100)];
+    let names = || btree_set(".{1,4}", 0..3);
+    let parts = (percent(100), part(), part());
     (parts, names(), names(), any::<bool>(), prop::option::of(within_queue())).prop_map(
         |(
-            [dead_zone, natural_termination, per_round],
+            (dead_zone, natural_termination, per_round),
             exempt_applications,
             exempt_tags,
             balances,
@@ -49,9 +49,14 @@ fn policy() -> impl Strategy<Value = PreemptionPolicy> {
     )
 }
 
+/// With 0 % a round would take nothing.
+fn part() -> impl Strategy<Value = Percent> {
+    percent(100).prop_filter("a part above 0 %", |part| *part > Percent::NONE)
+}
+
 fn within_queue() -> impl Strategy<Value = WithinQueuePolicy> {
     let orders = vec![WithinQueueOrder::UserLimitFirst, WithinQueueOrder::PriorityFirst];
-    (prop::sample::select(orders), percent(100), percent(100)).prop_map(|(order, minimum_use, max_part)| {
+    (prop::sample::select(orders), percent(100), part()).prop_map(|(order, minimum_use, max_part)| {
         WithinQueuePolicy { order, minimum_use, max_part, exempt: BTreeSet::new() }
     })
 }

@@ -87,7 +87,7 @@ pub enum ActionError {
     Definition(#[from] DefinitionError),
     /// The component is unknown. A flex cannot add it, because it would have no component id.
     #[error(
-        "`{name}` has no component `{component}`{}; a new one needs a `yarn.role.priority` and comes with `update`",
+        "`{name}` has no component `{component}`; a new one needs a `yarn.role.priority` and comes with `update`{}",
         crate::instance::definition::hint(nearest.as_deref())
     )]
     UnknownComponent {

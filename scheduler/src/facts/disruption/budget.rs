@@ -7,6 +7,7 @@ use thiserror::Error;
 
 use crate::facts::{Facts, Shape};
 use crate::ids::ApplicationId;
+use crate::label::counted;
 
 /// How many containers of an application preemption may take at a time, in the manner of Kubernetes'
 /// `PodDisruptionBudget`.
@@ -38,8 +39,8 @@ pub enum DisruptionLimit {
 pub enum InvalidBudget {
     /// A minimum above the number of desired containers.
     #[error(
-        "the budget of {} needs {minimum} available containers, but only {desired} are desired; \
-         it can never be met", covered(.tag.as_deref())
+        "the budget of {} needs {minimum} available containers of {desired} desired; it can never be met, \
+         because the minimum is above the desired number", covered(.tag.as_deref())
     )]
     NeverMet {
         /// The tag of the covered containers.
@@ -62,7 +63,9 @@ pub enum InvalidBudget {
         tag: Option<String>,
     },
     /// A tag with an empty name.
-    #[error("the tag of a budget has a name; without a tag, the budget covers all containers")]
+    #[error(
+        "the tag of a budget has an empty name; give it a name, or leave the tag out to cover all containers"
+    )]
     EmptyTag,
     /// Too many budgets.
     #[error("an application has {budgets} budgets; at most {BUDGETS_MAX} are possible")]
@@ -111,11 +114,11 @@ impl DisruptionBudget {
             if tag.as_deref() == Some("") {
                 return Err(InvalidBudget::EmptyTag);
             }
-            if minimum > desired {
-                return Err(InvalidBudget::NeverMet { tag, minimum, desired });
-            }
             if desired == 0 {
                 return Err(InvalidBudget::NothingDesired { tag });
+            }
+            if minimum > desired {
+                return Err(InvalidBudget::NeverMet { tag, minimum, desired });
             }
             if budgets[..place].iter().any(|earlier| earlier.tag == tag) {
                 return Err(InvalidBudget::Duplicate { tag });
@@ -133,11 +136,9 @@ impl DisruptionBudget {
 /// `at least 3 of 4 web containers stay available`.
 impl fmt::Display for DisruptionBudget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "at least {} of {} ", self.least(), self.desired)?;
-        if let Some(tag) = &self.tag {
-            write!(f, "{tag} ")?;
-        }
-        f.write_str("containers stay available")
+        let thing = self.tag.as_ref().map_or_else(|| "container".into(), |tag| format!("{tag} container"));
+        let stay = if self.least() == 1 { "stays" } else { "stay" };
+        write!(f, "at least {} of {} {stay} available", self.least(), counted(self.desired.into(), &thing))
     }
 }
 
@@ -175,8 +176,13 @@ mod tests {
             (
                 vec![budget(4, MinAvailable(5)).of_tag("web")],
                 Some(
-                    "the budget of tag `web` needs 5 available containers, but only 4 are desired; it can never be met",
+                    "the budget of tag `web` needs 5 available containers of 4 desired; it can never be met, \
+                     because the minimum is above the desired number",
                 ),
+            ),
+            (
+                vec![budget(0, MinAvailable(1)).of_tag("web")],
+                Some("the budget of tag `web` is for 0 desired containers; leave it out"),
             ),
             (
                 vec![budget(0, MaxUnavailable(0))],
@@ -188,7 +194,9 @@ mod tests {
             ),
             (
                 vec![budget(1, MinAvailable(1)).of_tag("")],
-                Some("the tag of a budget has a name; without a tag, the budget covers all containers"),
+                Some(
+                    "the tag of a budget has an empty name; give it a name, or leave the tag out to cover all containers",
+                ),
             ),
         ];
         for (budgets, expected) in cases {
@@ -199,5 +207,6 @@ mod tests {
             budget(4, MaxUnavailable(1)).of_tag("web").to_string(),
             "at least 3 of 4 web containers stay available"
         );
+        assert_eq!(budget(1, MinAvailable(1)).to_string(), "at least 1 of 1 container stays available");
     }
 }
