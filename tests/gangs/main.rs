@@ -11,6 +11,7 @@ mod property;
 mod racks;
 mod recovery;
 mod refusals;
+mod seams;
 mod starts;
 
 use std::sync::Arc;
