@@ -6,6 +6,7 @@ mod endings;
 mod gathering;
 mod in_time;
 mod limits;
+mod mixed;
 mod placeholders;
 mod property;
 mod racks;
