@@ -19,6 +19,8 @@ pub(crate) struct Setting {
     pub(crate) reserves: bool,
     pub(crate) has_user_limits: bool,
     pub(crate) queue_length_max: u32,
+    /// Whether one leaf uses all nodes from the beginning.
+    pub(crate) is_full: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -104,13 +106,14 @@ pub(crate) struct QueueCall {
 
 pub(crate) fn setting() -> impl Strategy<Value = Setting> {
     let wait_ms = prop_oneof![Just(0), Just(2 * super::INTERVAL_MS)];
-    (policy(), wait_ms, any::<bool>(), prop::bool::weighted(0.3), 1..4u32).prop_map(
-        |(policy, wait_ms, reserves, has_user_limits, queue_length_max)| Setting {
+    (policy(), wait_ms, any::<bool>(), prop::bool::weighted(0.3), 1..4u32, any::<bool>()).prop_map(
+        |(policy, wait_ms, reserves, has_user_limits, queue_length_max, is_full)| Setting {
             policy,
             wait_ms,
             reserves,
             has_user_limits,
             queue_length_max,
+            is_full,
         },
     )
 }

@@ -94,6 +94,10 @@ impl Play {
         };
         (0..4).for_each(|number| play.add_node(3 + number % 2, number % 2 == 0));
         play.jobs = (0..5).map(|number| play.submit_job(number)).collect();
+        if setting.is_full {
+            play.asks.push(play.cluster.handle.submit_ask(play.jobs[2], numbered(1, 14, true)).unwrap());
+            play.run();
+        }
         play
     }
 
