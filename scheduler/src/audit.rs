@@ -6,7 +6,7 @@
 //! It checks I1, I2, I4 to I6, I9, I10, I12, I18 and I19. Of I13 it checks parked lanes, paused sets, timers, asks
 //! that wait for hosts, gangs that could start and applications that wait for activation. I9, gangs that could start
 //! or gather (I13, I18) and the sets' part of I12 hold only while no proposer works, so the audit of a busy engine
-//! skips them. The tests damage a state once for each of these invariants except I19.
+//! skips them. The tests damage a state once for each of these invariants.
 
 mod applications;
 mod gangs;

@@ -6,11 +6,13 @@ mod endings;
 mod gathering;
 mod in_time;
 mod limits;
+mod mixed;
 mod placeholders;
 mod property;
 mod racks;
 mod recovery;
 mod refusals;
+mod seams;
 mod starts;
 
 use std::sync::Arc;

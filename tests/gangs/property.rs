@@ -228,7 +228,7 @@ impl Play {
 }
 
 /// The waiting gangs as a reader of the log knows them: topology, and the minimum of each ask.
-type Waiting = BTreeMap<GangId, (GangTopology, BTreeMap<AskId, u32>)>;
+pub(crate) type Waiting = BTreeMap<GangId, (GangTopology, BTreeMap<AskId, u32>)>;
 
 /// Follows the log. Whatever is placed for a waiting gang is placed by one change, at least its minimum of each role.
 pub(crate) fn check_log(log: &[u8]) -> Replay {
@@ -236,11 +236,7 @@ pub(crate) fn check_log(log: &[u8]) -> Replay {
     let mut replay = Replay::begin(&mut reader).unwrap();
     let (mut waiting, mut events, mut running) = (Waiting::new(), Vec::new(), Running::new());
     while let Some(change) = reader.next_change().unwrap() {
-        if let Change::GangSubmitted { asks, spec } = &change {
-            let minima = asks.iter().zip(&spec.roles).map(|(ask, role)| (*ask, role.minimum)).collect();
-            let gang = asks[0].to_string().replace("ask", "gang").parse().unwrap();
-            waiting.insert(gang, (spec.topology, minima));
-        }
+        note_gang(&mut waiting, &change);
         replay.step_with_events(change.clone(), &mut events).unwrap();
         let kinds: Vec<EventKind> = events.iter().map(|event| event.kind).collect();
         check_change(&mut replay, &mut waiting, &change, &kinds);
@@ -251,11 +247,20 @@ pub(crate) fn check_log(log: &[u8]) -> Replay {
     replay
 }
 
+/// A submitted gang waits.
+pub(crate) fn note_gang(waiting: &mut Waiting, change: &Change) {
+    if let Change::GangSubmitted { asks, spec } = change {
+        let minima = asks.iter().zip(&spec.roles).map(|(ask, role)| (*ask, role.minimum)).collect();
+        let gang = asks[0].to_string().replace("ask", "gang").parse().unwrap();
+        waiting.insert(gang, (spec.topology, minima));
+    }
+}
+
 /// The node and the size of each container. The size of one that is replaced as it starts is not known.
-type Running = BTreeMap<ContainerId, (NodeId, Option<i64>)>;
+pub(crate) type Running = BTreeMap<ContainerId, (NodeId, Option<i64>)>;
 
 /// A replaced placeholder ends right before its successor starts, which is on its node and no larger.
-fn check_replacements(replay: &mut Replay, running: &mut Running, events: &[EventKind]) {
+pub(crate) fn check_replacements(replay: &mut Replay, running: &mut Running, events: &[EventKind]) {
     let mut size = |container| replay.view().container(container).map(|known| known.size[0]);
     for (place, event) in events.iter().enumerate() {
         match *event {
@@ -276,7 +281,12 @@ fn check_replacements(replay: &mut Replay, running: &mut Running, events: &[Even
     }
 }
 
-fn check_change(replay: &mut Replay, waiting: &mut Waiting, change: &Change, events: &[EventKind]) {
+pub(crate) fn check_change(
+    replay: &mut Replay,
+    waiting: &mut Waiting,
+    change: &Change,
+    events: &[EventKind],
+) {
     let (mut members, mut racks) =
         (BTreeMap::<AskId, u32>::new(), BTreeMap::<AskId, BTreeSet<String>>::new());
     for event in events {

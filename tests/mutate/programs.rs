@@ -145,6 +145,7 @@ impl Build {
             Suite::Integration => quick(&["-p", "apportion-tests", "--test", "integration"]),
             Suite::Walkthrough => quick(&["-p", "apportion-tests", "--test", "walkthrough"]),
             Suite::Gangs => quick(&["-p", "apportion-tests", "--test", "gangs"]),
+            Suite::Opportunistic => quick(&["-p", "apportion-tests", "--test", "opportunistic"]),
             Suite::Idle => quick(&["-p", "apportion-tests", "--test", "idle"]),
             Suite::Placement => quick(&["-p", "apportion-placement", "--test", "services"]),
             Suite::Instance => quick(&["-p", "apportion-placement", "--test", "instance"]),
@@ -159,7 +160,8 @@ fn home(suite: Suite) -> &'static str {
     match suite {
         Suite::Loom | Suite::Unit => "scheduler",
         Suite::Placement | Suite::Instance | Suite::History | Suite::PlacementUnit => "placement",
-        Suite::Integration | Suite::Property | Suite::Walkthrough | Suite::Gangs | Suite::Idle => "tests",
+        Suite::Integration | Suite::Property | Suite::Walkthrough => "tests",
+        Suite::Gangs | Suite::Opportunistic | Suite::Idle => "tests",
     }
 }
 

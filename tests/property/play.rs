@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use apportion::config::{QueueMapping, Reconfiguration};
 use apportion::engine::SubmitError;
-use apportion::log::{LogSink, SharedLog};
 use apportion::request::{AllocationProposal, ReservationProposal};
 use apportion::resource::DeviceNeed;
 use apportion::{
@@ -50,24 +49,12 @@ pub(crate) fn play_with_crashes(plan: &Plan, mode: Mode, crashes: &[Option<(Sour
     player.cluster
 }
 
-/// The same with an engine that logs to this sink, which passes everything on to the log that it gets.
-pub(crate) fn play_logging_to(
-    plan: &Plan,
-    mode: Mode,
-    sink: impl FnOnce(SharedLog) -> Box<dyn LogSink>,
-) -> Cluster {
-    let cluster = Cluster::start_logging_to(plan.cluster.config(), mode, sink);
-    let mut player = Player::on(cluster, &plan.cluster);
-    player.play(plan);
-    player.cluster
-}
-
 fn pick<T: Copy>(from: &[T], pick: Pick) -> Option<T> {
     (!from.is_empty()).then(|| from[usize::from(pick) % from.len()])
 }
 
 impl Player {
-    fn play(&mut self, plan: &Plan) {
+    pub(crate) fn play(&mut self, plan: &Plan) {
         plan.nodes.iter().for_each(|node| self.add_node(node));
         for operation in &plan.operations {
             self.perform(operation);
@@ -82,7 +69,7 @@ impl Player {
         Self::on(Cluster::start(plan.config(), mode), plan)
     }
 
-    fn on(cluster: Cluster, plan: &ClusterPlan) -> Self {
+    pub(crate) fn on(cluster: Cluster, plan: &ClusterPlan) -> Self {
         let oracle = &cluster.checker.oracle;
         let queues: Vec<String> = oracle.tree.queues.iter().map(|queue| queue.path.clone()).collect();
         let is_leaf = |(number, path): (usize, &String)| oracle.tree.is_leaf(number).then(|| path.clone());

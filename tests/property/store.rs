@@ -6,10 +6,12 @@ use std::sync::Arc;
 use apportion::log::{LogSink, LoggedGroup, SharedLog};
 use apportion::store_log::{Durability, StoreCompactor, StoreLog, StoreLogOptions};
 use apportion::{Engine, ManualClock, Mode};
+use apportion_tests::support::cluster::Cluster;
 use proptest::prelude::*;
 
 use crate::generate::{WITH_REQUESTS, plan};
-use crate::play::play_logging_to;
+use crate::plan::Plan;
+use crate::play::Player;
 use crate::{cases, mode};
 
 /// Logs to both, and compacts the store after every so many groups.
@@ -45,6 +47,14 @@ fn durability() -> impl Strategy<Value = Durability> {
         (0..2_000u64).prop_map(|bytes| Durability::Grouped { bytes }),
         Just(Durability::BeforeEvents),
     ]
+}
+
+/// Plays a whole plan on an engine that logs to this sink, which passes everything on to the log that it gets.
+fn play_logging_to(plan: &Plan, mode: Mode, sink: impl FnOnce(SharedLog) -> Box<dyn LogSink>) -> Cluster {
+    let cluster = Cluster::start_logging_to(plan.cluster.config(), mode, sink);
+    let mut player = Player::on(cluster, &plan.cluster);
+    player.play(plan);
+    player.cluster
 }
 
 proptest! {

@@ -22,6 +22,8 @@ pub enum Suite {
     Walkthrough,
     /// Gangs.
     Gangs,
+    /// Opportunistic containers.
+    Opportunistic,
     /// An engine at rest.
     Idle,
     /// Tests of services on clusters, in the placement crate.
@@ -36,13 +38,14 @@ pub enum Suite {
 
 impl Suite {
     /// All suites.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Loom,
         Self::Unit,
         Self::Integration,
         Self::Property,
         Self::Walkthrough,
         Self::Gangs,
+        Self::Opportunistic,
         Self::Idle,
         Self::Placement,
         Self::Instance,
@@ -60,6 +63,7 @@ impl Suite {
             Self::Property => "property",
             Self::Walkthrough => "walkthrough",
             Self::Gangs => "gangs",
+            Self::Opportunistic => "opportunistic",
             Self::Idle => "idle",
             Self::Placement => "placement",
             Self::Instance => "instance",

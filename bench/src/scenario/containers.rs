@@ -24,6 +24,8 @@ pub(super) struct Running {
 pub(super) struct Told {
     /// Oldest first.
     pub(super) running: Vec<Running>,
+    /// The containers in the queues of nodes, oldest first.
+    pub(super) waiting: Vec<Running>,
     /// By application: events since the last check.
     pub(super) lines: BTreeMap<ApplicationId, Vec<String>>,
     /// The ends and starts of gangs that wait no longer.
@@ -49,10 +51,12 @@ impl Told {
                 let locality = if has_locality { locality_text(locality) } else { "" };
                 format!("allocated {}{locality}", place(names, ask, node))
             }
-            EventKind::OpportunisticAllocated { ask, node, .. } => {
+            EventKind::OpportunisticAllocated { ask, container, node, .. } => {
+                self.waiting.push(Running { container, application: event.application, ask, node });
                 format!("queued {}", place(names, ask, node))
             }
             EventKind::OpportunisticStarted { ask, container, node } => {
+                self.waiting.retain(|known| known.container != container);
                 self.running.push(Running { container, application: event.application, ask, node });
                 format!("started {}", place(names, ask, node))
             }
@@ -61,32 +65,31 @@ impl Told {
                 format!("recovered {}", place(names, ask, node))
             }
             EventKind::ContainerResized { container } => {
-                let Some(known) = self.running.iter().find(|known| known.container == container) else {
-                    return;
-                };
-                format!("resized {}", place(names, known.ask, known.node))
+                let Some(called) = self.called(container, names) else { return };
+                format!("resized {called}")
             }
             EventKind::ExecutionTypeChanged { container, execution_type } => {
-                let Some(known) = self.running.iter().find(|known| known.container == container) else {
-                    return;
-                };
+                let Some(called) = self.called(container, names) else { return };
                 let word = match execution_type {
                     ExecutionType::Guaranteed => "promoted",
                     ExecutionType::Opportunistic => "demoted",
                 };
-                format!("{word} {}", place(names, known.ask, known.node))
+                format!("{word} {called}")
             }
-            EventKind::ContainerStopping { container, node, .. } => {
-                let Some(known) = self.running.iter().find(|known| known.container == container) else {
-                    return;
-                };
-                format!("stopping {}", place(names, known.ask, node))
+            EventKind::ContainerStopping { container, .. } => {
+                let Some(called) = self.called(container, names) else { return };
+                format!("stopping {called}")
+            }
+            EventKind::PreemptionAnnounced { container, .. } => {
+                let Some(called) = self.called(container, names) else { return };
+                format!("announced {called}")
+            }
+            EventKind::PreemptionWithdrawn { container } => {
+                let Some(called) = self.called(container, names) else { return };
+                format!("spared {called}")
             }
             EventKind::ContainerEnded { container, cause, .. } => {
-                let Some(at) = self.running.iter().position(|known| known.container == container) else {
-                    return;
-                };
-                let known = self.running.remove(at);
+                let Some(known) = self.take(container) else { return };
                 format!("{} {}", cause_text(cause), place(names, known.ask, known.node))
             }
             EventKind::AskCancelled { ask, units } => format!("cancelled {}: {units}", names.ask_called(ask)),
@@ -110,6 +113,21 @@ impl Told {
             ref kind => self.record_gang(kind, names),
         };
         self.lines.entry(event.application).or_default().push(line);
+    }
+
+    /// A container that has ended neither runs nor waits.
+    fn take(&mut self, container: ContainerId) -> Option<Running> {
+        let lists = [&mut self.running, &mut self.waiting];
+        lists.into_iter().find_map(|list| {
+            let at = list.iter().position(|known| known.container == container)?;
+            Some(list.remove(at))
+        })
+    }
+
+    /// The running container of this identifier, as events call it.
+    fn called(&self, container: ContainerId, names: &Names) -> Option<String> {
+        let known = self.running.iter().find(|known| known.container == container)?;
+        Some(place(names, known.ask, known.node))
     }
 }
 

@@ -4,14 +4,21 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 
 use apportion::config::Percent;
-use apportion::preempt::{PreemptionPlan, PreemptionPolicy, Victim, WithinQueuePolicy};
+use apportion::preempt::{
+    DisruptionBudget, DisruptionLimit, PreemptionCost, PreemptionPlan, PreemptionPolicy, Victim,
+    WithinQueuePolicy,
+};
 
 use super::cluster::Cluster;
 use super::compare::Comparison;
 use super::expect::word;
-use super::form::{NamesForm, PlanForm, PlanWanted, PolicyForm, ShareForm, UnhelpedForm, WithinQueueForm};
+use super::form::{
+    BudgetForm, BudgetsForm, CostValue, NamesForm, PlanForm, PlanWanted, PolicyForm, ShareForm, UnhelpedForm,
+    WithinQueueForm,
+};
 use super::names::expand;
 use super::problem::{Done, StepError};
+use super::submit::{not_refused, submitted_or_refused};
 
 impl Cluster {
     /// Makes the plan of the present state, and compares it with the expected one.
@@ -45,6 +52,17 @@ impl Cluster {
         };
         let refused: Vec<String> = tickets.into_iter().filter_map(refused).collect();
         if refused.is_empty() { Ok(()) } else { Err(StepError::Failed(refused)) }
+    }
+
+    /// Sets the budgets of an application.
+    pub(super) fn set_disruption_budgets(&mut self, form: &BudgetsForm) -> Done {
+        let application = self.names.application(&form.application)?;
+        let budgets = form.budgets.iter().map(budget).collect::<Done<Vec<_>>>()?;
+        let set = self.handle.set_disruption_budgets(application, budgets);
+        match (submitted_or_refused(form.refused.as_deref(), set)?, &form.refused) {
+            (Some(()), Some(reason)) => Err(not_refused(reason)),
+            _ => Ok(()),
+        }
     }
 
     fn policy(&self, form: &PolicyForm) -> Done<PreemptionPolicy> {
@@ -146,6 +164,23 @@ impl Cluster {
             wanted.iter().map(|(name, wanted)| line(name, wanted.units, word(wanted.reason))).collect();
         lines.sort();
         (got, lines)
+    }
+}
+
+fn budget(form: &BudgetForm) -> Done<DisruptionBudget> {
+    let limit = match (form.min_available, form.max_unavailable) {
+        (Some(least), None) => DisruptionLimit::MinAvailable(least),
+        (None, Some(most)) => DisruptionLimit::MaxUnavailable(most),
+        _ => return Err(StepError::bad("a budget has either `min_available` or `max_unavailable`")),
+    };
+    let budget = DisruptionBudget::new(form.desired, limit);
+    Ok(DisruptionBudget { tag: form.tag.clone(), ..budget })
+}
+
+pub(super) fn cost_of(form: CostValue) -> PreemptionCost {
+    match form {
+        CostValue::Units(units) => PreemptionCost::Units(units),
+        CostValue::Word(_) => PreemptionCost::Never,
     }
 }
 

@@ -16,6 +16,7 @@ use super::form::{
     AnsweredForm, BlacklistForm, ContainersForm, MoveForm, NamesForm, PassForm, ReconfigureForm,
     ResizeContainersForm, ResizeForm, Step, UpdateQueueForm,
 };
+use super::preempt::cost_of;
 use super::problem::{Done, StepError};
 use super::submit::{expect_reason, not_refused};
 
@@ -63,7 +64,18 @@ impl Cluster {
             Step::ResizeContainers(form) => self.resize_containers(form),
             Step::DemoteContainers(form) => self.change_containers(form, Handle::demote_container),
             Step::PromoteContainers(form) => self.change_containers(form, Handle::promote_container),
+            Step::RequestPromotion(form) => self.change_containers(form, Handle::request_promotion),
             Step::StopContainers(form) => self.change_containers(form, Handle::stop_container),
+            Step::SetPreemptionCost(form) => {
+                let cost = cost_of(form.cost);
+                self.for_containers(&form.of, |cluster, it| {
+                    cluster.handle.set_preemption_cost(it.container, cost)
+                })
+            }
+            Step::SetDisruptionBudgets(form) => self.set_disruption_budgets(form),
+            Step::ConfirmPreemption(form) => {
+                self.for_containers(form, |cluster, it| cluster.handle.confirm_preemption(it.container))
+            }
             Step::Complete(form) => {
                 self.for_containers(form, |cluster, it| cluster.handle.complete_container(it.container))
             }
@@ -170,7 +182,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// The oldest of the running containers that the form selects.
+    /// The oldest of the containers that the form selects.
     pub(super) fn containers(&self, form: &ContainersForm) -> Done<Vec<Running>> {
         if form.ask.is_none() && form.application.is_none() {
             return Err(StepError::bad("say whose containers: `ask: NAME` or `application: NAME`"));
@@ -183,10 +195,12 @@ impl Cluster {
                 && application.is_none_or(|application| application == it.application)
                 && node.is_none_or(|node| node == it.node)
         };
-        let mut found: Vec<Running> = self.told.running.iter().filter(is_meant).copied().collect();
+        let all = if form.waiting { &self.told.waiting } else { &self.told.running };
+        let mut found: Vec<Running> = all.iter().filter(is_meant).copied().collect();
         let count = form.count.unwrap_or(found.len());
         if found.is_empty() || found.len() < count {
-            return Err(StepError::failed(format!("{} such containers run, wanted {count}", found.len())));
+            let verb = if form.waiting { "wait" } else { "run" };
+            return Err(StepError::failed(format!("{} such containers {verb}, wanted {count}", found.len())));
         }
         found.truncate(count);
         Ok(found)

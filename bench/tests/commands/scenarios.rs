@@ -142,6 +142,25 @@ fn mistakes_in_gangs_are_explained() {
 }
 
 #[test]
+fn mistakes_in_costs_and_budgets_are_explained() {
+    let last = "running: 2, pending: 1 } }\n";
+    let with_step = |step: &str, code| with(last, &format!("{last}  - {step}\n"), code);
+    let budgets = |budgets: &str, end: &str| {
+        format!("set_disruption_budgets: {{ application: app1, budgets: [{budgets}]{end} }}")
+    };
+    let text = with_step(&budgets("{ desired: 2 }", ""), 2);
+    contains_all(&text, &["it.yaml:17: ", "either `min_available` or `max_unavailable`"]);
+    let text = with_step(&budgets("{ desired: 2, min_available: 1 }", ", refused: never met"), 1);
+    contains_all(
+        &text,
+        &["it.yaml:17: set_disruption_budgets", "accepted, but a refusal was wanted: never met"],
+    );
+    with_step("set_preemption_cost: { of: { ask: tasks }, cost: always }", 2);
+    let text = with_step("request_promotion: { of: { ask: tasks, count: 1, waiting: true } }", 1);
+    contains_all(&text, &["it.yaml:17: request_promotion", "0 such containers wait, wanted 1"]);
+}
+
+#[test]
 fn a_queue_that_is_still_there_is_a_failure_and_no_bad_file() {
     let queues = |expected: &str| format!("expect:\n      queues: {{ {expected} }}\n      asks");
     let is_there = with("expect:\n      asks", &queues("root.a: { exists: false }"), 1);

@@ -95,3 +95,102 @@ fn check_node(facts: &Facts, id: NodeId, report: &mut AuditReport) {
     };
     report.check(starts.is_none(), "I19", || format!("{starts:?} waits at {id} and should not"));
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use crate::change::{ApplicationSpec, AskSpec, NodeSpec};
+    use crate::clock::ManualClock;
+    use crate::config::{EngineConfig, OpportunisticPolicy, QueueConfig};
+    use crate::engine::{Engine, Mode};
+    use crate::facts::NodeQueue;
+    use crate::ids::NodeId;
+    use crate::resource::{ResourceTypes, Resources};
+    use crate::state::State;
+
+    fn amount(units: i64) -> Resources {
+        Resources::new(&[units])
+    }
+
+    /// A node of 4 with a guaranteed container of 2. Beside it runs an opportunistic one of 2, and two others wait, as
+    /// many as may wait.
+    fn state() -> State {
+        let mut config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::single_leaf());
+        config.opportunistic = Some(OpportunisticPolicy { queue_length_max: 2 });
+        let engine = Engine::start(config, Mode::Serial, Arc::new(ManualClock::new()), None).unwrap();
+        let handle = engine.handle();
+        let events = handle.event_stream(1 << 10);
+        handle.add_node(NodeSpec::new("n0", amount(4))).unwrap();
+        let spec = ApplicationSpec::new("application", "root.default", "user");
+        let application = handle.submit_application(spec, &events).unwrap();
+        for ask in [AskSpec::new(amount(2), 1), AskSpec::new(amount(2), 3).opportunistic()] {
+            handle.submit_ask(application, ask).unwrap();
+            engine.run_until_quiet();
+        }
+        let state = engine.shared_state();
+        assert!(state.audit().is_clean());
+        let queue = queue(&state);
+        assert_eq!((queue.running.len(), queue.waiting.len()), (1, 2));
+        state
+    }
+
+    fn queue(state: &State) -> NodeQueue {
+        state.facts.node_queues.nodes.values().next().unwrap().clone()
+    }
+
+    fn node(state: &State) -> NodeId {
+        *state.facts.node_queues.nodes.keys().next().unwrap()
+    }
+
+    /// Damages a sound state, and asserts that the audit finds this.
+    #[track_caller]
+    fn expect(finding: &str, damage: impl FnOnce(&mut State)) {
+        let mut state = state();
+        damage(&mut state);
+        let violations = state.audit().violations;
+        let is_found = violations.iter().any(|one| one.invariant == "I19" && one.detail.contains(finding));
+        assert!(is_found, "{finding}: the audit found {violations:?}");
+    }
+
+    #[test]
+    fn i19_running_containers_fit_beside_guaranteed_ones() {
+        expect("still runs", |state| {
+            let node = node(state);
+            state.facts.nodes.at_mut(node).room.free -= amount(1);
+        });
+    }
+
+    #[test]
+    fn i19_the_head_starts_once_it_has_room() {
+        expect("should not", |state| {
+            let node = node(state);
+            state.facts.nodes.at_mut(node).room.free += amount(2);
+        });
+    }
+
+    #[test]
+    fn i19_queues_are_bounded() {
+        expect("3 containers wait", |state| {
+            let (node, first) = (node(state), queue(state).waiting[0]);
+            state.facts.node_queues.nodes.get_mut(&node).unwrap().waiting.push_back(first);
+        });
+    }
+
+    #[test]
+    fn i19_each_opportunistic_container_is_listed_once() {
+        for is_listed_twice in [true, false] {
+            let finding = if is_listed_twice { "or twice" } else { "nodes list" };
+            expect(finding, |state| {
+                let (node, running) = (node(state), queue(state).running[0]);
+                let list = &mut state.facts.node_queues.nodes.get_mut(&node).unwrap().running;
+                if is_listed_twice { list.push(running) } else { list.clear() }
+            });
+        }
+        expect("to be promoted", |state| {
+            let guaranteed = state.facts.containers.iter().map(|(id, _)| id);
+            let guaranteed = guaranteed.filter(|id| !state.facts.opportunistic.contains_key(id)).next();
+            state.facts.node_queues.promotions.extend(guaranteed);
+        });
+    }
+}

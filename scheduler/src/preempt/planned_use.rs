@@ -4,6 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::PreemptionRule;
 use super::budgets::PlannedBudgets;
+use super::candidates::Candidate;
 use super::tree::{Branch, coming};
 use crate::facts::{Application, Facts, LeafUse, Shape, TagCounts};
 use crate::ids::{ApplicationId, LeafUserId, LimitUsageId, NodeId, PartitionId, QueueId};
@@ -32,6 +33,8 @@ pub(super) struct PlannedQueueUse {
     floor: Resources,
     /// The same for queues that have their guarantee themselves: its fair amount in types in which it had more.
     fair_floor: Resources,
+    /// What the plan may take of it and leave the floor.
+    above_floor: Resources,
 }
 
 /// What may be taken from each queue, by number; zero except for leaves above their fair amounts.
@@ -113,6 +116,7 @@ impl<'a> PlannedUse<'a> {
                 all_to_take: *all,
                 floor,
                 fair_floor: floor.max(&fair),
+                above_floor: branch.used - floor,
             }
         };
         let takings = branches.iter().zip(&takings.of_round).zip(&takings.all);
@@ -243,6 +247,26 @@ impl<'a> PlannedUse<'a> {
             |index: usize| lost[index] > 0 && lacking[index] > 0 && self.left_of(queue_use)[index] > 0;
         let stays = |index: usize| lost[index] <= 0 || queue_use.used[index] - lost[index] >= floor[index];
         lost.types().any(helps) && lost.types().all(stays)
+    }
+
+    /// Whether each queue above the leaf keeps its guarantee if it loses this much on top of the victims. A queue that is
+    /// above the beneficiary, too, keeps the room.
+    pub(super) fn parents_stay(
+        &self,
+        (leaf, size): (QueueId, &Resources),
+        to: QueueId,
+        victims: &[Candidate],
+    ) -> bool {
+        let chain = |leaf: QueueId| &self.facts.queue(leaf).chain;
+        let is_parent = |queue: &&QueueId| **queue != leaf && !chain(to).contains(queue);
+        chain(leaf).iter().filter(is_parent).all(|parent| {
+            let of_parent = victims.iter().filter(|victim| chain(victim.leaf).contains(parent));
+            let lost: Resources =
+                of_parent.map(|victim| self.facts.shapes.at(victim.shape).need.resources).sum();
+            let queue_use = self.queue(*parent);
+            let left = queue_use.above_floor - queue_use.lost() - lost;
+            size.types().all(|index| size[index] <= 0 || left[index] >= size[index])
+        })
     }
 
     /// Counts a container as ended.

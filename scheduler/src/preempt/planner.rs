@@ -29,6 +29,8 @@ pub(super) struct SuitableKey {
     is_balance: bool,
     /// The leaf, if it may lose containers itself.
     leaf: Option<QueueId>,
+    /// The queue above the leaf. The queues above both leaves lose nothing.
+    parent: Option<QueueId>,
     /// The ask, if it names hosts or racks.
     ask: Option<AskId>,
     /// The beneficiary's place in its leaf, if its victims are there.
@@ -206,6 +208,7 @@ impl<'a> Planner<'a> {
             shape: ask.shape,
             scope: wanted.shortage.scope,
             leaf: may_lose.then_some(wanted.leaf),
+            parent: self.state.facts.queue(wanted.leaf).parent,
             ask: shape.has_locality.then_some(id),
             is_balance: wanted.rule == PreemptionRule::Balance,
             within: wanted.within.map(|within| within.key()),

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 use super::PreemptionRule;
 use super::tree::coming;
 use crate::facts::{DisruptionGroup, Facts};
-use crate::ids::{ApplicationId, ContainerId, PartitionId, QueueId, ShapeId};
+use crate::ids::{ContainerId, PartitionId, QueueId};
 use crate::request::ResourceAllocationCommitRequest;
 use crate::resource::Resources;
 
@@ -35,7 +35,8 @@ impl Recheck {
 
     /// Whether no queue falls below its guarantee by these victims. The plan saw to that, but containers may have ended since.
     /// As in the plan, a leaf that is below its guarantee of one type may lose more of it with a container that frees
-    /// another. Within a leaf, what one application loses another one gets.
+    /// another. A queue above both victims and beneficiary keeps the room, as a leaf does of which one application
+    /// loses what another one gets.
     fn keeps_guarantees(
         &mut self,
         facts: &Facts,
@@ -45,7 +46,7 @@ impl Recheck {
         if matches!(rule, PreemptionRule::ApplicationPriority | PreemptionRule::UserLimit) {
             return true;
         }
-        let lost = net_loss(facts, request);
+        let lost = losses(facts, request);
         lost.iter().all(|((queue, partition), lost)| {
             let quota = facts.queue(*queue).quota(*partition);
             let coming = self.coming.entry(*partition).or_insert_with(|| coming(facts, *partition));
@@ -98,25 +99,25 @@ fn may_all_be_victims(facts: &Facts, request: &ResourceAllocationCommitRequest) 
 
 type Losses = SmallVec<[((QueueId, PartitionId), Resources); 8]>;
 
-/// What each queue below the root loses. A queue above both victims and beneficiary only loses the difference.
-fn net_loss(facts: &Facts, request: &ResourceAllocationCommitRequest) -> Losses {
+/// What each queue loses that is not above the beneficiary.
+fn losses(facts: &Facts, request: &ResourceAllocationCommitRequest) -> Losses {
     let mut losses = Losses::new();
-    let mut count = |application: ApplicationId, shape: ShapeId, sign: i64| {
-        let shape = facts.shapes.at(shape);
-        let chain = &facts.queue(facts.applications.at(application).leaf).chain;
-        for queue in chain.iter().filter(|queue| facts.queue(**queue).parent.is_some()) {
-            let (place, change) = ((*queue, shape.partition), shape.need.resources.times(sign));
-            match losses.iter_mut().find(|(of, _)| *of == place) {
-                Some((_, sum)) => *sum += change,
-                None => losses.push((place, change)),
-            }
-        }
+    let beneficiary = request.allocate.first().and_then(|proposal| facts.asks.get(proposal.ask));
+    let to = beneficiary.map(|ask| facts.applications.at(ask.application).leaf);
+    let keeps_room = |queue: QueueId| {
+        facts.queue(queue).parent.is_none()
+            || to.is_some_and(|to| to != queue && facts.queue(to).chain.contains(&queue))
     };
     for container in request.release.iter().filter_map(|id| facts.containers.get(*id)) {
-        count(container.application, container.shape, 1);
-    }
-    for ask in request.allocate.iter().filter_map(|proposal| facts.asks.get(proposal.ask)) {
-        count(ask.application, ask.shape, -1);
+        let shape = facts.shapes.at(container.shape);
+        let chain = &facts.queue(facts.applications.at(container.application).leaf).chain;
+        for queue in chain.iter().filter(|queue| !keeps_room(**queue)) {
+            let (place, size) = ((*queue, shape.partition), shape.need.resources);
+            match losses.iter_mut().find(|(of, _)| *of == place) {
+                Some((_, sum)) => *sum += size,
+                None => losses.push((place, size)),
+            }
+        }
     }
     losses.retain(|(_, lost)| lost.types().any(|index| lost[index] > 0));
     losses

@@ -207,6 +207,7 @@ impl<'a> Search<'a> {
         let size = |of: &Candidate| self.facts.shapes.at(of.shape).need.resources;
         let lost = victims.iter().filter(|victim| victim.leaf == candidate.leaf).map(size).sum();
         planned_use.may_lose(candidate.leaf, &size(candidate), (&self.lacking, self.wanted.rule), &lost)
+            && planned_use.parents_stay((candidate.leaf, &size(candidate)), *leaf, victims)
     }
 
     fn take(&mut self, candidate: &Candidate) {

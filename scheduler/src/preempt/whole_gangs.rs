@@ -75,8 +75,9 @@ impl<'a> WholeGangs<'a> {
         leaf != self.wanted.leaf
             && self.wanted.is_in_scope(self.facts, leaf)
             && {
-                let wanted = (&self.wanted.need.resources, self.wanted.rule);
-                self.planned_use.may_lose_all(leaf, &self.size_of(members), wanted)
+                let (wanted, size) = ((&self.wanted.need.resources, self.wanted.rule), self.size_of(members));
+                self.planned_use.may_lose_all(leaf, &size, wanted)
+                    && self.planned_use.parents_stay((leaf, &size), self.wanted.leaf, &[])
             }
             && self.planned_use.budgets.may_take_all(self.facts, members)
     }

@@ -11,6 +11,7 @@ mod gang_beneficiaries;
 mod gang_victims;
 mod long_load;
 mod nodes;
+mod parents;
 mod priority;
 mod property;
 mod rounds;

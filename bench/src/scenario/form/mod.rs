@@ -20,7 +20,10 @@ pub(super) use expect::{
 };
 pub(super) use gang::{GangForm, GangState, GangWanted, RoleForm};
 pub(super) use one_or_many::OneOrMany;
-pub(super) use preempt::{PlanForm, PlanWanted, PolicyForm, UnhelpedForm, WithinQueueForm};
+pub(super) use preempt::{
+    BudgetForm, BudgetsForm, CostForm, CostValue, PlanForm, PlanWanted, PolicyForm, UnhelpedForm,
+    WithinQueueForm,
+};
 pub(super) use step::{
     AnsweredForm, BlacklistForm, CommitForm, ContainersForm, MoveForm, PassForm, PrepareForm,
     ReconfigureForm, RecoverForm, RequestForm, ResizeContainersForm, ResizeForm, RunningForm, ShareForm,

@@ -5,7 +5,48 @@ use std::collections::BTreeMap;
 use apportion::preempt::{PreemptionRule, UnhelpedReason, WithinQueueOrder};
 use serde::Deserialize;
 
-use super::{NamesForm, ShareForm};
+use super::{ContainersForm, NamesForm, ShareForm};
+
+/// Running containers, and the cost of their loss.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::scenario) struct CostForm {
+    pub(in crate::scenario) of: ContainersForm,
+    pub(in crate::scenario) cost: CostValue,
+}
+
+/// A number of units, or `never`.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(untagged)]
+pub(in crate::scenario) enum CostValue {
+    Units(u32),
+    Word(CostWord),
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(in crate::scenario) enum CostWord {
+    Never,
+}
+
+/// The budgets of an application, in place of those that it had.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::scenario) struct BudgetsForm {
+    pub(in crate::scenario) application: String,
+    pub(in crate::scenario) budgets: Vec<BudgetForm>,
+    pub(in crate::scenario) refused: Option<String>,
+}
+
+/// A budget with one of the two limits.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::scenario) struct BudgetForm {
+    pub(in crate::scenario) tag: Option<String>,
+    pub(in crate::scenario) desired: u32,
+    pub(in crate::scenario) min_available: Option<u32>,
+    pub(in crate::scenario) max_unavailable: Option<u32>,
+}
 
 /// The policy of a plan, and what the plan should say.
 #[derive(Debug, Deserialize)]

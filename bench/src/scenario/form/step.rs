@@ -10,8 +10,8 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 
 use super::{
-    Amounts, ApplicationForm, AskForm, DevicesForm, ExpectForm, GangForm, NamesForm, NodeForm, OneOrMany,
-    PlanForm,
+    Amounts, ApplicationForm, AskForm, BudgetsForm, CostForm, DevicesForm, ExpectForm, GangForm, NamesForm,
+    NodeForm, OneOrMany, PlanForm,
 };
 
 /// One step.
@@ -45,8 +45,14 @@ pub(in crate::scenario) enum Step {
     ResizeContainers(ResizeContainersForm),
     DemoteContainers(AnsweredForm),
     PromoteContainers(AnsweredForm),
+    /// Wants opportunistic containers promoted when there is room.
+    RequestPromotion(AnsweredForm),
     /// An application stops containers, and waits for their ends.
     StopContainers(AnsweredForm),
+    SetPreemptionCost(CostForm),
+    SetDisruptionBudgets(BudgetsForm),
+    /// Announced victims may end now.
+    ConfirmPreemption(ContainersForm),
     /// Containers end by themselves, with success or failure: the engine makes no difference.
     #[serde(alias = "fail")]
     Complete(ContainersForm),
@@ -180,6 +186,9 @@ pub(in crate::scenario) struct ContainersForm {
     pub(in crate::scenario) node: Option<String>,
     /// This many of the oldest; all by default.
     pub(in crate::scenario) count: Option<usize>,
+    /// Those that wait in the queues of nodes, instead of those that run.
+    #[serde(default)]
+    pub(in crate::scenario) waiting: bool,
 }
 
 /// Running containers, as above, and their new size.
@@ -344,7 +353,11 @@ impl Step {
             Self::ResizeContainers(_) => "resize_containers",
             Self::DemoteContainers(_) => "demote_containers",
             Self::PromoteContainers(_) => "promote_containers",
+            Self::RequestPromotion(_) => "request_promotion",
             Self::StopContainers(_) => "stop_containers",
+            Self::SetPreemptionCost(_) => "set_preemption_cost",
+            Self::SetDisruptionBudgets(_) => "set_disruption_budgets",
+            Self::ConfirmPreemption(_) => "confirm_preemption",
             Self::Complete(_) => "complete",
             Self::Release(_) => "release",
             Self::UpdateQueue(_) => "update_queue",

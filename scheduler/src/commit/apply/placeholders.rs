@@ -139,6 +139,8 @@ impl Applier<'_> {
         let allocate = [proposal].into_iter().collect();
         self.carry_out(&ResourceAllocationCommitRequest { allocate, ..Default::default() }, None);
         self.state.facts.transition_update_overcommitted(node);
+        // The end of the placeholder may have made the node's reservation ready.
+        self.state.review_reservation(node);
     }
 
     /// The placeholders of a gang were not replaced in time.

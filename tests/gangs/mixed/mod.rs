@@ -1,0 +1,51 @@
+//! Gangs, task groups, opportunistic asks, promotions and rounds of preemption in one random load.
+//!
+//! Each feature has properties of its own. These look for faults between features: each step of the log is checked, and
+//! so is the rest that the engine finds.
+
+mod calls;
+mod follow;
+mod play;
+mod rest;
+
+use proptest::prelude::*;
+use proptest::sample::Index;
+
+use crate::property::mode;
+use calls::{call, setting};
+use play::Play;
+
+/// The time between two rounds of preemption.
+const INTERVAL_MS: u64 = 100;
+
+/// The first two have a common parent.
+const LEAVES: [&str; 3] = ["root.p.a", "root.p.b", "root.c"];
+
+/// `PROPTEST_CASES` in the environment gives another number.
+fn cases() -> ProptestConfig {
+    let default = ProptestConfig::default();
+    let cases = if std::env::var_os("PROPTEST_CASES").is_some() { default.cases } else { 200 };
+    ProptestConfig { cases, ..default }
+}
+
+proptest! {
+    #![proptest_config(cases())]
+
+    /// In every mode, at each position of the log: the audit is clean, gangs start whole or not at all, preemption keeps
+    /// guarantees, budgets and costs, and opportunistic containers count against nothing. The replay ends as the live engine,
+    /// also from a snapshot in the middle. With the same demand, rounds of preemption come to an end. When the load
+    /// ends, everything that fits has started, and nothing is held.
+    #[test]
+    fn features_keep_their_promises_beside_each_other(
+        setting in setting(),
+        mode in mode(),
+        middle in any::<Index>(),
+        calls in prop::collection::vec(call(), 1..80),
+    ) {
+        let mut play = Play::new(&setting, mode);
+        calls.iter().for_each(|call| play.call(call));
+        play.rest();
+        play.finish();
+        follow::check(&play.cluster, middle);
+    }
+}

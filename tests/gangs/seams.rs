@@ -1,0 +1,35 @@
+//! Faults between features that a random load of all of them found.
+
+use apportion::EndCause;
+use apportion::config::Percent;
+use apportion::event::EventKind;
+use apportion::gang::GangSpec;
+
+use crate::{Cluster, ask, plain};
+
+/// Between the placeholder's end and the real container's start, the node had room for the ask that reserved it. The
+/// reservation stayed listed as ready, so that passes proposed its container for ever.
+#[test]
+fn a_reserved_node_is_no_more_ready_after_a_placeholder_was_replaced() {
+    let mut config = plain();
+    config.reservations.delay_ms = Some(0);
+    config.reservations.nodes = Percent::ALL;
+    let cluster = Cluster::new(config, apportion::Mode::Serial);
+    let node = cluster.nodes(1, 4)[0];
+    // Room that helps nobody here, but raises the limits.
+    cluster.nodes(2, 1);
+    let [job, other] = [cluster.application(), cluster.application()];
+    cluster.submit(GangSpec::new(job).with_placeholders("worker", ask(2, 1), 1));
+    cluster.run();
+    cluster.handle.submit_ask(other, ask(2, 2)).unwrap();
+    cluster.run();
+    assert!(cluster.engine.read(|view| view.node(node).unwrap().is_reserved()));
+    cluster.handle.submit_ask_of_group(job, "worker", ask(2, 1)).unwrap();
+    cluster.engine.commit_waiting().unwrap();
+    let is_replaced =
+        |event: &EventKind| matches!(event, EventKind::ContainerEnded { cause: EndCause::Replaced, .. });
+    assert!(cluster.events().iter().any(is_replaced));
+    let report = cluster.engine.audit();
+    assert!(report.is_clean(), "{report}");
+    cluster.run();
+}
