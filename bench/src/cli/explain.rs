@@ -24,7 +24,7 @@ ask.\n\nExample:\n  apportion-bench replay ... --log run.log\n  apportion-bench 
 run.log --ask ask-12 --at 5000\n  apportion-bench explain run.log --ask openb-pod-0017 --at 120s"
 )]
 pub(super) struct ExplainArgs {
-    /// The log.
+    /// The log: a file, or the folder of a file log.
     file: PathBuf,
     /// The ask, or the job whose asks to explain; without it, the asks that have been pending longest, one of each size
     /// and queue.

@@ -71,7 +71,8 @@ impl<'p> LogInput<'p> {
         let source: Box<dyn Read> = if path.is_dir() {
             Box::new(file_log::read(path).map_err(Failure::input)?)
         } else {
-            let file = File::open(path).map_err(|error| wrong(&error))?;
+            let belongs = "a log belongs here: a file written with --log, or the folder of a file log";
+            let file = File::open(path).map_err(|error| wrong(&format!("{error}; {belongs}")))?;
             Box::new(BufReader::with_capacity(1 << 20, file))
         };
         let reader = LogReader::new(source).map_err(|error| wrong(&error))?;

@@ -76,7 +76,8 @@ pub(super) fn run(args: &PreemptArgs) -> Result<(), Failure> {
     let plan = view.preemption_plan(&policy(args));
     if let Some(unknown) = plan.unknown_exempt.first() {
         let hint = hint(unknown.nearest.as_deref());
-        return Err(wrong(format!("{}: there is no queue `{}`{hint}", moment_text(&plan), unknown.path)));
+        let now = format!("up to change {}, at {}", plan.seq, time_text(plan.now_ms));
+        return Err(wrong(format!("{now}: there is no queue `{}`{hint}", unknown.path)));
     }
     let text =
         if args.json { serde_json::to_string_pretty(&plan).map_err(Failure::run)? } else { plan_text(&plan) };

@@ -6,7 +6,7 @@ use apportion::config::{EngineConfig, QueueConfig};
 use clap::Args;
 
 use super::Failure;
-use super::trace::TraceFiles;
+use super::trace::{FormatParser, TraceFiles};
 use crate::report::counted;
 use crate::sweep::{Source, Subject, Variant};
 use crate::synthetic::SteadyStream;
@@ -24,7 +24,7 @@ pub(super) struct WorkloadArgs {
     #[arg(group = "source", conflicts_with_all = ["format", "workload", "nodes", "queues"])]
     demo: Option<u32>,
     /// The trace's format: openb, sls, rumen, synth, swim or philly.
-    #[arg(long, group = "source", requires = "workload")]
+    #[arg(long, group = "source", requires = "workload", hide_possible_values = true, value_parser = FormatParser)]
     format: Option<Format>,
     /// The trace; read directly if its name ends in .gz.
     #[arg(long, value_name = "FILE", requires = "format")]

@@ -1,8 +1,11 @@
 //! The arguments that name a trace, its cluster and its queues, and the readers of these files.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use apportion::config::{EngineConfig, NodeOrderKind};
+use clap::builder::{PossibleValue, TypedValueParser};
 use clap::{Args, ValueEnum};
 
 use super::Failure;
@@ -36,7 +39,7 @@ pub(super) struct TraceArgs {
 #[derive(Clone, Debug, Args)]
 pub(super) struct TraceFiles {
     /// The trace's format: openb, sls, rumen, synth, swim or philly.
-    #[arg(long, value_name = "FORMAT")]
+    #[arg(long, value_name = "FORMAT", hide_possible_values = true, value_parser = FormatParser)]
     pub(super) format: Format,
     /// The trace; read directly if its name ends in .gz. Of philly: the table of jobs or its folder, which has the
     /// table of run times too.
@@ -51,6 +54,27 @@ pub(super) struct TraceFiles {
     /// The queues: a native TOML file, YARN's capacity-scheduler.xml, or YuniKorn's queues.yaml.
     #[arg(long, value_name = "FILE")]
     pub(super) queues: Option<PathBuf>,
+}
+
+/// Reads the name of a format. Completions offer all names.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FormatParser;
+
+impl TypedValueParser for FormatParser {
+    type Value = Format;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<Format, clap::Error> {
+        Format::from_str.parse_ref(command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(Format::ALL.into_iter().map(|format| PossibleValue::new(format.name()))))
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

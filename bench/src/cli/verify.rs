@@ -12,7 +12,7 @@ use crate::report::counted;
 /// A log to replay.
 #[derive(Clone, Debug, Args)]
 pub(super) struct VerifyArgs {
-    /// The log.
+    /// The log: a file, or the folder of a file log.
     file: PathBuf,
     /// Stop after this change (the first is number 1), or at this virtual time: 120s, 2.5min, 3h.
     #[arg(long, value_name = "SEQ|TIME")]

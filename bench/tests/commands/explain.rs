@@ -65,7 +65,10 @@ fn at_an_earlier_change_things_were_as_they_were_then() {
 #[test]
 fn wrong_logs_asks_and_positions_are_refused() {
     let case = with_log("");
-    contains_all(&refuses(&case, "none.log --ask ask-0"), &["none.log", "No such file"]);
+    contains_all(
+        &refuses(&case, "none.log --ask ask-0"),
+        &["none.log", "No such file", "; a log belongs here"],
+    );
     contains_all(&refuses(&case, "pods.csv --ask ask-0"), &["pods.csv", "not an Apportion log"]);
     contains_all(
         &refuses(&case, "run.log --ask ask-99"),

@@ -175,7 +175,10 @@ fn what_is_not_in_the_log_is_refused() {
         ("empty", vec!["empty", "no log"]),
         ("log --at 9999", vec!["log: change 9999 was asked for, and the last change of the log is "]),
         ("log --at 2days", vec!["the log ends at 3.000 s"]),
-        ("log --exempt root.dve", vec!["at 3.000 s: there is no queue `root.dve`; did you mean `root.dev`?"]),
+        (
+            "log --exempt root.dve",
+            vec!["log: up to change 21, at 3.000 s: there is no queue `root.dve`; did you mean `root.dev`?"],
+        ),
         (
             "log --within-queue priority-first --exempt-within root.prd",
             vec!["there is no queue `root.prd`; did you mean `root.prod`?"],

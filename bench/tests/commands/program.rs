@@ -230,6 +230,8 @@ fn bash_completes_options_of_subcommands() {
     assert_eq!(complete("replay --mo"), "--mode");
     assert_eq!(complete("replay --mode p"), "parallel");
     assert_eq!(complete("config check --clus"), "--cluster");
+    assert_eq!(complete("replay --format ph"), "philly");
+    assert_eq!(complete("sweep --format op"), "openb");
 }
 
 /// A closed pipe means that the reader has seen enough.

@@ -27,7 +27,7 @@ happened on a node in the first ten minutes?\n    apportion-bench log run.log --
 were placed in a queue?\n    apportion-bench log run.log --kind allocated --queue root.etl --json"
 )]
 pub(super) struct LogArgs {
-    /// The log.
+    /// The log: a file, or the folder of a file log.
     file: PathBuf,
     /// From this change or virtual time on.
     #[arg(long, value_name = "SEQ|TIME")]
