@@ -195,21 +195,3 @@ fn a_request_made_by_hand_cannot_start_a_part_of_a_gang() {
         assert_eq!(outcome, CommitOutcome::Rejected(RejectReason::GangIncomplete));
     }
 }
-
-/// Each needs more than half of the cluster. Neither holds anything while it waits, so both run, one after the other.
-#[test]
-fn two_gangs_that_exclude_each_other_both_run() {
-    for cluster in Cluster::of_each_mode() {
-        cluster.nodes(5, 2);
-        let jobs = [cluster.application(), cluster.application()];
-        let gangs = jobs.map(|job| cluster.submit(GangSpec::new(job).with_role("worker", ask(1, 6))));
-        for _ in 0..2 {
-            cluster.run();
-            let events = cluster.events();
-            let started = gangs.iter().filter(|gang| has_started(&events, gang.gang)).count();
-            assert_eq!((started, placed(&events).len()), (1, 6));
-            cluster.complete(placed(&events).into_iter().map(|(container, _)| container).take(5));
-        }
-        assert_eq!(jobs.map(|job| cluster.running(job)), [1, 1]);
-    }
-}

@@ -160,8 +160,12 @@ fn home(suite: Suite) -> &'static str {
     match suite {
         Suite::Loom | Suite::Unit => "scheduler",
         Suite::Placement | Suite::Instance | Suite::History | Suite::PlacementUnit => "placement",
-        Suite::Integration | Suite::Property | Suite::Walkthrough => "tests",
-        Suite::Gangs | Suite::Opportunistic | Suite::Idle => "tests",
+        Suite::Integration
+        | Suite::Property
+        | Suite::Walkthrough
+        | Suite::Gangs
+        | Suite::Opportunistic
+        | Suite::Idle => "tests",
     }
 }
 

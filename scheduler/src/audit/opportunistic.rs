@@ -104,8 +104,7 @@ mod tests {
     use crate::clock::ManualClock;
     use crate::config::{EngineConfig, OpportunisticPolicy, QueueConfig};
     use crate::engine::{Engine, Mode};
-    use crate::facts::NodeQueue;
-    use crate::ids::NodeId;
+    use crate::ids::{ContainerId, NodeId};
     use crate::resource::{ResourceTypes, Resources};
     use crate::state::State;
 
@@ -130,13 +129,15 @@ mod tests {
         }
         let state = engine.shared_state();
         assert!(state.audit().is_clean());
-        let queue = queue(&state);
-        assert_eq!((queue.running.len(), queue.waiting.len()), (1, 2));
+        let (running, waiting) = lists(&state);
+        assert_eq!((running.len(), waiting.len()), (1, 2));
         state
     }
 
-    fn queue(state: &State) -> NodeQueue {
-        state.facts.node_queues.nodes.values().next().unwrap().clone()
+    /// The containers that run at the node, and those that wait.
+    fn lists(state: &State) -> (Vec<ContainerId>, Vec<ContainerId>) {
+        let queue = state.facts.node_queues.nodes.values().next().unwrap();
+        (queue.running.clone(), queue.waiting.iter().copied().collect())
     }
 
     fn node(state: &State) -> NodeId {
@@ -172,7 +173,7 @@ mod tests {
     #[test]
     fn i19_queues_are_bounded() {
         expect("3 containers wait", |state| {
-            let (node, first) = (node(state), queue(state).waiting[0]);
+            let (node, first) = (node(state), lists(state).1[0]);
             state.facts.node_queues.nodes.get_mut(&node).unwrap().waiting.push_back(first);
         });
     }
@@ -182,14 +183,14 @@ mod tests {
         for is_listed_twice in [true, false] {
             let finding = if is_listed_twice { "or twice" } else { "nodes list" };
             expect(finding, |state| {
-                let (node, running) = (node(state), queue(state).running[0]);
+                let (node, running) = (node(state), lists(state).0[0]);
                 let list = &mut state.facts.node_queues.nodes.get_mut(&node).unwrap().running;
                 if is_listed_twice { list.push(running) } else { list.clear() }
             });
         }
         expect("to be promoted", |state| {
-            let guaranteed = state.facts.containers.iter().map(|(id, _)| id);
-            let guaranteed = guaranteed.filter(|id| !state.facts.opportunistic.contains_key(id)).next();
+            let mut all = state.facts.containers.iter().map(|(id, _)| id);
+            let guaranteed = all.find(|id| !state.facts.opportunistic.contains_key(id));
             state.facts.node_queues.promotions.extend(guaranteed);
         });
     }

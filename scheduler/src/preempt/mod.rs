@@ -28,7 +28,8 @@
 //! loss may exceed what a round takes. Within a leaf, no gang ends as a whole.
 //!
 //! Two plans in turn do not go in circles. A beneficiary gets no more than its fair amount, and a leaf loses nothing
-//! below its guarantee.
+//! below its guarantee. Neither does a queue above the leaf, unless it is above the beneficiary, too: then it keeps the
+//! room.
 
 mod amounts;
 mod beneficiaries;

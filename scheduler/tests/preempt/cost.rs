@@ -6,7 +6,6 @@ use apportion::event::{Refusal, Subject};
 use apportion::preempt::{PreemptionCost, PreemptionPlan, UnhelpedReason};
 use apportion::{ApplicationId, ContainerId, Resources};
 
-use crate::rounds::{INTERVAL_MS, Running, WAIT_MS, modes, rounds};
 use crate::{Cluster, at_once, by_queue, queue, reasons};
 
 const ONE: &[i64] = &[1];
@@ -140,28 +139,4 @@ fn an_unknown_container_has_no_cost() {
     assert_eq!(refused, expected);
     let cost = cluster.engine.read(|view| view.container(live).unwrap().preemption_cost);
     assert_eq!(cost, PreemptionCost::Units(4));
-}
-
-/// A cost that is set between the announcement and the end spares the victim. Costs survive in log and snapshot.
-#[test]
-fn rounds_follow_the_costs_of_the_moment() {
-    for mode in modes() {
-        let (cluster, [_, c]) = Running::full(mode, rounds());
-        cluster.demand("root.a", 1);
-        cluster.run_to(INTERVAL_MS);
-        let containers: Vec<_> = cluster
-            .engine
-            .read(|view| view.application(c).unwrap().containers().map(|one| one.container).collect());
-        let announced = |id: &&ContainerId| {
-            cluster.engine.read(|view| view.container(**id).unwrap().preemption.is_some())
-        };
-        let victim = *containers.iter().find(announced).unwrap();
-        let handle = cluster.engine.handle();
-        handle.set_preemption_cost(victim, PreemptionCost::Never).unwrap();
-        cluster.run_to(2 * WAIT_MS + 3 * INTERVAL_MS);
-        cluster.settle();
-        assert_eq!(cluster.events(), [2, 1, 1], "{mode:?}: another one is announced, and ends");
-        assert!(cluster.engine.read(|view| view.container(victim).is_some()), "{mode:?}");
-        cluster.expect_replay_equal();
-    }
 }
