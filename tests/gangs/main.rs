@@ -12,6 +12,7 @@ mod racks;
 mod recovery;
 mod refusals;
 mod starts;
+mod turns;
 
 use std::sync::Arc;
 

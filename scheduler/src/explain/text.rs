@@ -3,8 +3,8 @@
 use std::fmt::{self, Display, Formatter};
 
 use super::{
-    ActivationLimit, Blocker, Explanation, Funnel, GangWait, LimitHolder, LimitReached, PendingReason,
-    Rejection, Shortage, Stage, Standing, WhyPending,
+    ActivationLimit, Blocker, Explanation, Funnel, LimitHolder, LimitReached, PendingReason, Rejection,
+    Shortage, Stage, Standing, WhyPending,
 };
 use crate::label::{counted, seconds};
 use crate::resource::WithUnit;
@@ -205,16 +205,7 @@ impl Display for Blocker {
             Self::InFlight { units } => {
                 write!(f, "All it wants is proposed and being decided: {}.", containers(*units))
             }
-            Self::Gang(GangWait { gang, role, members, found, is_limited, is_gathering, held, .. }) => {
-                write!(f, "It is role {role} of {gang}, of which {members} members start together")?;
-                write!(f, "; {found} of them would find a node now")?;
-                f.write_str(if *is_limited { ", but a limit does not admit them." } else { "." })?;
-                if *is_gathering {
-                    write!(f, " It gathers: room for {held} of them is held.")
-                } else {
-                    Ok(())
-                }
-            }
+            Self::Gang(wait) => wait.fmt(f),
             Self::Reservations { nodes: 1 } => f.write_str("A node is reserved for all it wants."),
             Self::Reservations { nodes } => write!(f, "{nodes} nodes are reserved for all it wants."),
         }
