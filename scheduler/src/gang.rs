@@ -49,8 +49,8 @@
 //!
 //! # Gangs as beneficiaries
 //!
-//! A round of [preemption](crate::preempt) gets a waiting gang room for its whole minimum, or nothing. It does nothing
-//! for a gang with roles in several partitions.
+//! A round of [preemption](crate::preempt) gets a waiting gang room for its whole minimum, in all partitions of its
+//! roles, or nothing.
 
 pub use crate::change::{GangRole, GangSpec, InvalidGang};
 pub use crate::facts::{GangEnd, GangStyle, GangTopology, Placeholder};

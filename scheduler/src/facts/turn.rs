@@ -2,10 +2,10 @@
 //!
 //! A gang's turn begins when it first holds room and lasts until it holds none. If the room does not grow for
 //! [`gather_limit_ms`](crate::config::EngineConfig::gather_limit_ms) while other gangs wait, the turn ends: the gang
-//! gives the room back and goes behind all gangs that wait. The turn ends, too, if members with a part of their room could
-//! be on other nodes. The next turn prefers nodes on which no part has waited. Once such a node is the best that is left,
-//! the limit doubles, and all nodes are as good again. So a gang that needs long, beside containers that run long, has
-//! its room in the end.
+//! gives the room back and goes behind all gangs that wait. The turn ends, too, if members with a part of their room
+//! could be on other nodes. The next turn prefers nodes on which no part has waited. Once no other node is left, the
+//! limit doubles, and all nodes are as good again. So a gang that needs long, beside containers that run long, has its
+//! room in the end.
 
 use std::collections::BTreeSet;
 
@@ -82,9 +82,9 @@ impl Facts {
         Some(turns.current.as_ref()?.grown_ms.saturating_add(limit_ms))
     }
 
-    /// Whether the gang takes over what the other one holds: it comes first in order, and it was submitted since the other
-    /// one's turn began. A gang that a limit stopped when the turn began waits for its end. Otherwise each moment of
-    /// headroom would cost the other gang what it has gathered.
+    /// Whether the gang takes over what the other one holds: it comes first in order, and it was submitted since the
+    /// other one's turn began. A gang that a limit stopped when the turn began waits for its end. Otherwise each moment
+    /// of headroom would cost the other gang what it has gathered.
     pub(crate) fn may_interrupt(&self, gang: &WaitingGang, other: &WaitingGang) -> bool {
         let is_new = other.turns.current.as_ref().is_none_or(|turn| gang.number > turn.began_after);
         is_new && self.gang_key(gang) < self.gang_key(other)
@@ -117,8 +117,8 @@ impl Facts {
         roles.any(|role| self.shapes.at(self.asks.at(role.ask).shape).partition == partition)
     }
 
-    /// The round of a gang of the application that begins to wait. It comes before gangs of lower priority, but before no
-    /// other one that has been put back.
+    /// The round of a gang of the application that begins to wait. It comes before gangs of lower priority, but before
+    /// no other one that has been put back.
     pub(crate) fn round_of_new(&self, application: ApplicationId) -> u64 {
         let priority = |id| self.applications.at(id).priority;
         let rounds = |is_behind: &dyn Fn(&&WaitingGang) -> bool| {
@@ -137,8 +137,8 @@ impl Facts {
         }
     }
 
-    /// No gang holds room in the partition any more. Gangs that hold room elsewhere and waited for that one have their whole
-    /// time from now on: otherwise two gangs could end their turns together for ever.
+    /// No gang holds room in the partition any more. Gangs that hold room elsewhere and waited for that one have their
+    /// whole time from now on: otherwise two gangs could end their turns together for ever.
     pub(super) fn restart_turns(&mut self, partition: PartitionId) {
         let holders: Vec<GangId> = self.held_rooms.values().map(|held| held.gang).collect();
         for id in holders {

@@ -7,9 +7,9 @@
 //!
 //! # No deadlock
 //!
-//! In each partition only one gang holds room (I18). A gang that holds room waits for room that earlier gangs hold, never
-//! for room of a later gang: an earlier gang that waits for the turn of a later one holds nothing anywhere. The first gang
-//! waits only for containers and for reservations on nodes without held room, and these wait only for containers. If
+//! In each partition only one gang holds room (I18). A gang that holds room waits for room that earlier gangs hold, not
+//! for room of a later gang: an earlier gang that waits for the turn of a later one holds nothing anywhere. The first
+//! gang waits only for containers and for reservations on nodes without held room, and these wait only for containers. If
 //! these do not end, its turn does, and the next gang is the first ([`Turns`](crate::facts::Turns)).
 //!
 //! # What is not there
@@ -107,8 +107,8 @@ fn may_gather(state: &State, gang: GangId, waiting: &WaitingGang) -> bool {
         && !state.has_failed_start(gang)
 }
 
-/// Whether it helps that the gang gives back what it holds: its parts could be on other nodes, or another gang of the same
-/// partitions could gather then. A limit does not count, because the gang's room may be what uses it up.
+/// Whether it helps that the gang gives back what it holds: its parts could be on other nodes, or another gang of the
+/// same partitions could gather then. A limit does not count, because the gang's room may be what uses it up.
 pub(crate) fn should_end_turn(state: &State, gang: GangId) -> bool {
     let parts = state.facts.nodes_of_parts(gang);
     let moves =
@@ -225,8 +225,8 @@ impl<'a> MemberWalk<'a> for Targets<'a> {
             && self.state.facts.breach_with(shape, node, Some(&self.tags)).is_none()
     }
 
-    /// Nearest to the ask's hosts and racks, then those with room now, then with most of it, and last those on which the
-    /// gang has waited in vain.
+    /// Nearest to the ask's hosts and racks, then those with room now, then with most of it, and last those on which
+    /// the gang has waited in vain.
     fn key(&self, shape: &Shape, node: &Node, at: Position) -> Self::Key {
         let Position { locality, position, positions } = at;
         let (room, has_room) = (self.room(node).0, self.has_room(shape, node));
