@@ -315,4 +315,9 @@ pub enum Change {
         /// The partition.
         partition: PartitionId,
     },
+    /// A gang's room did not grow: it gave the room back and went behind the other gangs that wait.
+    GangTurnEnded {
+        /// The gang.
+        gang: GangId,
+    },
 }

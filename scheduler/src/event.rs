@@ -1,6 +1,7 @@
 //! Events: the engine's messages to applications.
 
 mod gang;
+mod label;
 mod refusal;
 mod text;
 
@@ -11,7 +12,6 @@ pub use refusal::{Refusal, Refused, Subject};
 
 use crate::facts::{ApplicationEnd, EndCause, ExecutionType, GangEnd, GangStyle, Locality, PreemptionNotice};
 use crate::ids::{ApplicationId, AskId, ContainerId, GangId, NodeId};
-use crate::label::labels;
 use crate::request::CommitSeq;
 
 /// Something that happened to an application, with the change that caused it.
@@ -184,6 +184,14 @@ pub enum EventKind {
         /// for placeholders; otherwise [`AskCancelled`](Self::AskCancelled) follows for each.
         style: GangStyle,
     },
+    /// A gang gave back the room that it held, because it had not grown for
+    /// [`gather_limit_ms`](crate::config::EngineConfig::gather_limit_ms). The gang waits on behind the other gangs.
+    GangTurnEnded {
+        /// The gang.
+        gang: GangId,
+        /// How many of its turns have ended so.
+        turns: u32,
+    },
     /// The engine refused a gang, and with it all of its asks.
     GangRefused {
         /// The gang.
@@ -223,28 +231,3 @@ pub enum EventKind {
         node: NodeId,
     },
 }
-
-labels! { EventKind {
-    Allocated => "allocated",
-    ContainerRecovered => "container_recovered",
-    ContainerResized => "container_resized",
-    ExecutionTypeChanged => "execution_type_changed",
-    ContainerStopping => "container_stopping",
-    ContainerEnded => "container_ended",
-    AskCancelled => "ask_cancelled",
-    Reserved => "reserved",
-    Unreserved => "unreserved",
-    ApplicationActivated => "application_activated",
-    ApplicationEnding => "application_ending",
-    ApplicationEnded => "application_ended",
-    ApplicationRefused => "application_refused",
-    AskRefused => "ask_refused",
-    PreemptionAnnounced => "preemption_announced",
-    PreemptionWithdrawn => "preemption_withdrawn",
-    GangStarted => "gang_started",
-    GangEnded => "gang_ended",
-    GangRefused => "gang_refused",
-    PlaceholdersTimedOut => "placeholders_timed_out",
-    OpportunisticAllocated => "opportunistic_allocated",
-    OpportunisticStarted => "opportunistic_started",
-} }

@@ -16,8 +16,9 @@
 //! # Invariants
 //!
 //! * A gang that has not started has no container, no reservation and no amount in flight.
-//! * I18: in each partition at most one gang holds room, and never one behind an earlier gang that could gather there.
-//!   So a gang waits for room of earlier gangs only, and two gangs cannot block each other, however large they are.
+//! * I18: in each partition at most one gang holds room: the first that could gather when its turn began, or one that
+//!   was submitted since and comes first. A gang that holds room waits for room of earlier gangs only, so two gangs
+//!   cannot block each other, however large they are.
 //!
 //! The audit checks both, and that no gang waits which could start. `propose/gather.rs` says why there is no deadlock.
 //!
@@ -48,8 +49,8 @@
 //!
 //! # Gangs as beneficiaries
 //!
-//! A round of [preemption](crate::preempt) gets a waiting gang room for its whole minimum, or nothing. It does nothing
-//! for a gang with roles in several partitions.
+//! A round of [preemption](crate::preempt) gets a waiting gang room for its whole minimum, in all partitions of its
+//! roles, or nothing.
 
 pub use crate::change::{GangRole, GangSpec, InvalidGang};
 pub use crate::facts::{GangEnd, GangStyle, GangTopology, Placeholder};

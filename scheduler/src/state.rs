@@ -385,7 +385,8 @@ impl State {
             | Timer::Lifetime(_)
             | Timer::Stop(_)
             | Timer::Gang(_)
-            | Timer::Placeholders(_) => {}
+            | Timer::Placeholders(_)
+            | Timer::Turn(_) => {}
         }
     }
 

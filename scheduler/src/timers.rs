@@ -25,6 +25,8 @@ pub(crate) enum Timer {
     Gang(GangId),
     /// Whether placeholders of the gang have waited for too long.
     Placeholders(GangId),
+    /// Whether the gang holds room that has not grown for too long.
+    Turn(GangId),
 }
 
 #[derive(Clone, Debug, Default)]

@@ -14,6 +14,7 @@ mod recovery;
 mod refusals;
 mod seams;
 mod starts;
+mod turns;
 
 use std::sync::Arc;
 

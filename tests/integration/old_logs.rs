@@ -110,6 +110,7 @@ fn each_log_has_every_kind_of_change_of_its_version() {
         "promotion_requested",
         "room_held",
         "room_given_back",
+        "gang_turn_ended",
     ];
     assert_eq!(absent(9), [&["rack_named"][..], &of_version_11].concat());
     assert_eq!(absent(10), of_version_11);

@@ -84,6 +84,7 @@ impl Told {
     pub(super) fn record_gang(&mut self, kind: &EventKind, names: &Names) -> String {
         let (gang, state, line) = match *kind {
             EventKind::GangStarted { gang } => (gang, GangState::Started, "gang started"),
+            EventKind::GangTurnEnded { gang, .. } => (gang, GangState::Waiting, "gang gave back its room"),
             EventKind::GangEnded { gang, end: GangEnd::TimedOut, .. } => {
                 (gang, GangState::TimedOut, "gang timed out")
             }

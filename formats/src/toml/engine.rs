@@ -50,6 +50,7 @@ pub(super) fn read(document: &Section<'_>, config: &mut EngineConfig) -> Result<
         "maximum_application_priority",
         "stop_timeout_ms",
         "stop_ended_applications",
+        "gather_limit_ms",
     ];
     let known = [&own[..], &tables[..]].concat();
     let engine = document.section("engine", &known)?;
@@ -74,6 +75,9 @@ pub(super) fn read(document: &Section<'_>, config: &mut EngineConfig) -> Result<
     }
     if let Some(stops) = engine.read("stop_ended_applications", |entry| entry.switch())? {
         config.stop_ended_applications = stops;
+    }
+    if let Some(limit) = engine.read("gather_limit_ms", |entry| entry.whole())? {
+        config.gather_limit_ms = Some(limit).filter(|limit| *limit > 0);
     }
     config.allocation = allocation(&engine, &config.resources)?;
     reservations(&engine, &mut config.reservations)?;

@@ -15,6 +15,7 @@
 //! # maximum_application_priority = 10      # higher priorities are lowered to this
 //! stop_timeout_ms = 60000                 # a stopping container stays charged for at most this long
 //! stop_ended_applications = false         # true: the containers of an ended application are stopped first
+//! gather_limit_ms = 900000                # held room of a gang that does not grow for so long is given back; 0: never
 //!
 //! [engine.reservations]
 //! enabled = true                          # false: no reservations, and `delay_ms` has no effect

@@ -190,6 +190,7 @@ fn config() -> BoxedStrategy<EngineConfig> {
                 limits,
                 preemption,
                 opportunistic,
+                gather_limit_ms: maximum_application_priority.map(|limit| u64::from(limit).max(1)),
             }
         })
         .boxed()

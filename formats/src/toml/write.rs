@@ -87,6 +87,7 @@ fn write_engine(file: &mut Writer, config: &EngineConfig) {
     if config.stop_ended_applications {
         file.line("stop_ended_applications", true);
     }
+    file.line("gather_limit_ms", config.gather_limit_ms.unwrap_or(0));
 
     file.table("engine.reservations");
     match config.reservations.delay_ms {

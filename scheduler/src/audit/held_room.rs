@@ -185,7 +185,7 @@ mod tests {
             let node = *held(state).nodes.keys().next().unwrap();
             state.facts.nodes.at_mut(node).state = NodeState::Draining;
         });
-        // The first gang gave its room back, and the second one has it.
+        // The first gang gave its room back, and the second one has it, although the first one came during its turn.
         expect("I18", |state| {
             let first = held(state).gang;
             for node in held(state).nodes.keys().copied().collect::<Vec<_>>() {
@@ -196,6 +196,8 @@ mod tests {
             let node = state.facts.nodes.iter().next().unwrap().0;
             assert_ne!(first, second);
             state.facts.transition_hold_room(second, ask, node);
+            state.facts.gangs.get_mut(&second).unwrap().turns.round = 1;
+            state.facts.gangs.get_mut(&first).unwrap().number = state.facts.asks_submitted + 1;
         });
     }
 }

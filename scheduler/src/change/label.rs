@@ -45,4 +45,5 @@ labels! { Change {
     PromotionRequested => "promotion_requested",
     RoomHeld => "room_held",
     RoomGivenBack => "room_given_back",
+    GangTurnEnded => "gang_turn_ended",
 } }

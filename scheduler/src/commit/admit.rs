@@ -90,7 +90,8 @@ pub(crate) fn admit(state: &State, change: &Change) -> Result<(), Refusal> {
         | Change::TaskGroupAskSubmitted { .. }
         | Change::PlaceholdersTimedOut { .. }
         | Change::RoomHeld { .. }
-        | Change::RoomGivenBack { .. } => admit_change_of_gang(state, change),
+        | Change::RoomGivenBack { .. }
+        | Change::GangTurnEnded { .. } => admit_change_of_gang(state, change),
     }
 }
 

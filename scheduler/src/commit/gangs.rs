@@ -33,6 +33,11 @@ pub(super) fn admit_change_of_gang(state: &State, change: &Change) -> Result<(),
             let holder = state.facts.held_rooms.get(partition).map(|held| held.gang);
             if holder == Some(*gang) { Ok(()) } else { Err(Refusal::UnknownGang) }
         }
+        Change::GangTurnEnded { gang } => {
+            let until_ms = state.facts.turn_until_ms(*gang);
+            let is_over = until_ms.is_some_and(|until_ms| until_ms <= state.facts.now_ms);
+            if is_over { Ok(()) } else { Err(Refusal::UnknownGang) }
+        }
         _ => Ok(()),
     }
 }

@@ -6,10 +6,12 @@
 use std::collections::BTreeSet;
 
 use super::committer::Committer;
+use super::gangs::would_accept;
 use crate::change::Change;
 use crate::facts::{Facts, HeldRole, HeldRoom, RoomGain, WaitingGang};
 use crate::ids::{AskId, GangId, NodeId};
-use crate::propose::Gathering;
+use crate::place::GangLooks;
+use crate::propose::{Gathering, look_for_gangs, should_end_turn};
 use crate::request::{AllocationProposal, CommitOutcome, ResourceAllocationCommitRequest};
 
 impl Committer<'_> {
@@ -60,7 +62,7 @@ impl Committer<'_> {
     /// Holds room at the places that a look found. Gangs that come later in order give theirs back.
     pub(super) fn hold_places(&mut self, gathering: &Gathering) {
         let gang = gathering.gang;
-        if !self.state.facts.gangs.contains_key(&gang) {
+        if !self.state.facts.gangs.contains_key(&gang) || self.is_before_unseen(gathering) {
             return;
         }
         self.state.recompute_limits();
@@ -84,6 +86,38 @@ impl Committer<'_> {
         self.start_if_complete(gang);
     }
 
+    /// Whether a gang that comes first was submitted since the look. It must not have to wait for this one's turn: the next
+    /// look sees both.
+    fn is_before_unseen(&self, gathering: &Gathering) -> bool {
+        let facts = &self.state.facts;
+        let own = facts.gang_key(&facts.gangs[&gathering.gang]);
+        facts.asks_submitted > gathering.asks
+            && facts
+                .rivals(gathering.gang)
+                .any(|(_, rival)| rival.number > gathering.asks && facts.gang_key(rival) < own)
+    }
+
+    /// Ends the gang's turn if another gang can gather. That gang has the room before any pass sees it.
+    pub(crate) fn end_turn(&mut self, gang: GangId) -> bool {
+        self.state.recompute_limits();
+        if !should_end_turn(self.state, gang) {
+            return false;
+        }
+        self.apply(Change::GangTurnEnded { gang });
+        loop {
+            self.state.recompute_limits();
+            let would_accept = |request: &_| would_accept(self.state, request);
+            let found = look_for_gangs(self.state, &mut GangLooks::default(), would_accept);
+            for gathering in &found.gatherings {
+                self.hold_places(gathering);
+            }
+            let is_started = |outcome| matches!(outcome, CommitOutcome::Accepted(_));
+            if !found.start.is_some_and(|request| is_started(self.commit(request))) {
+                return true;
+            }
+        }
+    }
+
     fn room_gain(&self, gang: GangId, ask: AskId, node: NodeId) -> Option<RoomGain> {
         let facts = &self.state.facts;
         (facts.gang_of(ask) == Some(gang)).then(|| facts.room_gain(gang, ask, node)).flatten()
@@ -94,7 +128,7 @@ impl Committer<'_> {
         let facts = &self.state.facts;
         let Some(partition) = facts.nodes.get(node).map(|node| node.partition) else { return };
         let Some(other) = facts.held_rooms.get(&partition).map(|held| held.gang) else { return };
-        if other != gang && facts.gang_key(&facts.gangs[&gang]) < facts.gang_key(&facts.gangs[&other]) {
+        if other != gang && facts.may_interrupt(&facts.gangs[&gang], &facts.gangs[&other]) {
             self.apply(Change::RoomGivenBack { gang: other, partition });
         }
     }

@@ -83,6 +83,15 @@ pub struct EngineConfig {
     /// How nodes queue opportunistic containers; `None`: opportunistic asks are refused.
     #[serde(default)]
     pub opportunistic: Option<OpportunisticPolicy>,
+    /// How long, in milliseconds, a gang may hold room that does not grow while another gang or other nodes could be
+    /// tried. Then it gives the room back and goes behind the gangs that wait. `None`: for ever.
+    #[serde(default = "gather_limit_ms")]
+    pub gather_limit_ms: Option<u64>,
+}
+
+/// The time for which YuniKorn keeps placeholders.
+pub(crate) fn gather_limit_ms() -> Option<u64> {
+    Some(900_000)
 }
 
 /// Kubernetes' grace period of 30 seconds, and another 30 seconds for the node to report.
@@ -111,6 +120,7 @@ impl EngineConfig {
             limits: EngineLimits::default(),
             preemption: None,
             opportunistic: None,
+            gather_limit_ms: gather_limit_ms(),
         }
     }
 

@@ -25,6 +25,12 @@ pub(super) fn check(config: &EngineConfig) -> Result<(), ConfigError> {
     }
     config.preemption.as_ref().map_or(Ok(()), |rounds| preemption::check(rounds, &config.root))?;
     config.opportunistic.map_or(Ok(()), opportunistic::check)?;
+    if config.gather_limit_ms == Some(0) {
+        return Err(value_error(
+            "gather_limit_ms",
+            "must be at least 1: a gang holds its room for some time",
+        ));
+    }
     match config.heartbeat {
         Some(policy) if policy.interval_ms == 0 => {
             Err(value_error("engine.heartbeat.interval_ms", "must be at least 1"))

@@ -47,6 +47,7 @@ impl GroupCommitter {
                     self.committer(state).apply(Change::PlaceholdersTimedOut { gang });
                 }
             }
+            Timer::Turn(gang) => self.review_turn(state, gang),
             Timer::Reserve(_) | Timer::Locality(_) => {
                 state.ring(timer);
                 // The ask may use other nodes now, and a round may help it there.

@@ -17,6 +17,7 @@ use crate::propose::{BatchOwner, ProposalBatch, look_for_gangs};
 use crate::request::CommitSeq;
 use crate::state::State;
 use crate::sync::Ticket;
+use crate::timers::Timer;
 
 /// A submitted gang.
 #[derive(Debug)]
@@ -40,7 +41,9 @@ impl Handle {
     ///
     /// Waiting gangs are tried by the priority of their applications, then in the order of submission. In each
     /// partition the first gang that does not fit, and that no limit stops, gathers: room that becomes free is held for
-    /// its members, and charged to queue and user, until all of them can start. A later gang that needs no held room may start before. With
+    /// its members, and charged to queue and user, until all of them can start. A later gang that needs no held room may
+    /// start before. If the held room does not grow for
+    /// [`gather_limit_ms`](crate::config::EngineConfig::gather_limit_ms), other gangs come first. With
     /// [`without_gathering`](GangSpec::without_gathering), a gang waits until enough is free at one time, and stops no
     /// other gang or ask.
     ///
@@ -109,6 +112,22 @@ impl GroupCommitter {
                 refuse(&mut committer, &change, reason.refusal());
                 Err(reason)
             }
+        }
+    }
+}
+
+impl GroupCommitter {
+    /// Ends the turn of a gang that holds room, if the room has not grown for long and another gang can use the turn.
+    pub(super) fn review_turn(&mut self, state: &mut State, gang: GangId) {
+        let Some(until_ms) = state.facts.turn_until_ms(gang) else { return };
+        let now_ms = state.facts.now_ms;
+        if until_ms > now_ms {
+            state.timers.add(until_ms, Timer::Turn(gang));
+        } else if !self.committer(state).end_turn(gang) && state.facts.rivals(gang).next().is_some() {
+            // Another gang may become able to gather. The more time has passed, the later is the next try.
+            let limit_ms = state.facts.config.gather_limit_ms.unwrap_or(u64::MAX);
+            let next_ms = now_ms.saturating_add(limit_ms.max(now_ms - until_ms));
+            state.timers.add(next_ms, Timer::Turn(gang));
         }
     }
 }

@@ -49,6 +49,9 @@ impl Display for EventKind {
             Self::PreemptionAnnounced { container, notice } => write!(f, "{container} is to end {notice}"),
             Self::PreemptionWithdrawn { container } => write!(f, "{container} is not needed and runs on"),
             Self::GangStarted { gang } => write!(f, "{gang} has started"),
+            Self::GangTurnEnded { gang, .. } => {
+                write!(f, "{gang} gives back the room it held, because that does not grow")
+            }
             Self::GangEnded { gang, end, style } => {
                 let falls_back = (*end, *style) == (GangEnd::TimedOut, GangStyle::Soft);
                 write!(f, "{gang} {end}{}", if falls_back { ", its asks go on one by one" } else { "" })

@@ -1,10 +1,13 @@
 //! Why a held ask waits for its gang.
 
+use std::fmt::{self, Display, Formatter};
+
 use serde::{Deserialize, Serialize};
 
 use super::limits::{Blocker, limit_of_gang};
 use crate::facts::HeldRole;
 use crate::ids::{AskId, GangId};
+use crate::label::{counted, seconds};
 use crate::propose::find_nodes;
 use crate::state::State;
 
@@ -33,6 +36,42 @@ pub struct GangWait {
     /// For how many members all room is held.
     #[serde(default)]
     pub held: u64,
+    /// When it gives the room back, if that does not grow and another gang or other nodes can be tried.
+    #[serde(default)]
+    pub turn_until_ms: Option<u64>,
+    /// How often it gave room back so.
+    #[serde(default)]
+    pub turns: u32,
+    /// A gang that holds room in a partition in which this one needs it, too.
+    #[serde(default)]
+    pub behind: Option<GangId>,
+}
+
+impl Display for GangWait {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self { gang, role, members, found, held, .. } = self;
+        let together = counted(*members, "member");
+        write!(f, "It is role {role} of {gang}, which starts with {together} at once; ")?;
+        write!(f, "{found} of {members} would find a node now.")?;
+        if let Some(limit) = &self.limit {
+            write!(f, " {limit}")?;
+        }
+        if self.is_gathering {
+            write!(f, " The gang gathers: all room is held for {held} of {members}.")?;
+        }
+        if let Some(until_ms) = self.turn_until_ms {
+            let until = seconds(until_ms);
+            write!(f, " Unless that grows by {until}, another gang or other nodes may be tried.")?;
+        }
+        if let Some(behind) = self.behind {
+            write!(f, " Room is held for {behind}.")?;
+        }
+        match self.turns {
+            0 => Ok(()),
+            1 => f.write_str(" It gave room back once, because the room did not grow."),
+            turns => write!(f, " It gave room back {turns} times, because the room did not grow."),
+        }
+    }
 }
 
 /// The gang that the ask waits for, with the result of a look at this moment.
@@ -45,7 +84,23 @@ pub(super) fn awaited_gang(state: &State, id: AskId) -> Option<Blocker> {
     let whole = |role: &HeldRole| u64::from(state.facts.place_count(gang, role.ask).whole);
     let (is_gathering, held) =
         (state.facts.places_of(gang).next().is_some(), waiting.roles.iter().map(whole).sum());
+    let (turn_until_ms, turns) = (state.facts.turn_until_ms(gang), waiting.turns.ended);
+    let mut others = state.facts.rivals(gang).map(|(rival, _)| rival);
+    let behind = others.find(|rival| !state.facts.partitions_held_by(*rival).is_empty());
     let is_limited = limit.is_some();
-    let wait = GangWait { gang, role, members, found, is_limited, limit, until_ms, is_gathering, held };
+    let wait = GangWait {
+        gang,
+        role,
+        members,
+        found,
+        is_limited,
+        limit,
+        until_ms,
+        is_gathering,
+        held,
+        turn_until_ms,
+        turns,
+        behind: behind.filter(|_| waiting.gathers),
+    };
     Some(Blocker::Gang(wait))
 }

@@ -3,8 +3,8 @@
 use std::fmt::{self, Display, Formatter};
 
 use super::{
-    ActivationLimit, Blocker, Explanation, Funnel, GangWait, LimitHolder, LimitReached, PendingReason,
-    Rejection, Shortage, Stage, Standing, WhyPending,
+    ActivationLimit, Blocker, Explanation, Funnel, LimitHolder, LimitReached, PendingReason, Rejection,
+    Shortage, Stage, Standing, WhyPending,
 };
 use crate::label::{counted, seconds};
 use crate::resource::WithUnit;
@@ -205,22 +205,6 @@ impl Display for Blocker {
             Self::Reservations { nodes: 1 } => f.write_str("A node is reserved for all it wants."),
             Self::Reservations { nodes } => write!(f, "{nodes} nodes are reserved for all it wants."),
         }
-    }
-}
-
-impl Display for GangWait {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Self { gang, role, members, found, limit, is_gathering, held, .. } = self;
-        let together = counted(*members, "member");
-        write!(f, "It is role {role} of {gang}, which starts with {together} at once; ")?;
-        write!(f, "{found} of {members} would find a node now.")?;
-        if let Some(limit) = limit {
-            write!(f, " {limit}")?;
-        }
-        if *is_gathering {
-            write!(f, " The gang gathers: all room is held for {held} of {members}.")?;
-        }
-        Ok(())
     }
 }
 

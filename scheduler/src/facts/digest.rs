@@ -15,7 +15,7 @@ use super::node::Node;
 use super::queue::Queue;
 use super::shape::Shape;
 use super::{Facts, LaterFacts, PartitionTotals, Table};
-use crate::config::QueueMapping;
+use crate::config::{QueueMapping, gather_limit_ms};
 use crate::ids::form;
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, ReservationId};
 use crate::resource::Resources;
@@ -110,12 +110,19 @@ impl Facts {
         postcard::to_io(&later, sink).map(drop).map_err(io::Error::other)
     }
 
-    /// The configuration, without the last bytes if these say that newer features are off. So a state without newer
-    /// features has the digest that older programs gave it.
+    /// The configuration, without the last bytes if these say that newer features are off or as they are by default. So
+    /// a state without newer features has the digest that older programs gave it.
     fn canonical_config(&self) -> io::Result<Vec<u8>> {
         let mut bytes = postcard::to_allocvec(&self.config).map_err(io::Error::other)?;
-        let newest_first = [self.config.opportunistic.is_none(), self.config.preemption.is_none()];
-        let off = newest_first.into_iter().take_while(|is_off| *is_off).count();
+        let limit_ms = &self.config.gather_limit_ms;
+        let of_limit = postcard::to_allocvec(limit_ms).map_err(io::Error::other)?.len();
+        let newest_first = [
+            (*limit_ms == gather_limit_ms(), of_limit),
+            (self.config.opportunistic.is_none(), 1),
+            (self.config.preemption.is_none(), 1),
+        ];
+        let off: usize =
+            newest_first.iter().take_while(|(is_off, _)| *is_off).map(|(_, length)| length).sum();
         bytes.truncate(bytes.len() - off);
         Ok(bytes)
     }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use super::Facts;
+use super::{Facts, Turns};
 use crate::ids::{ApplicationId, AskId, GangId};
 
 /// What becomes of a gang whose timeout passes.
@@ -63,6 +63,7 @@ pub(crate) struct WaitingGang {
     pub(crate) until_ms: Option<u64>,
     /// Whether it may hold room while it waits.
     pub(crate) gathers: bool,
+    pub(crate) turns: Turns,
 }
 
 /// One role of a gang that has not started.
@@ -118,9 +119,9 @@ impl Facts {
         Some((gang, role))
     }
 
-    /// The place of a waiting gang in their order: by the priority of the application, then of submission.
-    pub(crate) fn gang_key(&self, gang: &WaitingGang) -> (u32, u64) {
-        (u32::MAX - self.applications.at(gang.application).priority, gang.number)
+    /// The place of a waiting gang in their order: by its round, the priority of the application, then of submission.
+    pub(crate) fn gang_key(&self, gang: &WaitingGang) -> (u64, u32, u64) {
+        (gang.turns.round, u32::MAX - self.applications.at(gang.application).priority, gang.number)
     }
 
     /// The waiting gangs in the order in which they are tried.

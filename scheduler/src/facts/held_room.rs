@@ -172,14 +172,6 @@ impl Facts {
         partitions
     }
 
-    /// The partition of all members that start together; none if they are in several.
-    pub(crate) fn only_partition_of(&self, gang: &WaitingGang) -> Option<PartitionId> {
-        match self.partitions_wanted(gang)[..] {
-            [only] => Some(only),
-            _ => None,
-        }
-    }
-
     /// Whether the maxima of the queues and the limit of its user admit the gang's minimum if nothing else uses them.
     /// Otherwise it would hold room that it can never complete. It does not depend on present use: a gang that came and
     /// went with it would let later gangs hold the room first.

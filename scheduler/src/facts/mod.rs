@@ -38,6 +38,7 @@ mod shape;
 mod table;
 mod tags;
 mod tree;
+mod turn;
 mod user_limit;
 
 use std::collections::BTreeMap;
@@ -83,6 +84,7 @@ pub(crate) use shape::{Shape, Shapes};
 pub(crate) use table::{IdPool, Table};
 pub use tags::{AskTags, TagLimit, TagNamespace, TagScope};
 pub(crate) use tags::{TagCap, TagCounts};
+pub(crate) use turn::Turns;
 pub(crate) use user_limit::LeafUse;
 
 use crate::config::{EngineConfig, Factor, Lifetimes, QueueMapping};

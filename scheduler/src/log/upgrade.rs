@@ -1,7 +1,7 @@
 //! Reads older formats: brings the bytes of logs up to version 10, and of snapshots of version 1, into the present form.
 //!
 //! These formats differ from the present one in two places. The configuration, which stands first in both, had no
-//! preemption and no queues of opportunistic containers. A snapshot ended without the facts that newer features have
+//! preemption, no queues of opportunistic containers and no limit for gangs that gather. A snapshot ended without the facts that newer features have
 //! ([`LaterFacts`]).
 
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use serde::Deserialize;
 use crate::change::Change;
 use crate::config::{
     AllocationSizes, EngineConfig, EngineLimits, HeartbeatPolicy, LocalityDelay, NodeOrderKind, QueueConfig,
-    QueueMapping, ReservationPolicy, Semantics,
+    QueueMapping, ReservationPolicy, Semantics, gather_limit_ms,
 };
 use crate::facts::LaterFacts;
 use crate::resource::ResourceTypes;
@@ -61,6 +61,7 @@ impl From<ConfigBeforePreemption> for EngineConfig {
             limits: old.limits,
             preemption: None,
             opportunistic: None,
+            gather_limit_ms: gather_limit_ms(),
         }
     }
 }

@@ -2,23 +2,24 @@
 //!
 //! Gangs come before single containers, in the order in which they are tried. A part of what a gang needs is of no
 //! use. So a round may take for it all that leaves owe: neither the part for natural termination nor the most of a
-//! round holds it back. The plan tries one member after another as if they were single containers, and takes
-//! everything back if one of them finds no room.
+//! round holds it back. The plan tries one member after another as if they were single containers, in all partitions
+//! of the gang, and takes everything back if one of them finds no room.
 //!
 //! # What is not there
 //!
-//! * A gang with roles in several partitions is not helped.
 //! * A gang that could be packed only by another order of its roles is not helped.
 
 use smallvec::SmallVec;
 
 use super::candidates::Candidate;
+use super::planned_use::Part;
 use super::planner::Planner;
 use super::victims::Wanted;
 use super::{GangPreemption, PlannedMember, PreemptionPlan, PreemptionRule, Unhelped, UnhelpedReason};
 use crate::facts::{GangTopology, HeldRole, WaitingGang};
-use crate::ids::{GangId, QueueId, RackId};
+use crate::ids::{GangId, PartitionId, QueueId, RackId};
 use crate::resource::Resources;
+use crate::state::State;
 
 /// What a trial places, and whose room it uses.
 #[derive(Default)]
@@ -27,47 +28,74 @@ struct Trial {
     victims: Vec<Candidate>,
 }
 
-impl Planner<'_> {
-    /// Adds the preemptions for gangs of the partition, and the gangs that get nothing.
-    pub(super) fn run_gangs(&mut self, plan: &mut PreemptionPlan) {
-        let facts = &self.state.facts;
+/// The plans of all partitions. One of them has the disruption budgets, which all share.
+pub(super) struct Planners<'a> {
+    pub(super) all: Vec<Planner<'a>>,
+    with_budgets: usize,
+}
+
+impl<'a> Planners<'a> {
+    /// The first plan has the budgets.
+    pub(super) fn new(all: Vec<Planner<'a>>) -> Self {
+        Self { all, with_budgets: 0 }
+    }
+
+    /// The plan of a partition, with the budgets.
+    pub(super) fn of(&mut self, partition: PartitionId) -> &mut Planner<'a> {
+        let budgets = std::mem::take(&mut self.all[self.with_budgets].planned_use.budgets);
+        self.with_budgets = partition.index();
+        let planner = &mut self.all[partition.index()];
+        planner.planned_use.budgets = budgets;
+        planner
+    }
+
+    /// Adds the preemptions for gangs, and the gangs that get nothing.
+    pub(super) fn run_gangs(&mut self, state: &'a State, plan: &mut PreemptionPlan) {
+        let facts = &state.facts;
         for id in facts.gangs_in_order() {
             let gang = &facts.gangs[&id];
             let application = facts.applications.at(gang.application);
-            if !application.is_active || facts.only_partition_of(gang) != Some(self.partition) {
+            if !application.is_active {
                 continue;
             }
-            match self.serve_gang(id, application.leaf, gang) {
+            match self.serve(id, application.leaf, gang) {
                 Ok(preemption) if preemption.victims.is_empty() => {}
                 Ok(preemption) => plan.gangs.push(preemption),
                 Err(None) => {}
                 Err(Some(reason)) => {
                     let Some(ask) = gang.roles.first().map(|role| role.ask) else { continue };
                     let units = u32::try_from(gang.minimum()).unwrap_or(u32::MAX);
-                    plan.unhelped.push(Unhelped { ask, queue: self.path(application.leaf), units, reason });
+                    let queue = facts.queue(application.leaf).path.to_string();
+                    plan.unhelped.push(Unhelped { ask, queue, units, reason });
                 }
             }
         }
     }
 
     /// The preemption for the gang, or why there is none. No reason is given if its leaf is owed nothing.
-    fn serve_gang(
+    fn serve(
         &mut self,
         id: GangId,
         leaf: QueueId,
         gang: &WaitingGang,
     ) -> Result<GangPreemption, Option<UnhelpedReason>> {
-        let size = self.state.facts.minimum_of(gang, self.partition);
-        self.check_owed(leaf, &size, UnhelpedReason::LessThanMinimum)?;
-        let rule = self.rule(leaf, &size);
-        let trial = self.try_places(leaf, gang, rule).map_err(Some)?;
+        let facts = self.all[0].planned_use.facts;
+        let mut rules = Vec::new();
+        for partition in facts.partitions_wanted(gang) {
+            let (planner, size) = (&self.all[partition.index()], facts.minimum_of(gang, partition));
+            planner.check_owed(leaf, &size, UnhelpedReason::LessThanMinimum)?;
+            rules.push((partition, planner.rule(leaf, &size)));
+        }
+        let trial = self.try_places(leaf, gang, &rules).map_err(Some)?;
+        let is_balance = |(_, rule): &(PartitionId, PreemptionRule)| *rule == PreemptionRule::Balance;
+        let is_balance = rules.iter().any(is_balance);
         Ok(GangPreemption {
             gang: id,
             application: gang.application,
-            queue: self.path(leaf),
+            queue: facts.queue(leaf).path.to_string(),
             members: trial.members,
-            victims: trial.victims.iter().map(|victim| self.victim(victim)).collect(),
-            rule,
+            victims: trial.victims.iter().map(|victim| self.all[0].victim(victim)).collect(),
+            rule: if is_balance { PreemptionRule::Balance } else { PreemptionRule::Guarantee },
         })
     }
 
@@ -76,49 +104,76 @@ impl Planner<'_> {
         &mut self,
         leaf: QueueId,
         gang: &WaitingGang,
-        rule: PreemptionRule,
+        rules: &[(PartitionId, PreemptionRule)],
     ) -> Result<Trial, UnhelpedReason> {
+        let facts = self.all[0].planned_use.facts;
         let racks: Vec<Option<RackId>> = match gang.topology {
-            GangTopology::SameRack => self.state.facts.rack_ids().map(Some).collect(),
+            GangTopology::SameRack => facts.rack_ids().map(Some).collect(),
             _ => vec![None],
         };
         let mut reason = UnhelpedReason::NoNode;
         for rack in racks {
-            let before = self.planned_use.clone();
-            self.sites.begin_trial();
-            self.planned_use.takes_all = true;
-            let result = self.try_gang(leaf, gang, (rack, rule));
-            self.planned_use.takes_all = false;
-            self.sites.end_trial(result.is_ok());
-            match result {
+            match self.try_place(leaf, gang, (rack, rules)) {
                 Ok(trial) => return Ok(trial),
                 Err(UnhelpedReason::NoNode) => {}
                 Err(other) => reason = other,
             }
-            self.planned_use = before;
-            // Losses were computed for what the trial left, and may be smaller again.
-            self.suitable_nodes.clear();
         }
         Err(reason)
     }
 
-    /// Counts all members as started, one after another.
+    /// Counts all members as started, in one partition after another, or none.
+    fn try_place(
+        &mut self,
+        leaf: QueueId,
+        gang: &WaitingGang,
+        (rack, rules): (Option<RackId>, &[(PartitionId, PreemptionRule)]),
+    ) -> Result<Trial, UnhelpedReason> {
+        let (mut trial, mut result, mut begun) = (Trial::default(), Ok(()), Vec::new());
+        for (partition, rule) in rules {
+            let planner = self.of(*partition);
+            begun.push((*partition, planner.planned_use.clone()));
+            planner.sites.begin_trial();
+            result = planner.try_gang(leaf, gang, (rack, *rule), &mut trial);
+            if result.is_err() {
+                break;
+            }
+        }
+        // The first one had the budgets when the trial began.
+        for (partition, before) in begun.into_iter().rev() {
+            let planner = self.of(partition);
+            planner.sites.end_trial(result.is_ok());
+            if result.is_err() {
+                planner.planned_use = before;
+                // Losses were computed for what the trial left, and may be smaller again.
+                planner.suitable_nodes.clear();
+            }
+        }
+        result.map(|()| trial)
+    }
+}
+
+impl Planner<'_> {
+    /// Counts the members in this partition as started, one after another.
     fn try_gang(
         &mut self,
         leaf: QueueId,
         gang: &WaitingGang,
         place: (Option<RackId>, PreemptionRule),
-    ) -> Result<Trial, UnhelpedReason> {
-        let mut trial = Trial::default();
+        trial: &mut Trial,
+    ) -> Result<(), UnhelpedReason> {
+        let facts = &self.state.facts;
         self.give_back_held_room(gang);
-        for role in &gang.roles {
+        let is_here =
+            |role: &&HeldRole| facts.shapes.at(facts.asks.at(role.ask).shape).partition == self.partition;
+        for role in gang.roles.iter().filter(is_here).collect::<Vec<_>>() {
             for _ in 0..role.minimum {
                 let (member, victims) = self.try_member(leaf, gang, role, place)?;
                 trial.members.push(member);
                 trial.victims.extend(victims);
             }
         }
-        Ok(trial)
+        Ok(())
     }
 
     /// The room that the gang holds is there for its members.
@@ -152,7 +207,7 @@ impl Planner<'_> {
         if shortage.scope == Some(leaf) || !self.planned_use.user_admits(application, shape) {
             return Err(UnhelpedReason::Limit);
         }
-        let wanted = Wanted { shortage, ..Wanted::between_leaves(leaf, &shape.need, rule) };
+        let wanted = Wanted { shortage, part: Part::All, ..Wanted::between_leaves(leaf, &shape.need, rule) };
         let (site, choice) = self.on_open_node(&wanted, role.ask, (ask, shape), rack)?;
         self.start(shape, site, &choice.victims);
         let node = self.sites.all[site].node;

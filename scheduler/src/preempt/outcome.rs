@@ -3,6 +3,7 @@
 use super::amounts::owed;
 use super::beneficiaries::Due;
 use super::candidates::Candidate;
+use super::planned_use::Part;
 use super::planner::Planner;
 use super::victims::Choice;
 use super::{Preemption, PreemptionRule, UnhelpedReason, Victim};
@@ -11,10 +12,10 @@ use crate::resource::Resources;
 
 impl Planner<'_> {
     /// Why a container of this size finds no victims.
-    pub(super) fn reason_without_victims(&self, size: &Resources) -> UnhelpedReason {
+    pub(super) fn reason_without_victims(&self, size: &Resources, part: Part) -> UnhelpedReason {
         let has = |amount: &Resources| size.types().any(|index| size[index] > 0 && amount[index] > 0);
         let leaves = || self.branches.iter().filter(|branch| branch.is_leaf());
-        if self.planned_use.may_take_some(size) {
+        if self.planned_use.may_take_some(size, part) {
             UnhelpedReason::NoVictims
         } else if self.takings.of_round.iter().any(has) {
             UnhelpedReason::RoundSpent
@@ -42,7 +43,7 @@ impl Planner<'_> {
         let is_owed = size.types().all(|index| size[index] <= 0 || branch.kept()[index] > used[index]);
         Err(match used.can_grow(size, &branch.kept()) {
             _ if !is_owed => None,
-            true => Some(self.reason_without_victims(size)),
+            true => Some(self.reason_without_victims(size, Part::OfRound)),
             false => Some(too_little),
         })
     }

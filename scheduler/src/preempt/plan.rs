@@ -3,6 +3,7 @@
 use super::amounts::{all_to_take, to_take};
 use super::budgets::PlannedBudgets;
 use super::exempt::unknown_exempt;
+use super::gangs::Planners;
 use super::ideal::assign;
 use super::planned_use::Takings;
 use super::planner::Planner;
@@ -25,19 +26,25 @@ pub(crate) fn plan(state: &State, policy: &PreemptionPolicy) -> PreemptionPlan {
         unhelped: Vec::new(),
         unknown_exempt: unknown_exempt(&state.facts, policy),
     };
-    let mut budgets = PlannedBudgets::new(&state.facts);
+    let mut amounts = Vec::new();
     for partition in state.partitions() {
         let mut branches = branches(&state.facts, partition, policy);
         assign(&mut branches, policy.balances);
         let total = state.facts.partitions[partition.index()].capacity;
         let takings = takings(state, &branches, &total, policy);
         plan.partitions.push(shares(state, partition, &branches, &takings.of_round));
-        let mut planner = Planner::new(state, partition, (&branches, &takings), policy);
-        planner.planned_use.budgets = budgets;
-        planner.run_gangs(&mut plan);
+        amounts.push((branches, takings));
+    }
+    let all = state.partitions().zip(&amounts);
+    let all = all
+        .map(|(partition, (branches, takings))| Planner::new(state, partition, (branches, takings), policy));
+    let mut planners = Planners::new(all.collect());
+    planners.of(PartitionId::DEFAULT).planned_use.budgets = PlannedBudgets::new(&state.facts);
+    planners.run_gangs(state, &mut plan);
+    for partition in state.partitions() {
+        let planner = planners.of(partition);
         planner.run(&mut plan);
         planner.run_within(&mut plan);
-        budgets = planner.planned_use.budgets;
     }
     plan
 }

@@ -52,6 +52,13 @@ impl Takings {
     }
 }
 
+/// How much of what leaves owe may be taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    OfRound,
+    All,
+}
+
 /// What one more container of a beneficiary lacks below the maxima of its queues.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct QueueShortage {
@@ -67,6 +74,14 @@ impl PlannedQueueUse {
     /// What is left to the leaf at least. Balance takes from no leaf what it would have to get back in the next round.
     fn floor(&self, rule: PreemptionRule) -> &Resources {
         if rule == PreemptionRule::Balance { &self.fair_floor } else { &self.floor }
+    }
+
+    /// What may still be taken.
+    fn left(&self, part: Part) -> &Resources {
+        match part {
+            Part::OfRound => &self.to_take,
+            Part::All => &self.all_to_take,
+        }
     }
 
     /// What the plan takes from it.
@@ -90,8 +105,6 @@ pub(super) struct PlannedUse<'a> {
     limit_usages: FxHashMap<LimitUsageId, Resources>,
     pub(super) tags: TagCounts,
     pub(super) budgets: PlannedBudgets,
-    /// Whether all may be taken that leaves owe, instead of the part of one round.
-    pub(super) takes_all: bool,
 }
 
 impl<'a> PlannedUse<'a> {
@@ -123,7 +136,7 @@ impl<'a> PlannedUse<'a> {
         let queues = takings.zip(coming(facts, partition)).map(queue_use).collect();
         let (users, limit_usages) = (FxHashMap::default(), FxHashMap::default());
         let (tags, budgets) = (TagCounts::default(), PlannedBudgets::default());
-        Self { facts, partition, queues, users, limit_usages, tags, budgets, takes_all: false }
+        Self { facts, partition, queues, users, limit_usages, tags, budgets }
     }
 
     pub(super) fn queue(&self, id: QueueId) -> &PlannedQueueUse {
@@ -147,25 +160,20 @@ impl<'a> PlannedUse<'a> {
         self.used_by(id) - by_pass
     }
 
-    /// Whether nothing may be taken any more.
+    /// Whether the round may take nothing any more.
     pub(super) fn is_spent(&self) -> bool {
-        self.queues.iter().all(|queue_use| self.left_of(queue_use).is_zero())
+        self.queues.iter().all(|queue_use| queue_use.to_take.is_zero())
     }
 
     /// Whether the leaf may lose anything more.
-    pub(super) fn may_lose_more(&self, leaf: QueueId) -> bool {
-        !self.left_of(self.queue(leaf)).is_zero()
-    }
-
-    /// What may still be taken.
-    pub(super) fn left_of<'b>(&self, queue_use: &'b PlannedQueueUse) -> &'b Resources {
-        if self.takes_all { &queue_use.all_to_take } else { &queue_use.to_take }
+    pub(super) fn may_lose_more(&self, leaf: QueueId, part: Part) -> bool {
+        !self.queue(leaf).left(part).is_zero()
     }
 
     /// Whether some leaf may still lose something that a container of this size needs.
-    pub(super) fn may_take_some(&self, size: &Resources) -> bool {
+    pub(super) fn may_take_some(&self, size: &Resources, part: Part) -> bool {
         let has = |amount: &Resources| size.types().any(|index| size[index] > 0 && amount[index] > 0);
-        self.queues.iter().any(|queue_use| has(self.left_of(queue_use)))
+        self.queues.iter().any(|queue_use| has(queue_use.left(part)))
     }
 
     /// What one more container of this size lacks below the maxima of the queues on the path to the leaf.
@@ -219,14 +227,13 @@ impl<'a> PlannedUse<'a> {
         &self,
         leaf: QueueId,
         size: &Resources,
-        (lacking, rule): (&Resources, PreemptionRule),
+        (lacking, rule, part): (&Resources, PreemptionRule, Part),
         lost: &Resources,
     ) -> bool {
         let queue_use = self.queue(leaf);
         let floor = queue_use.floor(rule);
-        let helps = |index: usize| {
-            size[index] > 0 && lacking[index] > 0 && self.left_of(queue_use)[index] > lost[index]
-        };
+        let helps =
+            |index: usize| size[index] > 0 && lacking[index] > 0 && queue_use.left(part)[index] > lost[index];
         let stays = |index: usize| {
             size[index] <= 0 || queue_use.used[index] - lost[index] - size[index] >= floor[index]
         };
@@ -239,12 +246,11 @@ impl<'a> PlannedUse<'a> {
         &self,
         leaf: QueueId,
         lost: &Resources,
-        (lacking, rule): (&Resources, PreemptionRule),
+        (lacking, rule, part): (&Resources, PreemptionRule, Part),
     ) -> bool {
         let queue_use = self.queue(leaf);
         let floor = queue_use.floor(rule);
-        let helps =
-            |index: usize| lost[index] > 0 && lacking[index] > 0 && self.left_of(queue_use)[index] > 0;
+        let helps = |index: usize| lost[index] > 0 && lacking[index] > 0 && queue_use.left(part)[index] > 0;
         let stays = |index: usize| lost[index] <= 0 || queue_use.used[index] - lost[index] >= floor[index];
         lost.types().any(helps) && lost.types().all(stays)
     }

@@ -214,7 +214,8 @@ impl<'a> Planner<'a> {
             within: wanted.within.map(|within| within.key()),
             rack,
         };
-        let may_take_some = wanted.within.is_some() || self.planned_use.may_take_some(&shape.need.resources);
+        let size = &shape.need.resources;
+        let may_take_some = wanted.within.is_some() || self.planned_use.may_take_some(size, wanted.part);
         let Self { state, sites, planned_use, suitable_nodes, .. } = self;
         let facts = &state.facts;
         let group = suitable_nodes
@@ -235,7 +236,7 @@ impl<'a> Planner<'a> {
             None if may_take_some && group.is_kept_by_budgets(facts, planned_use, sites, wanted) => {
                 Err(UnhelpedReason::DisruptionBudget)
             }
-            None => Err(self.reason_without_victims(&shape.need.resources)),
+            None => Err(self.reason_without_victims(size, wanted.part)),
         }
     }
 

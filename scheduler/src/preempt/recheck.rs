@@ -10,8 +10,8 @@ use crate::ids::{ContainerId, PartitionId, QueueId};
 use crate::request::ResourceAllocationCommitRequest;
 use crate::resource::Resources;
 
-/// Checks the victims of one step after another. It knows sums of the state and subtracts what each step takes, so that a
-/// step costs no look at all containers. It is made anew after anything else has changed the state.
+/// Checks the victims of one step after another. It knows sums of the state and subtracts what each step takes, so that
+/// a step costs no look at all containers. It is made anew after anything else has changed the state.
 #[derive(Debug, Default)]
 pub(crate) struct Recheck {
     /// The amounts of the containers that are being stopped, by queue, for partitions that a step has asked for.
@@ -33,9 +33,9 @@ impl Recheck {
             && (!facts.has_disruption_groups() || self.keeps_budgets(facts, request))
     }
 
-    /// Whether no queue falls below its guarantee by these victims. The plan saw to that, but containers may have ended since.
-    /// As in the plan, a leaf that is below its guarantee of one type may lose more of it with a container that frees
-    /// another. A queue above both victims and beneficiary keeps the room, as a leaf does of which one application
+    /// Whether no queue falls below its guarantee by these victims. The plan saw to that, but containers may have ended
+    /// since. As in the plan, a leaf that is below its guarantee of one type may lose more of it with a container that
+    /// frees another. A queue above both victims and beneficiary keeps the room, as a leaf does of which one application
     /// loses what another one gets.
     fn keeps_guarantees(
         &mut self,

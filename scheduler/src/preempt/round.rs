@@ -1,10 +1,11 @@
 //! One round of preemption in a running engine: the steps that carry out a plan.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::plan::plan;
 use super::{GangPreemption, Preemption, PreemptionNotice, PreemptionPlan, PreemptionRule, Victim};
 use crate::config::PreemptionRounds;
+use crate::facts::Ask;
 use crate::ids::{AskId, ContainerId};
 use crate::propose::RoundStep;
 use crate::request::ResourceAllocationCommitRequest;
@@ -88,12 +89,35 @@ fn announce(state: &State, start: &Start<'_>, wait_ms: u64, steps: &mut Vec<Roun
     steps.extend(new.map(|id| RoundStep::Announce(id, notice)));
 }
 
-/// Takes back announcements of containers that the plan has not named for as long as they were announced. So a container that
-/// is named again meanwhile keeps its time.
+/// Takes back announcements of containers that the plan does not name: at once if the ask that they were announced for
+/// wants nothing any more, or has announced victims for all that it wants. Otherwise after as long as they were
+/// announced: a round names only a part of what is owed, and not always the same containers. One that is named again
+/// meanwhile keeps its time, or the ask would wait again.
 fn withdraw(state: &State, plan: &PreemptionPlan, wait_ms: u64, steps: &mut Vec<RoundStep>) {
+    let facts = &state.facts;
     let victims = starts(plan).flat_map(|start| start.victims());
     let named: BTreeSet<ContainerId> = victims.map(|victim| victim.container).collect();
-    let is_over = |notice: &PreemptionNotice| notice.kill_ms.saturating_add(wait_ms) <= state.facts.now_ms;
-    let over = state.facts.notices.iter().filter(|(id, notice)| is_over(notice) && !named.contains(id));
+    let served = served(state, plan);
+    let wants_more = |id: AskId| {
+        let outstanding = facts.asks.get(id).map_or(0, Ask::outstanding);
+        outstanding > served.get(&id).copied().unwrap_or(0)
+    };
+    let is_over = |notice: &PreemptionNotice| {
+        !wants_more(notice.ask) || notice.kill_ms.saturating_add(wait_ms) <= facts.now_ms
+    };
+    let over = facts.notices.iter().filter(|(id, notice)| !named.contains(id) && is_over(notice));
     steps.extend(over.map(|(id, _)| RoundStep::Withdraw(*id)));
+}
+
+/// The units of each ask that have announced victims. A gang is served as a whole.
+fn served(state: &State, plan: &PreemptionPlan) -> BTreeMap<AskId, u32> {
+    let mut served = BTreeMap::new();
+    let is_announced = |victim: &Victim| state.facts.notices.contains_key(&victim.container);
+    for start in starts(plan).filter(|start| start.victims().iter().all(is_announced)) {
+        let Some(ask) = start.ask() else { continue };
+        let units = if matches!(start, Start::Gang(_)) { u32::MAX } else { 1 };
+        let known = served.entry(state.facts.beneficiary(ask)).or_insert(0u32);
+        *known = known.saturating_add(units);
+    }
+    served
 }

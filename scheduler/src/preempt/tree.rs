@@ -107,12 +107,9 @@ pub(super) fn coming(facts: &Facts, partition: PartitionId) -> Vec<Resources> {
     coming
 }
 
-/// The units of the ask for which preemption can do something. Of a gang that waits it can start the minimum, if that
-/// is in one partition.
+/// The units of the ask for which preemption can do something. Of a gang that waits it can start the minimum.
 fn wanted(facts: &Facts, id: AskId, ask: &Ask) -> i64 {
-    let Some((gang, role)) = facts.held_role(id) else { return ask.outstanding().into() };
-    let is_here = facts.gangs.get(&gang).is_some_and(|gang| facts.only_partition_of(gang).is_some());
-    if is_here { role.minimum.into() } else { 0 }
+    facts.held_role(id).map_or(ask.outstanding().into(), |(_, role)| role.minimum.into())
 }
 
 /// Adds the pending amounts to each leaf. A user's amount is at most the user's headroom. What a user has reserved is

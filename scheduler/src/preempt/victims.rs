@@ -6,7 +6,7 @@ use super::PreemptionRule;
 use super::candidates::Candidate;
 use super::cost::cost_of;
 use super::planned_nodes::PlannedNode;
-use super::planned_use::{PlannedUse, QueueShortage};
+use super::planned_use::{Part, PlannedUse, QueueShortage};
 use super::within::WithinLeaf;
 use crate::facts::Facts;
 use crate::ids::{NodeId, QueueId};
@@ -24,6 +24,7 @@ pub(super) struct Wanted<'a> {
     pub(super) shortage: QueueShortage,
     /// The conditions for victims in the same leaf; other leaves lose nothing then.
     pub(super) within: Option<WithinLeaf<'a>>,
+    pub(super) part: Part,
     /// Whether to see what could be taken without disruption budgets.
     pub(super) ignores_budgets: bool,
 }
@@ -72,7 +73,8 @@ pub(super) struct Choice {
 impl<'a> Wanted<'a> {
     /// Takes from other leaves, wherever they are.
     pub(super) fn between_leaves(leaf: QueueId, need: &'a Need, rule: PreemptionRule) -> Self {
-        Self { leaf, need, rule, shortage: QueueShortage::NONE, within: None, ignores_budgets: false }
+        let (shortage, part) = (QueueShortage::NONE, Part::OfRound);
+        Self { leaf, need, rule, shortage, within: None, part, ignores_budgets: false }
     }
 
     /// A loss that the present one is at least, where it was `before`. It only leaves out the leaves that may lose
@@ -86,7 +88,8 @@ impl<'a> Wanted<'a> {
         if !before.has_victims() {
             return None;
         }
-        let may_lose = |of: &&Candidate| self.within.is_some() || planned_use.may_lose_more(of.leaf);
+        let may_lose =
+            |of: &&Candidate| self.within.is_some() || planned_use.may_lose_more(of.leaf, self.part);
         let first = site.candidates.iter().find(may_lose)?;
         Some(before.with_rank_of_at_least(first.rank))
     }
@@ -198,7 +201,7 @@ impl<'a> Search<'a> {
             return of_leaf && within.may_take(self.facts, planned_use, (candidate, victims), &self.lacking);
         }
         // Most leaves are soon spent, so this comes before the sums.
-        if !planned_use.may_lose_more(candidate.leaf) {
+        if !planned_use.may_lose_more(candidate.leaf, self.wanted.part) {
             return false;
         }
         if candidate.leaf == *leaf || !self.wanted.is_in_scope(self.facts, candidate.leaf) {
@@ -206,7 +209,8 @@ impl<'a> Search<'a> {
         }
         let size = |of: &Candidate| self.facts.shapes.at(of.shape).need.resources;
         let lost = victims.iter().filter(|victim| victim.leaf == candidate.leaf).map(size).sum();
-        planned_use.may_lose(candidate.leaf, &size(candidate), (&self.lacking, self.wanted.rule), &lost)
+        let wanted = (&self.lacking, self.wanted.rule, self.wanted.part);
+        planned_use.may_lose(candidate.leaf, &size(candidate), wanted, &lost)
             && planned_use.parents_stay((candidate.leaf, &size(candidate)), *leaf, victims)
     }
 

@@ -40,7 +40,7 @@ impl<'a> WholeGangs<'a> {
         let gangs = self.facts.started_gangs();
         let may_lose_some = |gang: &StartedGang| {
             let leaf = |id| self.facts.applications.at(self.facts.containers.at(id).application).leaf;
-            gang.members().next().is_some_and(|id| self.planned_use.may_lose_more(leaf(id)))
+            gang.members().next().is_some_and(|id| self.planned_use.may_lose_more(leaf(id), self.wanted.part))
         };
         let gangs = gangs.filter(|(_, gang)| may_lose_some(gang));
         let members = gangs.filter_map(|(_, gang)| self.members(gang)).filter(|all| self.may_lose(all));
@@ -75,7 +75,8 @@ impl<'a> WholeGangs<'a> {
         leaf != self.wanted.leaf
             && self.wanted.is_in_scope(self.facts, leaf)
             && {
-                let (wanted, size) = ((&self.wanted.need.resources, self.wanted.rule), self.size_of(members));
+                let wanted = (&self.wanted.need.resources, self.wanted.rule, self.wanted.part);
+                let size = self.size_of(members);
                 self.planned_use.may_lose_all(leaf, &size, wanted)
                     && self.planned_use.parents_stay((leaf, &size), self.wanted.leaf, &[])
             }

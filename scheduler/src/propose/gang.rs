@@ -11,12 +11,12 @@
 //! * A gang whose roles could be packed only in another order is not found.
 //! * Members that start together borrow no nodes of other partitions.
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 
 use super::gather::{Gathering, plan_places};
+use super::member_walk::{MemberWalk, Position};
 use super::nearest_racks::find_near;
 use crate::facts::{
     Application, Ask, Facts, GangTopology, HeldRole, Locality, Node, PartitionShare, Shape, TagCounts,
@@ -138,7 +138,7 @@ pub(crate) fn find_nodes(state: &State, gang: &WaitingGang) -> Result<ResourceAl
         let mut search = Search::new(state, rack);
         search.give_held_room(gang);
         for role in &gang.roles {
-            search.place(role, role.minimum);
+            search.place(role.ask, role.minimum);
         }
         let placed = search.request.allocate.len() as u64;
         if placed == gang.minimum() {
@@ -170,9 +170,6 @@ fn is_within_limits(facts: &Facts, application: &Application, id: GangId, gang: 
     })
 }
 
-/// A node by its place in the order: nearest to the ask's hosts and racks, then by score and position.
-type Candidate = Reverse<((Locality, usize, usize), NodeId)>;
-
 /// A search for nodes on one rack, or on all.
 pub(super) struct Search<'a> {
     state: &'a State,
@@ -202,62 +199,25 @@ impl<'a> Search<'a> {
 
     /// Places as many members of each role as fit, up to these numbers. Returns the numbers that are left.
     pub(super) fn place_all(&mut self, roles: &[HeldRole], members: &[u32]) -> Vec<u32> {
-        roles.iter().zip(members).map(|(role, members)| self.place(role, *members)).collect()
+        roles.iter().zip(members).map(|(role, members)| self.place(role.ask, *members)).collect()
     }
 
-    /// Places as many of these members of the role as fit. Returns the number that is left.
-    fn place(&mut self, role: &HeldRole, members: u32) -> u32 {
-        if members == 0 {
-            return 0;
-        }
-        let facts = &self.state.facts;
-        let ask = facts.asks.at(role.ask);
-        let shape = facts.shapes.at(ask.shape);
-        let (mut candidates, positions) = self.candidates(ask, shape);
-        let mut left = members;
-        while left > 0
-            && let Some(Reverse(((locality, _, position), id))) = candidates.pop()
-        {
-            let node = facts.nodes.at(id);
-            if !self.can_take(ask, shape, node) {
-                continue;
-            }
-            self.take(role.ask, ask, shape, node);
-            left -= 1;
-            let room = self.room(node);
-            if left > 0 && fits(&shape.need, room) {
-                let score = self.score(node, room, position, positions);
-                candidates.push(Reverse(((locality, score, position), id)));
-            }
-        }
-        left
+    fn room<'b>(&'b self, node: &'b Node) -> &'b Room {
+        if self.rooms.is_empty() { &node.room } else { self.rooms.get(&node.id).unwrap_or(&node.room) }
+    }
+}
+
+impl<'a> MemberWalk<'a> for Search<'a> {
+    type Key = (Locality, usize, usize);
+
+    fn state(&self) -> &'a State {
+        self.state
     }
 
-    /// The nodes that can take a member now, and the number of positions.
-    fn candidates(&self, ask: &Ask, shape: &Shape) -> (BinaryHeap<Candidate>, usize) {
-        let State { facts, node_shards, .. } = self.state;
-        let nodes: &mut dyn Iterator<Item = NodeId> = match self.rack {
-            Some(rack) => &mut node_shards.nodes_on(rack).iter().copied(),
-            None => &mut node_shards.nodes_of(shape.partition),
-        };
-        let mut fitting = Vec::new();
-        let mut positions = 0;
-        for id in nodes {
-            let node = facts.nodes.at(id);
-            if self.can_take(ask, shape, node) {
-                fitting.push((positions, id, node));
-            }
-            positions += 1;
-        }
-        let candidate = |(position, id, node): (usize, NodeId, &Node)| {
-            let locality = ask.preference.locality_of(id, node.rack);
-            Reverse(((locality, self.score(node, self.room(node), position, positions), position), id))
-        };
-        let candidates: Vec<Candidate> = fitting.into_iter().map(candidate).collect();
-        (candidates.into(), positions)
+    fn rack(&self) -> Option<RackId> {
+        self.rack
     }
 
-    /// Whether the node can take a member on top of the earlier ones.
     fn can_take(&self, ask: &Ask, shape: &Shape, node: &Node) -> bool {
         node.is_open()
             && node.partition == shape.partition
@@ -266,13 +226,12 @@ impl<'a> Search<'a> {
             && self.state.facts.breach_with(shape, node, Some(&self.tags)).is_none()
     }
 
-    fn room<'b>(&'b self, node: &'b Node) -> &'b Room {
-        if self.rooms.is_empty() { &node.room } else { self.rooms.get(&node.id).unwrap_or(&node.room) }
-    }
-
-    fn score(&self, node: &Node, room: &Room, position: usize, positions: usize) -> usize {
-        let scored = ScoredNode { capacity: &node.capacity, free: &room.free, position, positions };
-        score(self.state.facts.config.node_order, &scored)
+    /// Nearest to the ask's hosts and racks, then by score and position.
+    fn key(&self, _: &Shape, node: &Node, at: Position) -> Self::Key {
+        let Position { locality, position, positions } = at;
+        let scored =
+            ScoredNode { capacity: &node.capacity, free: &self.room(node).free, position, positions };
+        (locality, score(self.state.facts.config.node_order, &scored), position)
     }
 
     fn take(&mut self, id: AskId, ask: &Ask, shape: &Shape, node: &Node) {

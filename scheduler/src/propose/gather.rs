@@ -7,9 +7,10 @@
 //!
 //! # No deadlock
 //!
-//! In each partition only the first gang in order that could gather holds room (I18); later gangs give theirs back. So
-//! a gang waits for room that earlier gangs hold, never for room of a later gang. The first gang waits only for
-//! containers and for reservations on nodes without held room, and these wait only for containers.
+//! In each partition only one gang holds room (I18). A gang that holds room waits for room that earlier gangs hold, not
+//! for room of a later gang: an earlier gang that waits for the turn of a later one holds nothing anywhere. The first
+//! gang waits only for containers and for reservations on nodes without held room, and these wait only for containers. If
+//! these do not end, its turn does, and the next gang is the first ([`Turns`](crate::facts::Turns)).
 //!
 //! # What is not there
 //!
@@ -18,10 +19,11 @@
 //! * A place stays until its gang starts, another node has the whole room first, or the node changes.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
 
+use super::member_walk::{MemberWalk, Position};
 use crate::facts::{Ask, GangTopology, HeldRole, Locality, Node, Shape, TagCounts, WaitingGang};
 use crate::ids::{AskId, GangId, NodeId, PartitionId, RackId};
 use crate::place::{ScoredNode, score};
@@ -34,6 +36,8 @@ pub(crate) struct Gathering {
     pub(crate) gang: GangId,
     /// The number of changes that the look saw.
     pub(crate) changes: u64,
+    /// The number of submitted asks that it saw.
+    pub(crate) asks: u64,
     /// Whether the gang first gives back what it holds.
     pub(crate) begins_anew: bool,
     pub(crate) places: Vec<(AskId, NodeId)>,
@@ -42,7 +46,8 @@ pub(crate) struct Gathering {
 impl Gathering {
     /// The gang gives back what it holds, because its minimum is not possible any more.
     pub(super) fn give_up(state: &State, gang: GangId) -> Self {
-        Self { gang, changes: state.facts.changes, begins_anew: true, places: Vec::new() }
+        let (changes, asks) = (state.facts.changes, state.facts.asks_submitted);
+        Self { gang, changes, asks, begins_anew: true, places: Vec::new() }
     }
 }
 
@@ -56,11 +61,10 @@ pub(crate) fn plan_places(
 ) -> Option<Gathering> {
     let facts = &state.facts;
     let waiting = facts.gangs.get(&gang).filter(|waiting| waiting.gathers)?;
-    if !facts.applications.at(waiting.application).is_active
-        || !facts.maxima_admit(waiting)
+    if !may_gather(state, gang, waiting)
         || facts.places_of(gang).all(|(.., place)| place.amount.is_zero())
             && facts.is_stopped_by_limit(waiting)
-        || state.has_failed_start(gang)
+        || facts.awaited_turn(gang, waiting).is_some()
     {
         return None;
     }
@@ -74,7 +78,7 @@ pub(crate) fn plan_places(
             node.is_open() && !taken.contains(&node.partition)
         };
         let places = places.into_iter().filter(is_free).collect();
-        Gathering { gang, changes: facts.changes, begins_anew, places }
+        Gathering { gang, changes: facts.changes, asks: facts.asks_submitted, begins_anew, places }
     };
     let kept = facts.places_of(gang).next().map(|(_, node, _)| facts.nodes.at(node).rack);
     if let Some(rack) = kept {
@@ -83,11 +87,11 @@ pub(crate) fn plan_places(
             return Some(plan(false, Vec::new()));
         }
         let rack = (waiting.topology == GangTopology::SameRack).then_some(rack);
-        if let Some(targets) = Targets::find(state, gang, waiting, rack, true) {
+        if let Some(targets) = Targets::find(state, (gang, waiting), (rack, &waiting.turns.in_vain), true) {
             return Some(plan(false, targets.places));
         }
     }
-    let targets = targets_anew(state, gang, waiting)?;
+    let targets = targets_anew(state, (gang, waiting), &waiting.turns.in_vain)?;
     if kept.is_some() && !may_begin_anew {
         return Some(plan(false, Vec::new()));
     }
@@ -96,28 +100,48 @@ pub(crate) fn plan_places(
     (kept.is_some() || !gathering.places.is_empty()).then_some(gathering)
 }
 
+fn may_gather(state: &State, gang: GangId, waiting: &WaitingGang) -> bool {
+    let facts = &state.facts;
+    facts.applications.at(waiting.application).is_active
+        && facts.maxima_admit(waiting)
+        && !state.has_failed_start(gang)
+}
+
+/// Whether it helps that the gang gives back what it holds: its parts could be on other nodes, or another gang of the
+/// same partitions could gather then. A limit does not count, because the gang's room may be what uses it up.
+pub(crate) fn should_end_turn(state: &State, gang: GangId) -> bool {
+    let parts = state.facts.nodes_of_parts(gang);
+    let moves =
+        |waiting| targets_anew(state, (gang, waiting), &parts).is_some_and(|targets| targets.in_vain == 0);
+    !parts.is_empty() && state.facts.gangs.get(&gang).is_some_and(moves)
+        || state.facts.rivals(gang).any(|(id, rival)| {
+            may_gather(state, id, rival) && targets_anew(state, (id, rival), &rival.turns.in_vain).is_some()
+        })
+}
+
 /// Places for all members as if the gang had none. On one rack, the rack with room for most members now.
-fn targets_anew<'a>(state: &'a State, gang: GangId, waiting: &WaitingGang) -> Option<Targets<'a>> {
-    match waiting.topology {
-        GangTopology::Anywhere | GangTopology::NearestRacks => {
-            Targets::find(state, gang, waiting, None, false)
-        }
+fn targets_anew<'a>(
+    state: &'a State,
+    gang: (GangId, &WaitingGang),
+    avoided: &'a BTreeSet<NodeId>,
+) -> Option<Targets<'a>> {
+    let find = |rack| Targets::find(state, gang, (rack, avoided), false);
+    match gang.1.topology {
+        GangTopology::Anywhere | GangTopology::NearestRacks => find(None),
         GangTopology::SameRack => {
-            let racks = state.facts.rack_ids();
-            let found = racks.filter_map(|rack| Targets::find(state, gang, waiting, Some(rack), false));
-            found.max_by_key(|targets| (targets.have_room, Reverse(targets.rack)))
+            let found = state.facts.rack_ids().filter_map(|rack| find(Some(rack)));
+            found.max_by_key(|targets| (Reverse(targets.in_vain), targets.have_room, Reverse(targets.rack)))
         }
     }
 }
-
-/// A node by its place in the order: nearest to the ask's hosts and racks, then with room now, then with most of it.
-type Candidate = Reverse<((Locality, bool, i128, usize, usize), NodeId)>;
 
 /// A search for places on one rack, or on all.
 struct Targets<'a> {
     state: &'a State,
     gang: GangId,
     rack: Option<RackId>,
+    /// Nodes that come last unless they have room now: the gang has waited for them in vain.
+    avoided: &'a BTreeSet<NodeId>,
     /// Whether the gang keeps the places that it has.
     keeps: bool,
     /// The present room of nodes, and the room that they would have if they were empty, beside earlier members.
@@ -127,6 +151,8 @@ struct Targets<'a> {
     places: Vec<(AskId, NodeId)>,
     /// How many of these have room now.
     have_room: usize,
+    /// How many of these are on nodes that come last.
+    in_vain: usize,
 }
 
 impl<'a> Targets<'a> {
@@ -135,89 +161,32 @@ impl<'a> Targets<'a> {
     /// the room of the moment goes: then the gang would gather at some times only.
     fn find(
         state: &'a State,
-        gang: GangId,
-        waiting: &WaitingGang,
-        rack: Option<RackId>,
+        (gang, waiting): (GangId, &WaitingGang),
+        (rack, avoided): (Option<RackId>, &'a BTreeSet<NodeId>),
         keeps: bool,
     ) -> Option<Self> {
         let mut targets = Self {
             state,
             gang,
             rack,
+            avoided,
             keeps,
             rooms: FxHashMap::default(),
             tags: TagCounts::default(),
             places: Vec::new(),
             have_room: 0,
+            in_vain: 0,
         };
         if keeps {
             targets.tags = state.facts.tags_of_places(gang);
         }
         let mut roles: Vec<&HeldRole> = waiting.roles.iter().collect();
         roles.sort_by_key(|role| Reverse(state.facts.part_of_partition(role.ask)));
-        roles.into_iter().all(|role| targets.place(role)).then_some(targets)
-    }
-
-    /// Finds places for the members of a role. Returns whether there are enough.
-    fn place(&mut self, role: &HeldRole) -> bool {
-        let facts = &self.state.facts;
-        let has = if self.keeps { facts.place_count(self.gang, role.ask).all() } else { 0 };
-        let mut left = role.minimum.saturating_sub(has);
-        if left == 0 {
-            return true;
-        }
-        let ask = facts.asks.at(role.ask);
-        let shape = facts.shapes.at(ask.shape);
-        let mut candidates = self.candidates(ask, shape);
-        while left > 0
-            && let Some(Reverse(((locality, .., position), id))) = candidates.pop()
-        {
-            let node = facts.nodes.at(id);
-            if !self.can_hold(ask, shape, node) {
-                continue;
-            }
-            self.take(role.ask, ask, shape, node);
-            left -= 1;
-            if left > 0 && self.can_hold(ask, shape, node) {
-                candidates.push(self.candidate(shape, node, locality, position));
-            }
-        }
-        left == 0
-    }
-
-    fn candidates(&self, ask: &Ask, shape: &Shape) -> BinaryHeap<Candidate> {
-        let State { facts, node_shards, .. } = self.state;
-        let nodes: &mut dyn Iterator<Item = NodeId> = match self.rack {
-            Some(rack) => &mut node_shards.nodes_on(rack).iter().copied(),
-            None => &mut node_shards.nodes_of(shape.partition),
-        };
-        let nodes = nodes.map(|id| facts.nodes.at(id)).enumerate();
-        let fitting = nodes.filter(|(_, node)| self.can_hold(ask, shape, node));
-        let candidates: Vec<_> = fitting
-            .map(|(position, node)| {
-                self.candidate(shape, node, ask.preference.locality_of(node.id, node.rack), position)
-            })
-            .collect();
-        candidates.into()
-    }
-
-    fn candidate(&self, shape: &Shape, node: &Node, locality: Locality, position: usize) -> Candidate {
-        let (room, _) = self.room(node);
-        let has_room = node.is_open() && fits(&shape.need, &room);
-        let lacks = if has_room { 0 } else { missing_share(&shape.need.resources, &room.free) };
-        let scored =
-            ScoredNode { capacity: &node.capacity, free: &room.free, position, positions: usize::MAX };
-        let score = score(self.state.facts.config.node_order, &scored);
-        Reverse(((locality, !has_room, lacks, score, position), node.id))
-    }
-
-    /// Whether the node, if it were empty, could hold a member beside the earlier ones.
-    fn can_hold(&self, ask: &Ask, shape: &Shape, node: &Node) -> bool {
-        node.is_candidate()
-            && node.partition == shape.partition
-            && ask.preference.will_do(node.id, node.rack)
-            && fits(&shape.need, &self.room(node).1)
-            && self.state.facts.breach_with(shape, node, Some(&self.tags)).is_none()
+        let has_all = roles.into_iter().all(|role| {
+            let has = if keeps { state.facts.place_count(gang, role.ask).all() } else { 0 };
+            targets.place(role.ask, role.minimum.saturating_sub(has)) == 0
+        });
+        has_all.then_some(targets)
     }
 
     fn room(&self, node: &Node) -> (Room, Room) {
@@ -231,9 +200,48 @@ impl<'a> Targets<'a> {
         })
     }
 
+    fn has_room(&self, shape: &Shape, node: &Node) -> bool {
+        node.is_open() && fits(&shape.need, &self.room(node).0)
+    }
+}
+
+impl<'a> MemberWalk<'a> for Targets<'a> {
+    type Key = (Locality, bool, bool, i128, usize, usize);
+
+    fn state(&self) -> &'a State {
+        self.state
+    }
+
+    fn rack(&self) -> Option<RackId> {
+        self.rack
+    }
+
+    /// Whether it could if it were empty.
+    fn can_take(&self, ask: &Ask, shape: &Shape, node: &Node) -> bool {
+        node.is_candidate()
+            && node.partition == shape.partition
+            && ask.preference.will_do(node.id, node.rack)
+            && fits(&shape.need, &self.room(node).1)
+            && self.state.facts.breach_with(shape, node, Some(&self.tags)).is_none()
+    }
+
+    /// Nearest to the ask's hosts and racks, then those with room now, then with most of it, and last those on which
+    /// the gang has waited in vain.
+    fn key(&self, shape: &Shape, node: &Node, at: Position) -> Self::Key {
+        let Position { locality, position, positions } = at;
+        let (room, has_room) = (self.room(node).0, self.has_room(shape, node));
+        let lacks = if has_room { 0 } else { missing_share(&shape.need.resources, &room.free) };
+        let scored = ScoredNode { capacity: &node.capacity, free: &room.free, position, positions };
+        let score = score(self.state.facts.config.node_order, &scored);
+        let is_last = !has_room && self.avoided.contains(&node.id);
+        (locality, is_last, !has_room, lacks, score, position)
+    }
+
     fn take(&mut self, id: AskId, ask: &Ask, shape: &Shape, node: &Node) {
+        let has_room = self.has_room(shape, node);
+        self.have_room += usize::from(has_room);
+        self.in_vain += usize::from(!has_room && self.avoided.contains(&node.id));
         let (mut room, mut beside) = self.room(node);
-        self.have_room += usize::from(node.is_open() && fits(&shape.need, &room));
         room.take(&shape.need);
         beside.take(&shape.need);
         self.rooms.insert(node.id, (room, beside));

@@ -55,6 +55,8 @@ fn due_times(facts: &Facts) -> impl Iterator<Item = (u64, Timer)> {
     let gangs = facts.gangs.iter().filter_map(|(id, gang)| Some((gang.until_ms?, Timer::Gang(*id))));
     let reserving = facts.placeholders.gangs();
     let placeholders = reserving.filter_map(|(id, gang)| Some((gang.until_ms?, Timer::Placeholders(id))));
-    let gangs = gangs.chain(placeholders);
+    let holders = facts.held_rooms.values().map(|held| held.gang);
+    let turns = holders.filter_map(|gang| Some((facts.turn_until_ms(gang)?, Timer::Turn(gang))));
+    let gangs = gangs.chain(placeholders).chain(turns);
     nodes.chain(queues).chain(reservations).chain(applications).chain(asks).chain(stops).chain(gangs)
 }

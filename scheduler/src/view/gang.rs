@@ -31,6 +31,13 @@ pub struct GangView {
     pub gathers: bool,
     /// Whether room is held for it, or will be on the nodes that were chosen: it is the first gang in some partition.
     pub is_gathering: bool,
+    /// When it gives the room back, if that does not grow and another gang or other nodes can be tried; `None`: it holds
+    /// none, or there is no [limit](crate::config::EngineConfig::gather_limit_ms).
+    #[serde(default)]
+    pub turn_until_ms: Option<u64>,
+    /// How often it gave room back so. It waits behind the gangs that were there then.
+    #[serde(default)]
+    pub turns: u32,
 }
 
 /// One role of a gang that has not started.
@@ -107,6 +114,8 @@ impl<'a> View<'a> {
             topology: gang.topology,
             gathers: gang.gathers,
             is_gathering: facts.places_of(id).next().is_some(),
+            turn_until_ms: facts.turn_until_ms(id),
+            turns: gang.turns.ended,
         })
     }
 }

@@ -54,6 +54,23 @@ fn a_confirmed_victim_that_is_not_needed_is_spared() {
     cluster.expect_replay_equal();
 }
 
+/// The round after the beneficiary has gone withdraws what was announced for it. Other announcements stay.
+#[test]
+fn victims_are_spared_by_the_next_round_once_nobody_wants_their_room() {
+    for mode in modes() {
+        let (cluster, _) = Running::full(mode, rounds());
+        let gone = cluster.demand("root.a", 3);
+        cluster.run_to(INTERVAL_MS);
+        cluster.demand("root.a", 4);
+        cluster.run_to(2 * INTERVAL_MS);
+        assert_eq!((cluster.events(), cluster.announced().len()), ([7, 0, 0], 7), "{mode:?}");
+        cluster.engine.handle().end_application(gone, apportion::ApplicationEnd::Killed).unwrap();
+        cluster.run_to(3 * INTERVAL_MS);
+        assert_eq!((cluster.events(), cluster.announced().len()), ([0, 3, 0], 4), "{mode:?}");
+        cluster.expect_replay_equal();
+    }
+}
+
 /// The application learns at once that the victim stays, and the round after it takes another one.
 #[test]
 fn an_announced_victim_that_costs_never_is_spared_at_once() {

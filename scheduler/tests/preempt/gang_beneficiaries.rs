@@ -1,11 +1,13 @@
 //! Gangs for which others lose containers: room for the whole minimum, or nothing.
 
-use apportion::config::Percent;
+use apportion::config::{
+    Capacity, EngineConfig, Maximum, PartitionAccess, PartitionCapacity, Percent, QueueConfig,
+};
 use apportion::event::EventKind;
 use apportion::explain::{PreemptionOutlook, Standing};
 use apportion::gang::GangSpec;
-use apportion::preempt::{PreemptionPlan, PreemptionPolicy, PreemptionRule, UnhelpedReason};
-use apportion::{ApplicationId, AskSpec, NodeSpec, Resources};
+use apportion::preempt::{PreemptionCost, PreemptionPlan, PreemptionPolicy, PreemptionRule, UnhelpedReason};
+use apportion::{ApplicationId, AskSpec, NodeSpec, PartitionId, ResourceTypes, Resources};
 
 use crate::rounds::{INTERVAL_MS, Running, WAIT_MS, modes, rounds};
 use crate::{Cluster, at_once, by_queue, queue, reasons};
@@ -163,4 +165,71 @@ fn a_gang_starts_when_its_victims_have_had_their_time() {
         assert_eq!(left, 88, "{mode:?}");
         cluster.expect_replay_equal();
     }
+}
+
+/// Two full partitions of four units. Queue `a` is owed half of the default one, and this much of the other one.
+fn two_partitions(guaranteed: i64) -> (Cluster, PartitionId) {
+    let queue = |name, amount| {
+        let own = PartitionCapacity {
+            capacity: Some(Capacity::Absolute(Resources::new(&[amount, amount]))),
+            maximum: Some(Maximum::Percent(Percent::ALL)),
+        };
+        queue(name, &[2, 2], None).with_access(PartitionAccess::All).with_partition("x", own)
+    };
+    let root = QueueConfig::root([queue("a", guaranteed), queue("b", 4 - guaranteed)]);
+    let mut config = EngineConfig::new(ResourceTypes::memory_and_vcores(), root);
+    config.partitions = vec!["x".to_owned()];
+    let cluster = Cluster::with_config(config);
+    let x = cluster.engine.handle().partition("x").unwrap();
+    cluster.nodes(2, &[2, 2]);
+    for name in ["x0", "x1"] {
+        let node = NodeSpec::new(name, Resources::new(&[2, 2])).in_partition(x);
+        cluster.engine.handle().add_node(node).unwrap();
+    }
+    let others = cluster.demand("root.b", ONE, 4);
+    cluster.ask_for(others, AskSpec::new(Resources::new(ONE), 4).in_partition(x));
+    cluster.run();
+    assert_eq!(cluster.running(others), 8);
+    (cluster, x)
+}
+
+#[test]
+fn a_gang_in_several_partitions_gets_room_in_all_or_in_none() {
+    for (guaranteed, is_helped) in [(2, true), (1, false)] {
+        let (cluster, x) = two_partitions(guaranteed);
+        let application = cluster.application("root.a");
+        let two = || AskSpec::new(Resources::new(ONE), 2);
+        let spec = GangSpec::new(application).with_role("here", two()).with_role("x", two().in_partition(x));
+        cluster.engine.handle().submit_gang(spec).unwrap();
+        let plan = cluster.plan(&PreemptionPolicy::default());
+        let (expected, why) = match is_helped {
+            true => (vec![(4, 4)], vec![]),
+            false => (vec![], vec![UnhelpedReason::LessThanMinimum]),
+        };
+        assert_eq!((gangs(&plan), reasons(&plan)), (expected, why), "{plan}");
+        cluster.execute(&plan);
+        cluster.run();
+        assert_eq!(cluster.running(application), if is_helped { 4 } else { 0 });
+    }
+}
+
+/// In the second partition no container may be taken. So the plan takes nothing in the first one for the gang, and
+/// another gang gets that.
+#[test]
+fn a_gang_that_fails_in_one_partition_takes_nothing_in_the_others() {
+    let (cluster, x) = two_partitions(2);
+    let handle = cluster.engine.handle();
+    for node in ["x0", "x1"].map(|name| handle.node(name).unwrap()) {
+        for container in cluster.engine.read(|view| view.node(node).unwrap().containers().to_vec()) {
+            handle.set_preemption_cost(container, PreemptionCost::Never).unwrap();
+        }
+    }
+    let application = cluster.application("root.a");
+    let two = || AskSpec::new(Resources::new(ONE), 2);
+    let spec = GangSpec::new(application).with_role("here", two()).with_role("x", two().in_partition(x));
+    handle.submit_gang(spec).unwrap();
+    let second = gang(&cluster, "root.a", &[(2, ONE)]);
+    let plan = cluster.plan(&PreemptionPolicy::default());
+    assert_eq!((gangs(&plan), plan.gangs[0].application), (vec![(2, 2)], second), "{plan}");
+    assert_eq!(plan.unhelped.len(), 1, "{plan}");
 }

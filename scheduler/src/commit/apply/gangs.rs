@@ -3,7 +3,7 @@
 use super::Applier;
 use crate::change::GangSpec;
 use crate::event::EventKind;
-use crate::facts::{GangEnd, GangStyle, HeldRole, RoleKind, WaitingGang};
+use crate::facts::{GangEnd, GangStyle, HeldRole, RoleKind, Turns, WaitingGang};
 use crate::ids::{ApplicationId, AskId, GangId};
 use crate::request::ResourceAllocationCommitRequest;
 use crate::timers::Timer;
@@ -30,6 +30,7 @@ impl Applier<'_> {
             topology: spec.topology,
             until_ms,
             gathers: spec.gathers,
+            turns: Turns::in_round(facts.round_of_new(spec.application)),
         };
         // First, so that the backlog lists the asks as held.
         facts.transition_hold(id, gang);
@@ -40,6 +41,29 @@ impl Applier<'_> {
         }
         if let Some(until_ms) = until_ms {
             self.state.timers.add(until_ms, Timer::Gang(id));
+        }
+        self.review_turns();
+    }
+
+    /// Gangs that hold room have new rivals, or their whole time from now on.
+    pub(super) fn review_turns(&mut self) {
+        let facts = &self.state.facts;
+        let holders = facts.held_rooms.values().map(|held| held.gang);
+        let turns = holders.filter_map(|gang| Some((facts.turn_until_ms(gang)?.max(facts.now_ms), gang)));
+        for (at_ms, gang) in turns.collect::<Vec<_>>() {
+            self.state.timers.add(at_ms, Timer::Turn(gang));
+        }
+    }
+
+    /// A gang's turn ends: it gives its room back and goes behind all gangs that wait.
+    #[cold]
+    pub(super) fn end_turn(&mut self, id: GangId) {
+        let parts = self.state.facts.nodes_of_parts(id);
+        self.give_all_room_back(id);
+        self.state.facts.transition_end_turn(id, parts);
+        if let Some(gang) = self.state.facts.gangs.get(&id) {
+            let (application, turns) = (gang.application, gang.turns.ended);
+            self.tell(application, EventKind::GangTurnEnded { gang: id, turns });
         }
     }
 

@@ -4,6 +4,7 @@ use super::Applier;
 use crate::facts::Charged;
 use crate::ids::{ApplicationId, AskId, GangId, NodeId, PartitionId};
 use crate::state::State;
+use crate::timers::Timer;
 
 impl Applier<'_> {
     /// A member of a gang gets a place, or more room at its place. If each member has one already, the ask's first part
@@ -21,8 +22,12 @@ impl Applier<'_> {
                 self.given_back(&charged);
             }
         }
-        let State { facts, node_shards, backlog, version, .. } = &mut *self.state;
+        let State { facts, node_shards, backlog, timers, version, .. } = &mut *self.state;
+        let has_timer = facts.turn_until_ms(gang).is_some_and(|until_ms| until_ms > facts.now_ms);
         let charged = facts.transition_hold_room(gang, ask, node);
+        if !has_timer && let Some(at_ms) = facts.turn_until_ms(gang) {
+            timers.add(at_ms, Timer::Turn(gang));
+        }
         node_shards.record_change(node, charged.partition);
         backlog.rekey(facts, charged.leaf, charged.application);
         backlog.leaf_changed(charged.leaf, *version);
@@ -64,6 +69,7 @@ impl Applier<'_> {
         for charged in self.state.facts.transition_give_back_room(partition, node) {
             self.given_back(&charged);
         }
+        self.review_turns();
     }
 
     fn given_back(&mut self, charged: &Charged) {

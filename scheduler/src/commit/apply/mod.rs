@@ -148,6 +148,7 @@ impl Applier<'_> {
             Change::PromotionRequested { container } => self.request_promotion(*container),
             Change::RoomHeld { ask, node } => self.hold_room(*ask, *node),
             Change::RoomGivenBack { gang, partition } => self.give_room_back(*gang, *partition),
+            Change::GangTurnEnded { gang } => self.end_turn(*gang),
         }
         self.activate_if_due();
         seq

@@ -46,7 +46,11 @@ impl Facts {
     /// The places on the node end. There is one charge for each.
     pub(crate) fn transition_give_back_room(&mut self, partition: PartitionId, node: NodeId) -> Vec<Charged> {
         let places = self.places_on(node, partition).len();
-        (0..places).map(|_| self.end_place(partition, node, 0)).collect()
+        let charges = (0..places).map(|_| self.end_place(partition, node, 0)).collect();
+        if places > 0 && !self.held_rooms.contains_key(&partition) {
+            self.restart_turns(partition);
+        }
+        charges
     }
 
     /// Ends one place.
@@ -78,6 +82,9 @@ impl Facts {
     ) -> Charged {
         let (application, shape) = (self.asks.at(place.ask).application, self.asks.at(place.ask).shape);
         let resources = place.amount;
+        if let Some(gang) = self.gang_of(place.ask) {
+            self.count_in_turn(gang, &resources, sign > 0);
+        }
         let owner = self.applications.at_mut(application);
         owner.used += resources.times(sign);
         let (leaf, user) = (owner.leaf, owner.user);

@@ -145,5 +145,6 @@ pub(super) fn everything() -> EngineConfig {
         },
         preemption: Some(preemption()),
         opportunistic: Some(OpportunisticPolicy { queue_length_max: 5 }),
+        gather_limit_ms: Some(12),
     }
 }

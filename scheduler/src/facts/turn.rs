@@ -1,0 +1,175 @@
+//! Turns of gangs that gather.
+//!
+//! A gang's turn begins when it first holds room and lasts until it holds none. If the room does not grow for
+//! [`gather_limit_ms`](crate::config::EngineConfig::gather_limit_ms) while other gangs wait, the turn ends: the gang
+//! gives the room back and goes behind all gangs that wait. The turn ends, too, if members with a part of their room
+//! could be on other nodes. The next turn prefers nodes on which no part has waited. Once no other node is left, the
+//! limit doubles, and all nodes are as good again. So a gang that needs long, beside containers that run long, has its
+//! room in the end.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Facts, WaitingGang};
+use crate::ids::{ApplicationId, GangId, NodeId, PartitionId};
+use crate::resource::Resources;
+
+/// The turns of a gang that waits.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Turns {
+    /// Gangs of an earlier round come first.
+    pub(crate) round: u64,
+    /// The number of turns that ended because the held room did not grow.
+    pub(crate) ended: u32,
+    /// How often the limit doubled.
+    doubled: u32,
+    /// Nodes on which parts waited in vain since then.
+    pub(crate) in_vain: BTreeSet<NodeId>,
+    /// The present turn, while the gang holds room.
+    current: Option<Turn>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Turn {
+    /// The number of asks that had been submitted when it began.
+    began_after: u64,
+    /// When the held room last grew.
+    grown_ms: u64,
+    places: u32,
+    held: Resources,
+    /// The most that was held of each type.
+    most: Resources,
+}
+
+impl Turns {
+    pub(crate) fn in_round(round: u64) -> Self {
+        Self { round, ..Self::default() }
+    }
+
+    /// A place more, or less, of this amount.
+    fn count(&mut self, amount: &Resources, is_more: bool, (asks_submitted, now_ms): (u64, u64)) {
+        if is_more {
+            let begins = || Turn {
+                began_after: asks_submitted,
+                grown_ms: now_ms,
+                places: 0,
+                held: Resources::ZERO,
+                most: Resources::ZERO,
+            };
+            let turn = self.current.get_or_insert_with(begins);
+            turn.places += 1;
+            turn.held += *amount;
+            if !turn.held.within(&turn.most) {
+                turn.most = turn.most.max(&turn.held);
+                turn.grown_ms = now_ms;
+            }
+        } else if let Some(turn) = &mut self.current {
+            turn.places = turn.places.saturating_sub(1);
+            turn.held -= *amount;
+            if turn.places == 0 {
+                self.current = None;
+            }
+        }
+    }
+}
+
+impl Facts {
+    /// When the turn of a gang that holds room ends, unless the room grows or no other gang waits.
+    pub(crate) fn turn_until_ms(&self, gang: GangId) -> Option<u64> {
+        let turns = &self.gangs.get(&gang)?.turns;
+        let limit_ms = self.config.gather_limit_ms?.saturating_mul(1u64 << turns.doubled.min(63));
+        Some(turns.current.as_ref()?.grown_ms.saturating_add(limit_ms))
+    }
+
+    /// Whether the gang takes over what the other one holds: it comes first in order, and it was submitted since the
+    /// other one's turn began. A gang that a limit stopped when the turn began waits for its end. Otherwise each moment
+    /// of headroom would cost the other gang what it has gathered.
+    pub(crate) fn may_interrupt(&self, gang: &WaitingGang, other: &WaitingGang) -> bool {
+        let is_new = other.turns.current.as_ref().is_none_or(|turn| gang.number > turn.began_after);
+        is_new && self.gang_key(gang) < self.gang_key(other)
+    }
+
+    /// The later gang whose turn the gang waits for in some partition. It holds no room elsewhere meanwhile: the other
+    /// one may wait for that.
+    pub(crate) fn awaited_turn(&self, id: GangId, gang: &WaitingGang) -> Option<GangId> {
+        let holders = self.held_rooms.iter().map(|(partition, held)| (*partition, held.gang));
+        let mut others = holders.filter(|(_, holder)| *holder != id);
+        let is_awaited = |(partition, holder): (PartitionId, GangId)| {
+            let other = self.gangs.get(&holder)?;
+            let is_later = self.gang_key(gang) < self.gang_key(other);
+            let waits = is_later && !self.may_interrupt(gang, other) && self.wants(gang, partition);
+            waits.then_some(holder)
+        };
+        others.find_map(is_awaited)
+    }
+
+    /// The other gangs that gather and want a partition of this one.
+    pub(crate) fn rivals(&self, id: GangId) -> impl Iterator<Item = (GangId, &WaitingGang)> {
+        let wanted = self.gangs.get(&id).map(|gang| self.partitions_wanted(gang)).unwrap_or_default();
+        let others = self.gangs.iter().filter(move |(other, gang)| **other != id && gang.gathers);
+        let others = others.filter(move |(_, gang)| wanted.iter().any(|one| self.wants(gang, *one)));
+        others.map(|(id, gang)| (*id, gang))
+    }
+
+    fn wants(&self, gang: &WaitingGang, partition: PartitionId) -> bool {
+        let mut roles = gang.roles.iter().filter(|role| role.minimum > 0);
+        roles.any(|role| self.shapes.at(self.asks.at(role.ask).shape).partition == partition)
+    }
+
+    /// The round of a gang of the application that begins to wait. It comes before gangs of lower priority, but before
+    /// no other one that has been put back.
+    pub(crate) fn round_of_new(&self, application: ApplicationId) -> u64 {
+        let priority = |id| self.applications.at(id).priority;
+        let rounds = |is_behind: &dyn Fn(&&WaitingGang) -> bool| {
+            self.gangs.values().filter(is_behind).map(|gang| gang.turns.round).collect::<Vec<_>>()
+        };
+        let not_lower = rounds(&|gang| priority(gang.application) >= priority(application));
+        let all = || rounds(&|_| true).into_iter().min();
+        not_lower.into_iter().max().or_else(all).unwrap_or_default()
+    }
+
+    /// The gang has a place more, or less.
+    pub(super) fn count_in_turn(&mut self, gang: GangId, amount: &Resources, is_more: bool) {
+        let now = (self.asks_submitted, self.now_ms);
+        if let Some(gang) = self.gangs.get_mut(&gang) {
+            gang.turns.count(amount, is_more, now);
+        }
+    }
+
+    /// No gang holds room in the partition any more. Gangs that hold room elsewhere and waited for that one have their
+    /// whole time from now on: otherwise two gangs could end their turns together for ever.
+    pub(super) fn restart_turns(&mut self, partition: PartitionId) {
+        let holders: Vec<GangId> = self.held_rooms.values().map(|held| held.gang).collect();
+        for id in holders {
+            if self.gangs.get(&id).is_some_and(|gang| self.wants(gang, partition))
+                && let Some(turn) = self.gangs.get_mut(&id).and_then(|gang| gang.turns.current.as_mut())
+            {
+                turn.grown_ms = self.now_ms;
+            }
+        }
+    }
+
+    /// The nodes on which members of the gang have a part of their room.
+    pub(crate) fn nodes_of_parts(&self, id: GangId) -> BTreeSet<NodeId> {
+        self.places_of(id).filter(|(.., place)| !place.is_whole).map(|(_, node, _)| node).collect()
+    }
+
+    /// The gang goes behind all gangs that wait. It holds nothing any more, and had parts on these nodes.
+    pub(crate) fn transition_end_turn(&mut self, id: GangId, parts: BTreeSet<NodeId>) {
+        let last = self.gangs.values().map(|gang| gang.turns.round).max().unwrap_or_default();
+        let Some(Turns { round, ended, doubled, in_vain, .. }) =
+            self.gangs.get_mut(&id).map(|gang| &mut gang.turns)
+        else {
+            return;
+        };
+        *round = last.saturating_add(1);
+        *ended = ended.saturating_add(1);
+        if parts.is_empty() || !parts.is_disjoint(in_vain) {
+            *doubled = doubled.saturating_add(1);
+            *in_vain = parts;
+        } else {
+            in_vain.extend(parts);
+        }
+    }
+}

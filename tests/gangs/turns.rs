@@ -1,0 +1,274 @@
+//! Gangs that wait for containers without an end, and the gangs behind them.
+
+use apportion::config::EngineConfig;
+use apportion::event::EventKind;
+use apportion::explain::Blocker;
+use apportion::gang::GangSpec;
+use apportion::view::GangView;
+use apportion::{
+    ApplicationId, ApplicationSpec, AskSpec, ContainerId, GangId, Mode, NodeId, NodeSpec, PartitionId,
+};
+use proptest::prelude::*;
+
+use crate::property::{check_log, mode};
+use crate::{Cluster, amount, ask, has_started, placed, plain};
+
+const LIMIT_MS: u64 = 100;
+
+fn config() -> EngineConfig {
+    EngineConfig { partitions: vec!["q".into()], gather_limit_ms: Some(LIMIT_MS), ..plain() }
+}
+
+/// A cluster in which some containers never end, and ordinary asks take every other room that becomes free.
+struct Busy {
+    cluster: Cluster,
+    endless: Vec<ContainerId>,
+    now_ms: u64,
+}
+
+impl Busy {
+    /// Nodes with their units, the units that a container without an end uses, and the partition.
+    fn new(mode: Mode, nodes: &[(i64, i64, bool)]) -> Self {
+        let cluster = Cluster::new(config(), mode);
+        let q = cluster.handle.partition("q").unwrap();
+        let in_q = |ask: AskSpec, is_in: bool| if is_in { ask.in_partition(q) } else { ask };
+        let other = cluster.application();
+        for (number, &(units, used, is_in_q)) in nodes.iter().enumerate() {
+            let partition = if is_in_q { q } else { PartitionId::DEFAULT };
+            let spec = NodeSpec::new(format!("n{number}"), amount(units)).in_partition(partition);
+            let node = cluster.handle.add_node(spec).unwrap();
+            if used > 0 {
+                let here = ask(used, 1).on_hosts([node]).strictly_local();
+                cluster.handle.submit_ask(other, in_q(here, is_in_q)).unwrap();
+            }
+        }
+        cluster.run();
+        let endless = placed(&cluster.events()).into_iter().map(|(id, _)| id).collect();
+        for is_in_q in [false, true] {
+            cluster.handle.submit_ask(other, in_q(ask(1, 100_000), is_in_q)).unwrap();
+        }
+        cluster.run();
+        Self { cluster, endless, now_ms: 0 }
+    }
+
+    fn gang(&self, job: ApplicationId, roles: &[(i64, u32, bool)]) -> GangId {
+        let q = self.cluster.handle.partition("q").unwrap();
+        let mut spec = GangSpec::new(job);
+        for (number, &(units, count, is_in_q)) in roles.iter().enumerate() {
+            let partition = if is_in_q { q } else { PartitionId::DEFAULT };
+            spec = spec.with_role(format!("role {number}"), ask(units, count).in_partition(partition));
+        }
+        self.cluster.submit(spec).gang
+    }
+
+    fn view(&self, gang: GangId) -> Option<GangView> {
+        self.cluster.engine.read(|view| view.gang(gang))
+    }
+
+    fn holders(&self) -> Vec<GangId> {
+        let gathering = |gang: &GangView| gang.is_gathering;
+        self.cluster.engine.read(|view| view.gangs().filter(gathering).map(|gang| gang.id).collect())
+    }
+
+    fn end_all(&self) -> Vec<EventKind> {
+        let running: Vec<ContainerId> =
+            self.cluster.engine.read(|view| view.containers().map(|(id, _)| id).collect());
+        self.cluster.complete(running.into_iter().filter(|id| !self.endless.contains(id)));
+        self.cluster.events()
+    }
+
+    fn pass(&mut self, ms: u64) -> Vec<EventKind> {
+        self.now_ms += ms;
+        self.cluster.at(self.now_ms);
+        self.cluster.events()
+    }
+}
+
+fn urgent(cluster: &Cluster) -> ApplicationId {
+    let spec = ApplicationSpec::new("urgent", "root.default", "ann").with_priority(9);
+    cluster.handle.submit_application(spec, &cluster.events).unwrap()
+}
+
+/// The first gang holds half of a node whose other half never becomes free.
+#[test]
+fn a_gang_beside_an_endless_container_gives_its_turn_to_the_next() {
+    for mode in [Mode::Serial, Mode::Background, Mode::Parallel { proposers: 2 }] {
+        let mut busy = Busy::new(mode, &[(2, 1, false), (1, 0, false), (1, 0, false)]);
+        let stuck = busy.gang(busy.cluster.application(), &[(2, 1, false)]);
+        busy.cluster.run();
+        let next = busy.gang(busy.cluster.application(), &[(1, 2, false)]);
+        busy.cluster.run();
+        let node = |number: u32| busy.cluster.handle.node(&format!("n{number}")).unwrap();
+        let on =
+            |node: NodeId| busy.cluster.engine.read(|view| view.node(node).unwrap().containers().to_vec());
+        let ends = |container: ContainerId| busy.cluster.complete([container]);
+        // The part of the stuck gang grows once.
+        on(node(0)).into_iter().filter(|id| !busy.endless.contains(id)).for_each(ends);
+        assert_eq!(busy.holders(), [stuck]);
+        let view = busy.view(stuck).unwrap();
+        assert_eq!((view.turn_until_ms, view.turns), (Some(LIMIT_MS), 0));
+        ends(on(node(1))[0]);
+        ends(on(node(2))[0]);
+        busy.cluster.events();
+        let why = busy.cluster.engine.read(|view| view.explain(view.gang(next).unwrap().roles[0].ask));
+        assert!(why.to_string().contains(&format!("Room is held for {stuck}.")), "{why}");
+        assert_eq!(busy.pass(LIMIT_MS - 1), []);
+        assert_eq!(busy.pass(1)[0], EventKind::GangTurnEnded { gang: stuck, turns: 1 });
+        let node = |number: u32| busy.cluster.handle.node(&format!("n{number}")).unwrap();
+        let on =
+            |node: NodeId| busy.cluster.engine.read(|view| view.node(node).unwrap().containers().to_vec());
+        let held = busy.view(next).map(|view| view.held());
+        assert_eq!((busy.holders(), held), (vec![next], Some(1)), "it has the room that the first one held");
+        let why = busy.cluster.engine.read(|view| view.explain(view.gang(stuck).unwrap().roles[0].ask));
+        assert!(why.to_string().contains("It gave room back once"), "{why}");
+        let Some(Blocker::Gang(wait)) = &why.pending().unwrap().blocker else { panic!("{why}") };
+        assert_eq!((wait.turns, wait.behind), (1, Some(next)));
+        busy.cluster.complete([on(node(1))[0]]);
+        assert!(has_started(&busy.cluster.events(), next));
+        // Its turn comes round again, and it starts once the container has ended.
+        assert_eq!(busy.holders(), [stuck]);
+        busy.cluster.complete(on(node(0)));
+        busy.end_all();
+        assert!(busy.view(stuck).is_none());
+        drop(check_log(&busy.cluster.log.bytes()));
+    }
+}
+
+/// A gang alone keeps what it holds. The next gang gets its turn at once if the time is over when it comes.
+#[test]
+fn a_turn_ends_only_for_another_gang() {
+    let mut busy = Busy::new(Mode::Serial, &[(2, 1, false), (1, 0, false)]);
+    let stuck = busy.gang(busy.cluster.application(), &[(2, 1, false)]);
+    busy.end_all();
+    assert_eq!(busy.pass(50 * LIMIT_MS), []);
+    assert_eq!(busy.holders(), [stuck]);
+    // It could not start, whoever else ran.
+    let mut impossible = GangSpec::new(busy.cluster.application()).with_role("worker", ask(1, 2));
+    impossible = impossible.without_gathering();
+    busy.cluster.submit(impossible);
+    assert_eq!(busy.pass(0), []);
+    let next = busy.gang(busy.cluster.application(), &[(1, 2, false)]);
+    assert!(busy.pass(0).contains(&EventKind::GangTurnEnded { gang: stuck, turns: 1 }));
+    assert_eq!(busy.holders(), [next]);
+}
+
+/// Gangs that never start have turns one after the other. The limit doubles once they have tried all nodes. A new gang is behind those of
+/// its priority, and before those of lower priority.
+#[test]
+fn turns_go_round() {
+    let mut busy = Busy::new(Mode::Serial, &[(2, 1, false), (2, 1, false)]);
+    let job = busy.cluster.application();
+    let [a, b] = [(); 2].map(|()| busy.gang(job, &[(2, 2, false)]));
+    busy.cluster.run();
+    let mut holder_after = |ms: u64| {
+        busy.pass(ms);
+        busy.holders()
+    };
+    assert_eq!(holder_after(0), [a]);
+    for holder in [b, a, b, a] {
+        assert_eq!(holder_after(LIMIT_MS), [holder]);
+    }
+    assert_eq!(holder_after(2 * LIMIT_MS - 1), [a]);
+    assert_eq!(holder_after(1), [b]);
+    let c = busy.gang(job, &[(2, 2, false)]);
+    let in_order =
+        |busy: &Busy| busy.cluster.engine.read(|view| view.gangs().map(|gang| gang.id).collect::<Vec<_>>());
+    busy.cluster.run();
+    assert_eq!(in_order(&busy), [b, a, c]);
+    let first = busy.gang(urgent(&busy.cluster), &[(2, 2, false)]);
+    busy.cluster.run();
+    assert_eq!((in_order(&busy), busy.holders()), (vec![first, b, a, c], vec![first]));
+    busy.pass(LIMIT_MS);
+    assert_eq!((in_order(&busy), busy.holders()), (vec![b, a, c, first], vec![b]));
+    drop(check_log(&busy.cluster.log.bytes()));
+}
+
+/// A member of 2 on a node with one unit free and one that stays, or on one with containers that end one by one. The first
+/// looks better, so a gang alone would wait there for ever.
+#[test]
+fn a_member_leaves_a_node_on_which_its_room_does_not_grow() {
+    let mut busy = Busy::new(Mode::Serial, &[(2, 1, false), (2, 0, false)]);
+    let on = |busy: &Busy, number: u32| {
+        let node = busy.cluster.handle.node(&format!("n{number}")).unwrap();
+        busy.cluster.engine.read(|view| view.node(node).unwrap().containers().to_vec())
+    };
+    let running = on(&busy, 0);
+    busy.endless = running[..1].to_vec();
+    busy.cluster.complete(running[1..].iter().copied());
+    let gang = busy.gang(busy.cluster.application(), &[(2, 1, false)]);
+    busy.cluster.run();
+    let first = on(&busy, 1);
+    busy.cluster.complete([first[0]]);
+    busy.cluster.complete([on(&busy, 1)[0]]);
+    assert!(busy.view(gang).is_some(), "ordinary asks are quicker on a node without a place");
+    assert!(busy.pass(LIMIT_MS).contains(&EventKind::GangTurnEnded { gang, turns: 1 }));
+    busy.cluster.complete([on(&busy, 1)[0]]);
+    busy.cluster.complete([on(&busy, 1)[0]]);
+    assert!(busy.view(gang).is_none(), "it starts");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// Each gang that fits beside the containers without an end starts, whichever gangs that never start are before it, and
+    /// although nodes on which its members would never have their whole room may look better. It has a turn for each
+    /// such node at most.
+    #[test]
+    fn every_gang_that_fits_beside_endless_containers_starts_in_time(
+        mode in mode(),
+        nodes in prop::collection::vec((1..5i64, 0..5i64, any::<bool>()), 1..6),
+        gangs in prop::collection::vec(prop::collection::vec((1..4i64, 1u32..5, any::<bool>()), 1..3), 1..5),
+    ) {
+        let nodes: Vec<_> = nodes.into_iter().map(|(units, used, in_q)| (units, used.min(units), in_q)).collect();
+        let mut busy = Busy::new(mode, &nodes);
+        let most = |size: i64, in_q: bool| -> i64 {
+            nodes.iter().filter(|node| node.2 == in_q).map(|node| (node.0 - node.1) / size).sum()
+        };
+        let mut fitting = Vec::new();
+        for mut roles in gangs.clone() {
+            // One role in a partition, so that it is clear what fits.
+            roles.sort_by_key(|role| role.2);
+            roles.dedup_by_key(|role| role.2);
+            let gang = busy.gang(busy.cluster.application(), &roles);
+            if roles.iter().all(|&(size, count, in_q)| i64::from(count) <= most(size, in_q)) {
+                fitting.push(gang);
+            }
+        }
+        busy.cluster.run();
+        let is_waiting = |busy: &Busy| fitting.iter().any(|gang| busy.view(*gang).is_some());
+        let mut steps = 0;
+        while is_waiting(&busy) {
+            let waiting: Vec<_> = fitting.iter().filter_map(|gang| busy.view(*gang)).collect();
+            prop_assert!(steps < 40 * gangs.len(), "{:?}", waiting);
+            busy.end_all();
+            busy.pass(LIMIT_MS);
+            steps += 1;
+        }
+        drop(check_log(&busy.cluster.log.bytes()));
+    }
+
+    /// Once the containers without an end have ended, too, every gang starts.
+    #[test]
+    fn every_gang_starts_in_the_end(
+        mode in mode(),
+        nodes in prop::collection::vec((1..5i64, 0..5i64, any::<bool>()), 1..6),
+        gangs in prop::collection::vec(prop::collection::vec((1..4i64, 1u32..5, any::<bool>()), 1..3), 1..5),
+        steps in 0..12usize,
+    ) {
+        let nodes: Vec<_> = nodes.into_iter().map(|(units, used, in_q)| (units, used.min(units), in_q)).collect();
+        let mut busy = Busy::new(mode, &nodes);
+        for roles in &gangs {
+            busy.gang(busy.cluster.application(), roles);
+        }
+        for _ in 0..steps {
+            busy.end_all();
+            busy.pass(LIMIT_MS);
+        }
+        busy.endless.clear();
+        for _ in 0..4 * gangs.len() {
+            busy.end_all();
+        }
+        prop_assert_eq!(busy.holders(), []);
+        drop(check_log(&busy.cluster.log.bytes()));
+    }
+}
