@@ -48,7 +48,7 @@ mod tests;
 
 pub use batch::ProposalBatch;
 pub(crate) use batch::{Amount, Amounts, BatchOwner, Observation, RoundStep};
-pub(crate) use gang::{NotNow, find_nodes, look_for_gangs, propose_gang};
+pub(crate) use gang::{find_nodes, look_for_gangs, propose_gang};
 pub(crate) use gather::{Gathering, plan_places, should_end_turn};
 pub use pass::PassScope;
 pub(crate) use pass::{PassLimits, run_pass};
