@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn i19_queues_are_bounded() {
-        expect("3 containers wait", |state| {
+        expect("3 in its queue", |state| {
             let (node, first) = (node(state), lists(state).1[0]);
             state.facts.node_queues.nodes.get_mut(&node).unwrap().waiting.push_back(first);
         });
