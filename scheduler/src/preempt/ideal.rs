@@ -23,10 +23,11 @@ pub(super) fn assign(branches: &mut [Branch], balances: bool) {
 /// Divides the parent's fair amount: guarantees first, then the rest among those that want more.
 fn assign_children(branches: &mut [Branch], parent: usize, balances: bool) {
     let children = branches[parent].children.clone();
+    let from_demand = balances && guarantees_fit(branches, parent);
     let mut available = branches[parent].ideal;
     for child in &children {
         let branch = &mut branches[child.index()];
-        branch.ideal = branch.used.min(&branch.guaranteed) + branch.untouchable;
+        branch.ideal = certain(branch, from_demand);
         available = available.saturating_sub(&branch.ideal);
     }
     // Queues without a guarantee share what the others leave.
@@ -35,6 +36,20 @@ fn assign_children(branches: &mut [Branch], parent: usize, balances: bool) {
     for group in [with, without] {
         divide(branches, &group, &mut available, balances);
     }
+}
+
+/// Whether the children get what they want of their guarantees, all together.
+fn guarantees_fit(branches: &[Branch], parent: usize) -> bool {
+    let children = branches[parent].children.iter().map(|child| certain(&branches[child.index()], true));
+    children.sum::<Resources>().within(&branches[parent].ideal)
+}
+
+/// What the queue gets before its turn. In YARN that is its use up to its guarantee. Offers are rounded up, so the end
+/// then depends on the use. With balance that could make two queues take from each other in circles. What they use and
+/// want together stays the same when they do.
+fn certain(branch: &Branch, from_demand: bool) -> Resources {
+    let amount = if from_demand { branch.demand() } else { branch.used };
+    amount.min(&branch.guaranteed) + branch.untouchable
 }
 
 /// A queue that may accept more, and its turn.
@@ -117,4 +132,30 @@ fn accepted(branch: &Branch, offer: &Resources, balances: bool) -> Resources {
         bound = bound.min(&branch.guaranteed.max(&branch.used));
     }
     offer.min(&bound.saturating_sub(&branch.ideal))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of 14 units, `c` uses 5 units and `p` 4, or the other way round. Both states have the same demand. If their fair
+    /// amounts differed, `c` would lose a unit to `p` in the one and get it back in the other.
+    #[test]
+    fn with_balance_fair_amounts_do_not_follow_the_use() {
+        let fair_amounts = |used_by_p: i64, used_by_c: i64| {
+            let branch = |guaranteed: i64, used: i64, demand: i64| Branch {
+                guaranteed: Resources::new(&[guaranteed]),
+                maximum: Resources::new(&[14]),
+                used: Resources::new(&[used]),
+                pending: Resources::new(&[demand - used]),
+                ..Branch::default()
+            };
+            let children = vec![QueueId(1), QueueId(2)];
+            let root = Branch { children, ..branch(14, used_by_p + used_by_c, 23) };
+            let mut branches = [root, branch(8, used_by_p, 14), branch(4, used_by_c, 9)];
+            assign(&mut branches, true);
+            [branches[1].ideal[0], branches[2].ideal[0]]
+        };
+        assert_eq!(fair_amounts(4, 5), fair_amounts(5, 4));
+    }
 }

@@ -54,6 +54,40 @@ pub(crate) fn check(cluster: &Cluster, middle: Index) {
     assert!(from_snapshot.audit().is_clean());
 }
 
+/// The last commits that took something, and the queues: for the message of a run without an end.
+pub(crate) fn last_commits(cluster: &Cluster) -> String {
+    let log = cluster.log.bytes();
+    let mut replay = Replay::begin(&mut LogReader::new(&log[..]).unwrap()).unwrap();
+    let mut lines = Vec::new();
+    for change in changes(&log) {
+        match &change {
+            Change::Committed { request } if !request.release.is_empty() => {
+                lines.push(exchange(&replay.view(), request));
+            }
+            _ => {}
+        }
+        replay.step(change).unwrap();
+    }
+    let mut lines = lines.split_off(lines.len().saturating_sub(10));
+    let view = replay.view();
+    let partition = view.partition_ids().next().unwrap();
+    lines.extend(view.queues().map(|queue| format!("{}: {:?}", queue.path(), queue.quota(partition))));
+    lines.extend(view.gangs().map(|gang| format!("{gang:?}")));
+    lines.join("\n")
+}
+
+fn exchange(view: &View<'_>, request: &ResourceAllocationCommitRequest) -> String {
+    let lost = request.release.iter().map(|id| {
+        let one = view.container(*id).unwrap();
+        format!("-{id} of {}", leaf_of(view, one.application))
+    });
+    let won = request.allocate.iter().map(|one| {
+        let application = view.ask(one.ask).unwrap().application();
+        format!("+{} of {} on {}", one.ask, leaf_of(view, application), one.node)
+    });
+    lost.chain(won).collect::<Vec<_>>().join(" ")
+}
+
 fn changes(log: &[u8]) -> Vec<Change> {
     let mut reader = LogReader::new(log).unwrap();
     drop(Replay::begin(&mut reader).unwrap());

@@ -27,8 +27,6 @@ pub(crate) struct Play {
     pub(crate) jobs: Vec<ApplicationId>,
     asks: Vec<AskId>,
     gangs: Vec<GangId>,
-    /// Whether rounds go on above the guarantees.
-    pub(crate) balances: bool,
     /// The victims that have ended.
     pub(crate) preempted: usize,
     pub(crate) now_ms: u64,
@@ -90,7 +88,6 @@ impl Play {
             jobs: Vec::new(),
             asks: Vec::new(),
             gangs: Vec::new(),
-            balances: setting.policy.balances,
             preempted: 0,
             now_ms: 0,
             added: 0,

@@ -7,14 +7,12 @@ use apportion::view::{GangView, View};
 use apportion::{Blacklist, Resources};
 
 use super::calls::QueueCall;
+use super::follow;
 use super::play::Play;
 use super::{INTERVAL_MS, LEAVES};
 
 /// The rounds after which nobody may take anything from others any more.
 const ROUNDS_MAX: usize = 300;
-
-/// With balance, gangs that exclude each other may take the same room in turn. So only some rounds are made then.
-const ROUNDS_WITH_BALANCE: usize = 20;
 
 impl Play {
     /// Makes rounds with the same demand: the applications of victims ask for their containers again. Nodes stop what they are
@@ -22,8 +20,7 @@ impl Play {
     pub(crate) fn rest(&mut self) {
         self.run();
         let mut still = 0;
-        let rounds = if self.balances { ROUNDS_WITH_BALANCE } else { ROUNDS_MAX };
-        for _ in 0..rounds {
+        for _ in 0..ROUNDS_MAX {
             let before = self.preempted;
             self.advance(INTERVAL_MS);
             self.cluster.engine.run_until_quiet();
@@ -38,10 +35,10 @@ impl Play {
                 break;
             }
         }
-        assert!(still == 8 || self.balances, "{ROUNDS_MAX} rounds have no end");
+        assert!(still == 8, "{ROUNDS_MAX} rounds have no end:\n{}", follow::last_commits(&self.cluster));
         self.cluster.engine.read(|view| {
             for (id, container) in view.containers() {
-                let is_overdue = |kill_ms: u64| still == 8 && kill_ms + 2 * INTERVAL_MS < view.now_ms();
+                let is_overdue = |kill_ms: u64| kill_ms + 2 * INTERVAL_MS < view.now_ms();
                 let is_overdue = container.preemption.is_some_and(|notice| is_overdue(notice.kill_ms));
                 assert!(!is_overdue, "{id} should have ended or been spared: {container:?}");
             }
