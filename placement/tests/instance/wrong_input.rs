@@ -155,7 +155,7 @@ fn wrong_flexes() -> Outcome {
         check(is_running, one("worker", "+9223372036854775807"), bad, "may be 0 to")?;
         check(is_running, one("master", "2"), bad, "`master` twice")?;
         let unknown = ExitCode::BadConfiguration;
-        check(is_running, one("worken", "2"), unknown, "no component `worken`; did you mean `worker`?")?;
+        check(is_running, one("worken", "2"), unknown, "comes with `update`; did you mean `worker`?")?;
         check(is_running, one("slider-appmaster", "2"), unknown, "`slider-appmaster`")?;
         check(is_running, |bed| bed.client.flex("web", &[]), ExitCode::Usage, "needs a component")?;
     }
