@@ -33,33 +33,34 @@ pub(super) struct Wanted<'a> {
 /// ones, then the smallest amount beyond the need as a part of the node, then the victim that is last in turn is
 /// earliest. The node decides in the end.
 ///
-/// These numbers are one integer, because a plan compares losses all the time: from the highest bits on, 16 bits for
-/// the masters, 16 for the victims, 32 for their cost, 32 for the part of the node and 32 for the rank.
+/// These numbers are two integers, because a plan compares losses all the time, and moves them in a heap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Loss {
-    order: u128,
+    /// From the highest bits on, 16 bits for the masters, 16 for the victims and 32 for their cost.
+    victims: u64,
+    /// 32 bits for the part of the node, 32 for the rank.
+    excess: u64,
     node: NodeId,
 }
 
-const RANK: u128 = u32::MAX as u128;
+const RANK: u64 = u32::MAX as u64;
 
 impl Loss {
     fn new((masters, victims): (usize, usize), cost: u64, excess: u64, rank: u32, node: NodeId) -> Self {
-        let count = |count: usize| u128::from(u16::try_from(count).unwrap_or(u16::MAX));
-        let amount = |amount: u64| u128::from(u32::try_from(amount).unwrap_or(u32::MAX));
-        let counts = count(masters) << 112 | count(victims) << 96;
-        let order = counts | amount(cost) << 64 | amount(excess) << 32 | u128::from(rank);
-        Self { order, node }
+        let count = |count: usize| u64::from(u16::try_from(count).unwrap_or(u16::MAX));
+        let amount = |amount: u64| u64::from(u32::try_from(amount).unwrap_or(u32::MAX));
+        let victims = count(masters) << 48 | count(victims) << 32 | amount(cost);
+        Self { victims, excess: amount(excess) << 32 | u64::from(rank), node }
     }
 
     fn has_victims(self) -> bool {
-        self.order >> 96 != 0
+        self.victims >> 32 != 0
     }
 
     /// The same loss with at least this rank.
     fn with_rank_of_at_least(self, rank: u32) -> Self {
-        let rank = (self.order & RANK).max(rank.into());
-        Self { order: self.order & !RANK | rank, ..self }
+        let rank = (self.excess & RANK).max(rank.into());
+        Self { excess: self.excess & !RANK | rank, ..self }
     }
 }
 
