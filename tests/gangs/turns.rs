@@ -134,9 +134,42 @@ fn a_gang_beside_an_endless_container_gives_its_turn_to_the_next() {
     }
 }
 
+/// The urgent gang comes in the group in which the only place of the other one grows.
+#[test]
+fn a_place_that_grows_begins_no_new_turn() {
+    let busy = Busy::new(Mode::Serial, &[(3, 1, false)]);
+    let on = |node: u32| {
+        let node = busy.cluster.handle.node(&format!("n{node}")).unwrap();
+        busy.cluster.engine.read(|view| view.node(node).unwrap().containers().to_vec())
+    };
+    let stuck = busy.gang(busy.cluster.application(), &[(3, 1, false)]);
+    busy.cluster.run();
+    let running: Vec<_> = on(0).into_iter().filter(|id| !busy.endless.contains(id)).collect();
+    busy.cluster.complete([running[0]]);
+    assert_eq!(busy.holders(), [stuck]);
+    let urgent = busy.gang(urgent(&busy.cluster), &[(2, 1, false)]);
+    busy.cluster.complete([running[1]]);
+    assert!(busy.view(urgent).is_none(), "it has started");
+}
+
+/// The time of its turn is over long before.
+#[test]
+fn a_gang_alone_moves_to_a_node_that_comes_later() {
+    let mut busy = Busy::new(Mode::Serial, &[(2, 1, false)]);
+    let gang = busy.gang(busy.cluster.application(), &[(2, 1, false)]);
+    busy.end_all();
+    assert_eq!(busy.pass(2 * LIMIT_MS), []);
+    busy.cluster.handle.add_node(NodeSpec::new("later", amount(2))).unwrap();
+    busy.cluster.run();
+    busy.cluster.events();
+    assert!(busy.pass(4 * LIMIT_MS).contains(&EventKind::GangTurnEnded { gang, turns: 1 }));
+    busy.end_all();
+    assert!(busy.view(gang).is_none(), "it starts on the other node");
+}
+
 /// A gang alone keeps what it holds. The next gang gets its turn at once if the time is over when it comes.
 #[test]
-fn a_turn_ends_only_for_another_gang() {
+fn a_turn_ends_only_if_that_helps_a_gang() {
     let mut busy = Busy::new(Mode::Serial, &[(2, 1, false), (1, 0, false)]);
     let stuck = busy.gang(busy.cluster.application(), &[(2, 1, false)]);
     busy.end_all();
@@ -187,6 +220,12 @@ fn turns_go_round() {
 /// looks better, so a gang alone would wait there for ever.
 #[test]
 fn a_member_leaves_a_node_on_which_its_room_does_not_grow() {
+    for prefers_it in [false, true] {
+        leaves_a_node(prefers_it);
+    }
+}
+
+fn leaves_a_node(prefers_it: bool) {
     let mut busy = Busy::new(Mode::Serial, &[(2, 1, false), (2, 0, false)]);
     let on = |busy: &Busy, number: u32| {
         let node = busy.cluster.handle.node(&format!("n{number}")).unwrap();
@@ -195,7 +234,10 @@ fn a_member_leaves_a_node_on_which_its_room_does_not_grow() {
     let running = on(&busy, 0);
     busy.endless = running[..1].to_vec();
     busy.cluster.complete(running[1..].iter().copied());
-    let gang = busy.gang(busy.cluster.application(), &[(2, 1, false)]);
+    let first_node = busy.cluster.handle.node("n0").unwrap();
+    let member = if prefers_it { ask(2, 1).on_hosts([first_node]) } else { ask(2, 1) };
+    let spec = GangSpec::new(busy.cluster.application()).with_role("worker", member);
+    let gang = busy.cluster.submit(spec).gang;
     busy.cluster.run();
     let first = on(&busy, 1);
     busy.cluster.complete([first[0]]);

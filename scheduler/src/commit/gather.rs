@@ -97,7 +97,8 @@ impl Committer<'_> {
                 .any(|(_, rival)| rival.number > gathering.asks && facts.gang_key(rival) < own)
     }
 
-    /// Ends the gang's turn if another gang can gather. That gang has the room before any pass sees it.
+    /// Ends the gang's turn if another gang can gather then, or the gang itself on other nodes. The next holder has the
+    /// room before any pass sees it.
     pub(crate) fn end_turn(&mut self, gang: GangId) -> bool {
         self.state.recompute_limits();
         if !should_end_turn(self.state, gang) {

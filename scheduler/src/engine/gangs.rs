@@ -117,14 +117,14 @@ impl GroupCommitter {
 }
 
 impl GroupCommitter {
-    /// Ends the turn of a gang that holds room, if the room has not grown for long and another gang can use the turn.
+    /// Ends the turn of a gang that holds room, if the room has not grown for long and that helps.
     pub(super) fn review_turn(&mut self, state: &mut State, gang: GangId) {
         let Some(until_ms) = state.facts.turn_until_ms(gang) else { return };
         let now_ms = state.facts.now_ms;
         if until_ms > now_ms {
             state.timers.add(until_ms, Timer::Turn(gang));
-        } else if !self.committer(state).end_turn(gang) && state.facts.rivals(gang).next().is_some() {
-            // Another gang may become able to gather. The more time has passed, the later is the next try.
+        } else if !self.committer(state).end_turn(gang) {
+            // Other nodes or gangs may become able to. The more time has passed, the later is the next try.
             let limit_ms = state.facts.config.gather_limit_ms.unwrap_or(u64::MAX);
             let next_ms = now_ms.saturating_add(limit_ms.max(now_ms - until_ms));
             state.timers.add(next_ms, Timer::Turn(gang));

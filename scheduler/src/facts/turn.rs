@@ -3,9 +3,9 @@
 //! A gang's turn begins when it first holds room and lasts until it holds none. If the room does not grow for
 //! [`gather_limit_ms`](crate::config::EngineConfig::gather_limit_ms) while other gangs wait, the turn ends: the gang
 //! gives the room back and goes behind all gangs that wait. The turn ends, too, if members with a part of their room
-//! could be on other nodes. The next turn prefers nodes on which no part has waited. Once no other node is left, the
-//! limit doubles, and all nodes are as good again. So a gang that needs long, beside containers that run long, has its
-//! room in the end.
+//! could be on other nodes. The next turn prefers nodes on which no part has waited. When parts have waited on such a node
+//! again, the limit doubles, and only the nodes of the last turn are avoided. So a gang that needs long, beside
+//! containers that run long, has its room in the end.
 
 use std::collections::BTreeSet;
 
@@ -24,7 +24,7 @@ pub(crate) struct Turns {
     pub(crate) ended: u32,
     /// How often the limit doubled.
     doubled: u32,
-    /// Nodes on which parts waited in vain since then.
+    /// Nodes on which parts waited in vain since the limit last doubled.
     pub(crate) in_vain: BTreeSet<NodeId>,
     /// The present turn, while the gang holds room.
     current: Option<Turn>,
@@ -67,9 +67,6 @@ impl Turns {
         } else if let Some(turn) = &mut self.current {
             turn.places = turn.places.saturating_sub(1);
             turn.held -= *amount;
-            if turn.places == 0 {
-                self.current = None;
-            }
         }
     }
 }
@@ -117,8 +114,8 @@ impl Facts {
         roles.any(|role| self.shapes.at(self.asks.at(role.ask).shape).partition == partition)
     }
 
-    /// The round of a gang of the application that begins to wait. It comes before gangs of lower priority, but before
-    /// no other one that has been put back.
+    /// The round of a gang of the application that begins to wait: that of the last gang of its priority or above. So it
+    /// comes before gangs of lower priority, but for those behind which one of its own priority was put.
     pub(crate) fn round_of_new(&self, application: ApplicationId) -> u64 {
         let priority = |id| self.applications.at(id).priority;
         let rounds = |is_behind: &dyn Fn(&&WaitingGang) -> bool| {
@@ -134,6 +131,14 @@ impl Facts {
         let now = (self.asks_submitted, self.now_ms);
         if let Some(gang) = self.gangs.get_mut(&gang) {
             gang.turns.count(amount, is_more, now);
+        }
+    }
+
+    /// The turn ends if the gang holds no room any more. A place that grows ends and begins anew, so this is no part of
+    /// [`count_in_turn`](Self::count_in_turn).
+    pub(super) fn end_empty_turn(&mut self, gang: GangId) {
+        if let Some(turns) = self.gangs.get_mut(&gang).map(|gang| &mut gang.turns) {
+            turns.current = turns.current.take().filter(|turn| turn.places > 0);
         }
     }
 

@@ -206,7 +206,7 @@ impl<'a> Targets<'a> {
 }
 
 impl<'a> MemberWalk<'a> for Targets<'a> {
-    type Key = (Locality, bool, bool, i128, usize, usize);
+    type Key = (bool, Locality, bool, i128, usize, usize);
 
     fn state(&self) -> &'a State {
         self.state
@@ -225,8 +225,8 @@ impl<'a> MemberWalk<'a> for Targets<'a> {
             && self.state.facts.breach_with(shape, node, Some(&self.tags)).is_none()
     }
 
-    /// Nearest to the ask's hosts and racks, then those with room now, then with most of it, and last those on which
-    /// the gang has waited in vain.
+    /// Last those on which the gang has waited in vain. Of the others, the nearest to the ask's hosts and racks, then
+    /// those with room now, then with most of it.
     fn key(&self, shape: &Shape, node: &Node, at: Position) -> Self::Key {
         let Position { locality, position, positions } = at;
         let (room, has_room) = (self.room(node).0, self.has_room(shape, node));
@@ -234,7 +234,7 @@ impl<'a> MemberWalk<'a> for Targets<'a> {
         let scored = ScoredNode { capacity: &node.capacity, free: &room.free, position, positions };
         let score = score(self.state.facts.config.node_order, &scored);
         let is_last = !has_room && self.avoided.contains(&node.id);
-        (locality, is_last, !has_room, lacks, score, position)
+        (is_last, locality, !has_room, lacks, score, position)
     }
 
     fn take(&mut self, id: AskId, ask: &Ask, shape: &Shape, node: &Node) {

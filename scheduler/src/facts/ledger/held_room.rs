@@ -40,13 +40,21 @@ impl Facts {
     ) -> Option<Charged> {
         let places = self.places_on(node, partition);
         let part = places.iter().position(|place| place.ask == ask && !place.is_whole)?;
-        Some(self.end_place(partition, node, part))
+        let charged = self.end_place(partition, node, part);
+        if let Some(gang) = self.gang_of(ask) {
+            self.end_empty_turn(gang);
+        }
+        Some(charged)
     }
 
     /// The places on the node end. There is one charge for each.
     pub(crate) fn transition_give_back_room(&mut self, partition: PartitionId, node: NodeId) -> Vec<Charged> {
+        let gang = self.held_rooms.get(&partition).map(|held| held.gang);
         let places = self.places_on(node, partition).len();
         let charges = (0..places).map(|_| self.end_place(partition, node, 0)).collect();
+        if let Some(gang) = gang {
+            self.end_empty_turn(gang);
+        }
         if places > 0 && !self.held_rooms.contains_key(&partition) {
             self.restart_turns(partition);
         }
