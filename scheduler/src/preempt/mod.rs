@@ -24,8 +24,8 @@
 //! out a step of a round (`recheck`).
 //!
 //! A gang that has started loses members one by one down to the minimum of each role. The others end together in one
-//! commit, if nothing else helps, the leaf owes some of their room, and it keeps its guarantee (`whole_gangs`). Such a
-//! loss may exceed what a round takes. Within a leaf, no gang ends as a whole.
+//! commit, if nothing else helps and the leaf owes all of their room (`whole_gangs`). Such a loss may exceed what a round
+//! takes. Within a leaf, no gang ends as a whole.
 //!
 //! Two plans in turn do not go in circles. A beneficiary gets no more than its fair amount, and a leaf loses nothing
 //! below its guarantee. Neither does a queue above the leaf, unless it is above the beneficiary, too: then it keeps the

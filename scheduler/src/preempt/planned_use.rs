@@ -240,16 +240,17 @@ impl<'a> PlannedUse<'a> {
         size.types().any(helps) && size.types().all(stays)
     }
 
-    /// Whether the leaf may lose this much at once, and that helps with the `lacking` amount: it owes some of it, and keeps
-    /// its guarantee.
+    /// Whether the leaf may lose this much at once, and that helps with the `lacking` amount: it owes all of it. If it kept
+    /// less than its fair amount, a gang that ends as a whole would have the next claim to the room, start again, and end
+    /// again.
     pub(super) fn may_lose_all(
         &self,
         leaf: QueueId,
         lost: &Resources,
-        (lacking, rule, part): (&Resources, PreemptionRule, Part),
+        (lacking, part): (&Resources, Part),
     ) -> bool {
         let queue_use = self.queue(leaf);
-        let floor = queue_use.floor(rule);
+        let floor = queue_use.fair_floor;
         let helps = |index: usize| lost[index] > 0 && lacking[index] > 0 && queue_use.left(part)[index] > 0;
         let stays = |index: usize| lost[index] <= 0 || queue_use.used[index] - lost[index] >= floor[index];
         lost.types().any(helps) && lost.types().all(stays)

@@ -2,7 +2,7 @@
 //!
 //! Fewer members than its minimum are of no use to a gang. So they are not taken one by one: either all of its
 //! containers end in one commit, or none. The beneficiary starts on one of their nodes, and later beneficiaries of the
-//! plan find the rest of the room. A gang may have more than its leaf owes, but the leaf keeps its guarantee.
+//! plan find the rest of the room. A gang may have more than a round takes, but no more than its leaf owes.
 
 use smallvec::SmallVec;
 
@@ -75,7 +75,7 @@ impl<'a> WholeGangs<'a> {
         leaf != self.wanted.leaf
             && self.wanted.is_in_scope(self.facts, leaf)
             && {
-                let wanted = (&self.wanted.need.resources, self.wanted.rule, self.wanted.part);
+                let wanted = (&self.wanted.need.resources, self.wanted.part);
                 let size = self.size_of(members);
                 self.planned_use.may_lose_all(leaf, &size, wanted)
                     && self.planned_use.parents_stay((leaf, &size), self.wanted.leaf, &[])
