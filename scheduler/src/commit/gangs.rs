@@ -127,12 +127,14 @@ impl<'a> Wanted<'a> {
         Self { roles, sums, topology: spec.topology }
     }
 
-    /// Whether each queue of the chain admits the minimum if nothing else uses it.
+    /// Whether each queue of the chain admits the minimum if nothing else uses it. A queue that may use all of the cluster is
+    /// no limit: the nodes are, and the refusal should name them.
     fn check_maxima(&self, facts: &Facts, application: &Application) -> Result<(), GangRefusal> {
         for (partition, needed) in &self.sums {
             for queue in facts.queue(application.leaf).chain.iter().map(|id| facts.queue(*id)) {
                 let quota = queue.quota(*partition);
-                if quota.admits(&Resources::ZERO, needed) {
+                let capacity = &facts.partitions[partition.index()].capacity;
+                if capacity.within(&quota.maximum) || quota.admits(&Resources::ZERO, needed) {
                     continue;
                 }
                 let short = |of: &Resources| {
