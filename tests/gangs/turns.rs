@@ -168,6 +168,42 @@ fn a_gang_alone_moves_to_a_node_that_comes_later() {
     assert!(busy.view(gang).is_none(), "it starts on the other node");
 }
 
+/// The only node of the first gang changes more often than the limit: each time the gang gives its room back, and
+/// holds it again at once.
+#[test]
+fn a_node_that_changes_prolongs_no_turn() {
+    let mut busy = Busy::new(Mode::Serial, &[(4, 3, false), (1, 0, false), (1, 0, false)]);
+    let stuck = busy.gang(busy.cluster.application(), &[(4, 1, false)]);
+    busy.cluster.run();
+    let next = busy.gang(busy.cluster.application(), &[(1, 2, false)]);
+    busy.cluster.run();
+    assert_eq!(busy.holders(), [stuck]);
+    let node = busy.cluster.handle.node("n0").unwrap();
+    for _ in 0..2 {
+        busy.pass(LIMIT_MS / 2);
+        busy.cluster.handle.update_node(node, amount(4), Default::default()).unwrap();
+        busy.cluster.run();
+    }
+    assert_eq!(busy.holders(), [next]);
+}
+
+/// The second gang may gather only once its nodes are open, long after the limit has passed.
+#[test]
+fn a_gang_that_becomes_able_to_gather_waits_for_one_limit_at_most() {
+    let mut busy = Busy::new(Mode::Serial, &[(2, 1, false), (1, 0, false), (1, 0, false)]);
+    let nodes = ["n1", "n2"].map(|name| busy.cluster.handle.node(name).unwrap());
+    let stuck = busy.gang(busy.cluster.application(), &[(2, 1, false)]);
+    let next = busy.gang(busy.cluster.application(), &[(1, 3, false)]);
+    busy.cluster.run();
+    nodes.iter().for_each(|node| busy.cluster.handle.drain_node(*node).unwrap());
+    (0..100).for_each(|_| drop(busy.pass(LIMIT_MS)));
+    assert_eq!(busy.holders(), [stuck]);
+    nodes.iter().for_each(|node| busy.cluster.handle.activate_node(*node).unwrap());
+    busy.cluster.run();
+    busy.pass(LIMIT_MS);
+    assert_eq!(busy.holders(), [next]);
+}
+
 /// A gang alone keeps what it holds. The next gang gets its turn at once if the time is over when it comes.
 #[test]
 fn a_turn_ends_only_if_that_helps_a_gang() {

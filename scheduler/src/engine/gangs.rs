@@ -124,9 +124,9 @@ impl GroupCommitter {
         if until_ms > now_ms {
             state.timers.add(until_ms, Timer::Turn(gang));
         } else if !self.committer(state).end_turn(gang) {
-            // Other nodes or gangs may become able to. The more time has passed, the later is the next try.
+            // Other nodes or gangs may become able to.
             let limit_ms = state.facts.config.gather_limit_ms.unwrap_or(u64::MAX);
-            let next_ms = now_ms.saturating_add(limit_ms.max(now_ms - until_ms));
+            let next_ms = now_ms.saturating_add(limit_ms);
             state.timers.add(next_ms, Timer::Turn(gang));
         }
     }

@@ -85,8 +85,9 @@ pub(super) fn awaited_gang(state: &State, id: AskId) -> Option<Blocker> {
     let (is_gathering, held) =
         (state.facts.places_of(gang).next().is_some(), waiting.roles.iter().map(whole).sum());
     let (turn_until_ms, turns) = (state.facts.turn_until_ms(gang), waiting.turns.ended);
-    let mut others = state.facts.rivals(gang).map(|(rival, _)| rival);
-    let behind = others.find(|rival| !state.facts.partitions_held_by(*rival).is_empty());
+    let wanted = state.facts.partitions_wanted(waiting);
+    let holders = wanted.iter().filter_map(|partition| state.facts.held_rooms.get(partition));
+    let behind = holders.map(|held| held.gang).find(|holder| *holder != gang);
     let is_limited = limit.is_some();
     let wait = GangWait {
         gang,

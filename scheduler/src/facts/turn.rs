@@ -1,6 +1,7 @@
 //! Turns of gangs that gather.
 //!
-//! A gang's turn begins when it first holds room and lasts until it holds none. If the room does not grow for
+//! A gang's turn begins when it first holds room. It lasts until it ends by the clock, or another gang holds room in its
+//! place: a node that changes, or places on better nodes, do not prolong it. If the room does not grow for
 //! [`gather_limit_ms`](crate::config::EngineConfig::gather_limit_ms) while other gangs wait, the turn ends: the gang
 //! gives the room back and goes behind all gangs that wait. The turn ends, too, if members with a part of their room
 //! could be on other nodes. The next turn prefers nodes on which no part has waited. When parts have waited on such a node
@@ -26,7 +27,7 @@ pub(crate) struct Turns {
     doubled: u32,
     /// Nodes on which parts waited in vain since the limit last doubled.
     pub(crate) in_vain: BTreeSet<NodeId>,
-    /// The present turn, while the gang holds room.
+    /// The present turn. The gang may hold no room for a moment.
     current: Option<Turn>,
 }
 
@@ -74,9 +75,13 @@ impl Turns {
 impl Facts {
     /// When the turn of a gang that holds room ends, unless the room grows or no other gang waits.
     pub(crate) fn turn_until_ms(&self, gang: GangId) -> Option<u64> {
-        let turns = &self.gangs.get(&gang)?.turns;
-        let limit_ms = self.config.gather_limit_ms?.saturating_mul(1u64 << turns.doubled.min(63));
-        Some(turns.current.as_ref()?.grown_ms.saturating_add(limit_ms))
+        let turn = self.gangs.get(&gang)?.turns.current.as_ref().filter(|turn| turn.places > 0)?;
+        Some(turn.grown_ms.saturating_add(self.turn_limit_ms(gang)?))
+    }
+
+    fn turn_limit_ms(&self, gang: GangId) -> Option<u64> {
+        let doubled = self.gangs.get(&gang)?.turns.doubled;
+        Some(self.config.gather_limit_ms?.saturating_mul(1u64 << doubled.min(63)))
     }
 
     /// Whether the gang takes over what the other one holds: it comes first in order, and it was submitted since the
@@ -134,19 +139,24 @@ impl Facts {
         }
     }
 
-    /// The turn ends if the gang holds no room any more. A place that grows ends and begins anew, so this is no part of
-    /// [`count_in_turn`](Self::count_in_turn).
-    pub(super) fn end_empty_turn(&mut self, gang: GangId) {
-        if let Some(turns) = self.gangs.get_mut(&gang).map(|gang| &mut gang.turns) {
-            turns.current = turns.current.take().filter(|turn| turn.places > 0);
+    /// The gang holds room in one partition more. The turns of gangs that hold none are over.
+    pub(super) fn begin_turn(&mut self, gang: GangId) {
+        let over =
+            self.turn_limit_ms(gang).zip(self.gangs.get(&gang).and_then(|gang| gang.turns.current.as_ref()));
+        let is_over =
+            over.is_some_and(|(limit_ms, turn)| turn.grown_ms.saturating_add(limit_ms) <= self.now_ms);
+        for (id, other) in &mut self.gangs {
+            if *id != gang || is_over {
+                other.turns.current = other.turns.current.take().filter(|turn| turn.places > 0);
+            }
         }
     }
 
-    /// No gang holds room in the partition any more. Gangs that hold room elsewhere and waited for that one have their
+    /// The gang holds no room in the partition any more. Gangs that hold room elsewhere and waited for that one have their
     /// whole time from now on: otherwise two gangs could end their turns together for ever.
-    pub(super) fn restart_turns(&mut self, partition: PartitionId) {
+    pub(super) fn restart_turns(&mut self, partition: PartitionId, gang: GangId) {
         let holders: Vec<GangId> = self.held_rooms.values().map(|held| held.gang).collect();
-        for id in holders {
+        for id in holders.into_iter().filter(|id| *id != gang) {
             if self.gangs.get(&id).is_some_and(|gang| self.wants(gang, partition))
                 && let Some(turn) = self.gangs.get_mut(&id).and_then(|gang| gang.turns.current.as_mut())
             {
@@ -163,13 +173,14 @@ impl Facts {
     /// The gang goes behind all gangs that wait. It holds nothing any more, and had parts on these nodes.
     pub(crate) fn transition_end_turn(&mut self, id: GangId, parts: BTreeSet<NodeId>) {
         let last = self.gangs.values().map(|gang| gang.turns.round).max().unwrap_or_default();
-        let Some(Turns { round, ended, doubled, in_vain, .. }) =
+        let Some(Turns { round, ended, doubled, in_vain, current }) =
             self.gangs.get_mut(&id).map(|gang| &mut gang.turns)
         else {
             return;
         };
         *round = last.saturating_add(1);
         *ended = ended.saturating_add(1);
+        *current = None;
         if parts.is_empty() || !parts.is_disjoint(in_vain) {
             *doubled = doubled.saturating_add(1);
             *in_vain = parts;

@@ -90,14 +90,14 @@ fn announce(state: &State, start: &Start<'_>, wait_ms: u64, steps: &mut Vec<Roun
 }
 
 /// Takes back announcements of containers that the plan does not name: at once if the ask that they were announced for
-/// wants nothing any more, or has announced victims for all that it wants. Otherwise after as long as they were
+/// wants nothing any more, or all that it wants starts in this round. Otherwise after as long as they were
 /// announced: a round names only a part of what is owed, and not always the same containers. One that is named again
 /// meanwhile keeps its time, or the ask would wait again.
 fn withdraw(state: &State, plan: &PreemptionPlan, wait_ms: u64, steps: &mut Vec<RoundStep>) {
     let facts = &state.facts;
     let victims = starts(plan).flat_map(|start| start.victims());
     let named: BTreeSet<ContainerId> = victims.map(|victim| victim.container).collect();
-    let served = served(state, plan);
+    let served = served(state, plan, wait_ms);
     let wants_more = |id: AskId| {
         let outstanding = facts.asks.get(id).map_or(0, Ask::outstanding);
         outstanding > served.get(&id).copied().unwrap_or(0)
@@ -109,11 +109,10 @@ fn withdraw(state: &State, plan: &PreemptionPlan, wait_ms: u64, steps: &mut Vec<
     steps.extend(over.map(|(id, _)| RoundStep::Withdraw(*id)));
 }
 
-/// The units of each ask that have announced victims. A gang is served as a whole.
-fn served(state: &State, plan: &PreemptionPlan) -> BTreeMap<AskId, u32> {
+/// The units of each ask that start in this round. A gang is served as a whole.
+fn served(state: &State, plan: &PreemptionPlan, wait_ms: u64) -> BTreeMap<AskId, u32> {
     let mut served = BTreeMap::new();
-    let is_announced = |victim: &Victim| state.facts.notices.contains_key(&victim.container);
-    for start in starts(plan).filter(|start| start.victims().iter().all(is_announced)) {
+    for start in starts(plan).filter(|start| is_due(state, start, wait_ms)) {
         let Some(ask) = start.ask() else { continue };
         let units = if matches!(start, Start::Gang(_)) { u32::MAX } else { 1 };
         let known = served.entry(state.facts.beneficiary(ask)).or_insert(0u32);

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 
-use super::gather::{Gathering, plan_places};
+use super::gather::{Gathering, is_kept_from_gathering, plan_places};
 use super::member_walk::{MemberWalk, Position};
 use super::nearest_racks::find_near;
 use crate::facts::{
@@ -64,11 +64,11 @@ pub(crate) fn look_for_gangs(
     for id in facts.gangs_in_order() {
         let held = facts.partitions_held_by(id);
         let found_none = looks.found_no_room_since(id, state.room_gained_at());
-        if found_none && !held.is_empty() {
+        let gang = &facts.gangs[&id];
+        if found_none && !held.is_empty() && !is_kept_from_gathering(state, id, gang) {
             taken.extend(held);
             continue;
         }
-        let gang = &facts.gangs[&id];
         let needs_more = |other: &&WaitingGang| needs_at_least(facts, gang, other);
         if found_none {
             // It may gather now although no node gained room: a limit may have stopped it.

@@ -61,11 +61,7 @@ pub(crate) fn plan_places(
 ) -> Option<Gathering> {
     let facts = &state.facts;
     let waiting = facts.gangs.get(&gang).filter(|waiting| waiting.gathers)?;
-    if !may_gather(state, gang, waiting)
-        || facts.places_of(gang).all(|(.., place)| place.amount.is_zero())
-            && facts.is_stopped_by_limit(waiting)
-        || facts.awaited_turn(gang, waiting).is_some()
-    {
+    if is_kept_from_gathering(state, gang, waiting) {
         return None;
     }
     let wanted = facts.partitions_wanted(waiting);
@@ -98,6 +94,15 @@ pub(crate) fn plan_places(
     let gathering = plan(kept.is_some(), targets.places);
     // All of its nodes are reserved: a later gang may gather meanwhile.
     (kept.is_some() || !gathering.places.is_empty()).then_some(gathering)
+}
+
+/// Whether the gang may not gather now, whatever the nodes.
+pub(super) fn is_kept_from_gathering(state: &State, gang: GangId, waiting: &WaitingGang) -> bool {
+    let facts = &state.facts;
+    let holds_nothing = || facts.places_of(gang).all(|(.., place)| place.amount.is_zero());
+    !may_gather(state, gang, waiting)
+        || holds_nothing() && facts.is_stopped_by_limit(waiting)
+        || facts.awaited_turn(gang, waiting).is_some()
 }
 
 fn may_gather(state: &State, gang: GangId, waiting: &WaitingGang) -> bool {

@@ -26,7 +26,7 @@ impl Applier<'_> {
         let has_timer = facts.turn_until_ms(gang).is_some_and(|until_ms| until_ms > facts.now_ms);
         let charged = facts.transition_hold_room(gang, ask, node);
         if !has_timer && let Some(at_ms) = facts.turn_until_ms(gang) {
-            timers.add(at_ms, Timer::Turn(gang));
+            timers.add(at_ms.max(facts.now_ms), Timer::Turn(gang));
         }
         node_shards.record_change(node, charged.partition);
         backlog.rekey(facts, charged.leaf, charged.application);

@@ -10,6 +10,9 @@ impl Facts {
     /// that is free.
     pub(crate) fn transition_hold_room(&mut self, gang: GangId, ask: AskId, node: NodeId) -> Charged {
         let partition = self.nodes.at(node).partition;
+        if !self.held_rooms.contains_key(&partition) {
+            self.begin_turn(gang);
+        }
         let places = self.places_on(node, partition);
         if let Some(part) = places.iter().position(|place| place.ask == ask && !place.is_whole) {
             self.end_place(partition, node, part);
@@ -40,11 +43,7 @@ impl Facts {
     ) -> Option<Charged> {
         let places = self.places_on(node, partition);
         let part = places.iter().position(|place| place.ask == ask && !place.is_whole)?;
-        let charged = self.end_place(partition, node, part);
-        if let Some(gang) = self.gang_of(ask) {
-            self.end_empty_turn(gang);
-        }
-        Some(charged)
+        Some(self.end_place(partition, node, part))
     }
 
     /// The places on the node end. There is one charge for each.
@@ -52,11 +51,8 @@ impl Facts {
         let gang = self.held_rooms.get(&partition).map(|held| held.gang);
         let places = self.places_on(node, partition).len();
         let charges = (0..places).map(|_| self.end_place(partition, node, 0)).collect();
-        if let Some(gang) = gang {
-            self.end_empty_turn(gang);
-        }
-        if places > 0 && !self.held_rooms.contains_key(&partition) {
-            self.restart_turns(partition);
+        if let Some(gang) = gang.filter(|_| !self.held_rooms.contains_key(&partition)) {
+            self.restart_turns(partition, gang);
         }
         charges
     }
