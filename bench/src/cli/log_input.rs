@@ -11,7 +11,7 @@ use apportion::file_log;
 use apportion::log::{LogError, LogReader};
 use apportion::nearest::nearest;
 use apportion::replay::Replay;
-use apportion::{ApplicationId, AskId, Change};
+use apportion::{ApplicationId, AskId, Change, GangId};
 
 use super::Failure;
 
@@ -131,6 +131,16 @@ impl<'p> LogInput<'p> {
     }
 }
 
+/// The gang whose first role has this ask: it has the same numbers.
+pub(super) fn gang_of_first(ask: AskId) -> Option<GangId> {
+    format!("gang-{}", ask.to_string().strip_prefix("ask-")?).parse().ok()
+}
+
+/// The ask of a gang's first role.
+pub(super) fn first_ask(gang: GangId) -> Option<AskId> {
+    format!("ask-{}", gang.to_string().strip_prefix("gang-")?).parse().ok()
+}
+
 /// Formats a moment of virtual time exactly.
 pub(super) fn time_text(ms: u64) -> String {
     format!("{}.{:03} s", ms / 1_000, ms % 1_000)
@@ -150,8 +160,12 @@ impl Jobs {
                 self.by_name.entry(spec.name.clone()).or_default().push(*application);
                 self.asks.entry(*application).or_default();
             }
-            Change::AskSubmitted { application, ask, .. } => {
+            Change::AskSubmitted { application, ask, .. }
+            | Change::TaskGroupAskSubmitted { application, ask, .. } => {
                 self.asks.entry(*application).or_default().push(*ask);
+            }
+            Change::GangSubmitted { asks, spec } => {
+                self.asks.entry(spec.application).or_default().extend(asks);
             }
             _ => {}
         }
