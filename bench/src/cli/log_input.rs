@@ -1,6 +1,6 @@
 //! Reading a log up to a moment, and finding asks by the names of the trace.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Display;
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -151,6 +151,8 @@ pub(super) fn time_text(ms: u64) -> String {
 pub(super) struct Jobs {
     by_name: BTreeMap<String, Vec<ApplicationId>>,
     asks: HashMap<ApplicationId, Vec<AskId>>,
+    /// The ask of the first role of each gang.
+    gangs: HashSet<AskId>,
 }
 
 impl Jobs {
@@ -166,9 +168,15 @@ impl Jobs {
             }
             Change::GangSubmitted { asks, spec } => {
                 self.asks.entry(spec.application).or_default().extend(asks);
+                self.gangs.extend(asks.first());
             }
             _ => {}
         }
+    }
+
+    /// Whether this is the ask of the first role of a gang.
+    pub(super) fn is_gang(&self, first: AskId) -> bool {
+        self.gangs.contains(&first)
     }
 
     /// The asks of the job or jobs with this name or identifier.
@@ -185,7 +193,9 @@ impl Jobs {
     pub(super) fn unknown(&self, name: &str) -> String {
         let nearest = nearest(name, self.by_name.keys().map(String::as_str));
         let hint = nearest.map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
-        format!("no job is called `{name}`, and it is no identifier like `ask-12`{hint}")
+        format!(
+            "no job is called `{name}`, and it is no identifier like `ask-12`, of an ask, a gang or a container{hint}"
+        )
     }
 }
 

@@ -114,3 +114,29 @@ fn the_log_names_gangs_and_announced_victims() {
         ],
     );
 }
+
+/// `preempt` prints these identifiers.
+#[test]
+fn gangs_and_containers_are_explained_by_their_identifiers() {
+    let case = with_log();
+    let of_gang = printed(&case, "explain log --ask gang-1.1");
+    assert_eq!(of_gang, printed(&case, "explain log --ask ask-1.1"));
+    contains_all(&of_gang, &["It is role server of gang-1.1"]);
+
+    let victim = lines(&case, "--kind preemption_announced")[0]["container"].as_str().unwrap().to_owned();
+    let text = printed(&case, &format!("explain log --ask {victim}"));
+    let announced = "is announced to end to make room for ask-1.1 at 19.000 s: the queue of that ask is below its guarantee.";
+    assert_eq!(text, format!("{victim} of trial on alpha {announced}\n"));
+    let figures = json(printed(&case, &format!("explain log --ask {victim} --json")).as_bytes());
+    assert_eq!((&figures["preemption"]["ask"], &figures["host"]), (&"ask-1.1".into(), &"alpha".into()));
+    let text = printed(&case, &format!("explain log --ask {victim} --at 2s"));
+    assert_eq!(text, format!("{victim} of trial on alpha is not announced to end by preemption.\n"));
+
+    for (id, problem) in
+        [("container-99", "no container-99 is running"), ("gang-1", "no job is called `gang-1`")]
+    {
+        let output = case.run(&format!("explain log --ask {id}"));
+        assert_eq!(output.status.code(), Some(2), "{id}");
+        contains_all(&String::from_utf8_lossy(&output.stderr), &[problem]);
+    }
+}
