@@ -4,13 +4,14 @@ use std::cmp::Reverse;
 use std::io::Write;
 use std::path::PathBuf;
 
-use apportion::AskId;
 use apportion::explain::{Explanation, Standing};
+use apportion::preempt::PreemptionRule;
 use apportion::view::View;
+use apportion::{AskId, ContainerId, GangId};
 use clap::Args;
 
 use super::Failure;
-use super::log_input::{Jobs, LogInput, Moment, time_text};
+use super::log_input::{Jobs, LogInput, Moment, first_ask, time_text};
 use crate::pending::{KINDS_MAX, PendingKind, longest_pending};
 use crate::report::{count_text, counted};
 
@@ -18,7 +19,8 @@ use crate::report::{count_text, counted};
 #[derive(Clone, Debug, Args)]
 #[command(
     after_help = "An ask has the name that reports and explanations give it: ask-12, or ask-12.3 if the number was used \
-before; or the name of its job in the trace. Tasks of equal size are one ask.\nA log holds only accepted requests, \
+before; or the name of its job in the trace. A gang, gang-12, stands for the ask of its first role. Of a container, \
+container-12, the answer is whether preemption is to end it. Tasks of equal size are one ask.\nA log holds only accepted requests, \
 so it shows no rejections. If locality delays are counted in nodes, it does not show which nodes were offered to an \
 ask.\n\nExample:\n  apportion-bench replay ... --log run.log\n  apportion-bench explain run.log\n  apportion-bench explain \
 run.log --ask ask-12 --at 5000\n  apportion-bench explain run.log --ask openb-pod-0017 --at 120s"
@@ -26,7 +28,7 @@ run.log --ask ask-12 --at 5000\n  apportion-bench explain run.log --ask openb-po
 pub(super) struct ExplainArgs {
     /// The log: a file, or the folder of a file log.
     file: PathBuf,
-    /// The ask, or the job whose asks to explain; without it, the asks that have been pending longest, one of each size
+    /// The ask, gang or container, or the job whose asks to explain; without it, the asks that have been pending longest, one of each size
     /// and queue.
     #[arg(long, value_name = "ID|NAME")]
     ask: Option<String>,
@@ -55,15 +57,52 @@ pub(super) fn run(args: &ExplainArgs) -> Result<(), Failure> {
     writeln!(std::io::stdout(), "{text}").map_err(Failure::output)
 }
 
-/// Explains one ask by its identifier, or all asks of a job.
+/// Explains one ask, gang or container by its identifier, or all asks of a job.
 fn explain_named(view: &View<'_>, name: &str, jobs: &Jobs, is_json: bool) -> Result<String, String> {
-    let of_job = jobs.asks_of(name);
-    match (name.parse::<AskId>(), of_job) {
-        (Ok(ask), None) => explain_one(view, ask, is_json),
-        (_, Some(asks)) => explain_job(view, name, &asks, is_json),
-        (Err(_), None) => {
-            Err(format!("up to change {}, at {} {}", view.seq(), now_text(view), jobs.unknown(name)))
-        }
+    if let Some(asks) = jobs.asks_of(name) {
+        return explain_job(view, name, &asks, is_json);
+    }
+    if let Ok(container) = name.parse::<ContainerId>() {
+        return explain_container(view, container, is_json);
+    }
+    let of_gang = || name.parse::<GangId>().ok().and_then(first_ask).filter(|ask| jobs.is_gang(*ask));
+    match name.parse::<AskId>().ok().or_else(of_gang) {
+        Some(ask) => explain_one(view, ask, is_json),
+        None => Err(format!("up to change {}, at {} {}", view.seq(), now_text(view), jobs.unknown(name))),
+    }
+}
+
+/// Says where a container runs, and whether preemption is to end it.
+fn explain_container(view: &View<'_>, id: ContainerId, is_json: bool) -> Result<String, String> {
+    let Some(container) = view.container(id) else {
+        return Err(format!("after change {}, at {} no {id} is running", view.seq(), now_text(view)));
+    };
+    let host = view.node(container.node).map(|node| node.name().to_owned());
+    let job = view.application(container.application).map(|application| application.name().to_owned());
+    if is_json {
+        let figures = serde_json::json!({
+            "seq": view.seq(), "now_ms": view.now_ms(), "container": id, "application": container.application,
+            "application_name": job, "node": container.node, "host": host, "preemption": container.preemption,
+            "stopping": container.stopping,
+        });
+        return serde_json::to_string_pretty(&figures).map_err(|error| error.to_string());
+    }
+    let (job, host) = (job.unwrap_or_default(), host.unwrap_or_else(|| container.node.to_string()));
+    let end = match (container.stopping, container.preemption) {
+        (Some(stopping), _) => format!("is being stopped: {}", stopping.cause),
+        (None, Some(notice)) => format!("is announced to end {notice}: {}", rule_text(notice.rule)),
+        (None, None) => "is not announced to end by preemption".to_owned(),
+    };
+    Ok(format!("{id} of {job} on {host} {end}."))
+}
+
+fn rule_text(rule: PreemptionRule) -> &'static str {
+    match rule {
+        PreemptionRule::Guarantee => "the queue of that ask is below its guarantee",
+        PreemptionRule::Balance => "the queue of that ask has a smaller part of the rest",
+        PreemptionRule::ApplicationPriority => "the application of that ask has a higher priority",
+        PreemptionRule::UserLimit => "the user of that ask is within the user limit",
+        _ => "a rule that this program does not know",
     }
 }
 

@@ -1,6 +1,6 @@
 //! Reading a log up to a moment, and finding asks by the names of the trace.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Display;
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -11,7 +11,7 @@ use apportion::file_log;
 use apportion::log::{LogError, LogReader};
 use apportion::nearest::nearest;
 use apportion::replay::Replay;
-use apportion::{ApplicationId, AskId, Change};
+use apportion::{ApplicationId, AskId, Change, GangId};
 
 use super::Failure;
 
@@ -131,6 +131,16 @@ impl<'p> LogInput<'p> {
     }
 }
 
+/// The gang whose first role has this ask: it has the same numbers.
+pub(super) fn gang_of_first(ask: AskId) -> Option<GangId> {
+    format!("gang-{}", ask.to_string().strip_prefix("ask-")?).parse().ok()
+}
+
+/// The ask of a gang's first role.
+pub(super) fn first_ask(gang: GangId) -> Option<AskId> {
+    format!("ask-{}", gang.to_string().strip_prefix("gang-")?).parse().ok()
+}
+
 /// Formats a moment of virtual time exactly.
 pub(super) fn time_text(ms: u64) -> String {
     format!("{}.{:03} s", ms / 1_000, ms % 1_000)
@@ -141,6 +151,8 @@ pub(super) fn time_text(ms: u64) -> String {
 pub(super) struct Jobs {
     by_name: BTreeMap<String, Vec<ApplicationId>>,
     asks: HashMap<ApplicationId, Vec<AskId>>,
+    /// The ask of the first role of each gang.
+    gangs: HashSet<AskId>,
 }
 
 impl Jobs {
@@ -150,11 +162,21 @@ impl Jobs {
                 self.by_name.entry(spec.name.clone()).or_default().push(*application);
                 self.asks.entry(*application).or_default();
             }
-            Change::AskSubmitted { application, ask, .. } => {
+            Change::AskSubmitted { application, ask, .. }
+            | Change::TaskGroupAskSubmitted { application, ask, .. } => {
                 self.asks.entry(*application).or_default().push(*ask);
+            }
+            Change::GangSubmitted { asks, spec } => {
+                self.asks.entry(spec.application).or_default().extend(asks);
+                self.gangs.extend(asks.first());
             }
             _ => {}
         }
+    }
+
+    /// Whether this is the ask of the first role of a gang.
+    pub(super) fn is_gang(&self, first: AskId) -> bool {
+        self.gangs.contains(&first)
     }
 
     /// The asks of the job or jobs with this name or identifier.
@@ -171,7 +193,9 @@ impl Jobs {
     pub(super) fn unknown(&self, name: &str) -> String {
         let nearest = nearest(name, self.by_name.keys().map(String::as_str));
         let hint = nearest.map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
-        format!("no job is called `{name}`, and it is no identifier like `ask-12`{hint}")
+        format!(
+            "no job is called `{name}`, and it is no identifier like `ask-12`, of an ask, a gang or a container{hint}"
+        )
     }
 }
 

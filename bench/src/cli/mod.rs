@@ -111,7 +111,7 @@ pub(crate) struct OutputArgs {
     /// Write a report with plots, one HTML file that opens without a network.
     #[arg(long, value_name = "FILE.html")]
     report: Option<std::path::PathBuf>,
-    /// Write the engine's log, for `verify`, `explain` and `log`.
+    /// Write the engine's log, for `verify`, `explain`, `preempt` and `log`.
     #[arg(long, value_name = "FILE")]
     log: Option<std::path::PathBuf>,
     /// Write a row for each job as CSV: times of submission, start and end, slowdown, waiting time; `-` prints the rows

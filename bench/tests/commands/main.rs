@@ -8,6 +8,7 @@ mod compare;
 mod config;
 mod control;
 mod explain;
+mod gangs;
 mod philly;
 mod policy;
 mod preempt;

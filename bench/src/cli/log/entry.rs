@@ -1,12 +1,16 @@
 //! The subjects of a change and its events, by the names of the trace.
 
+mod gang;
+
 use std::collections::{BTreeSet, HashMap};
 
+use crate::cli::log_input::{gang_of_first, time_text};
 use crate::report::counted;
 use apportion::event::{Event, EventKind};
+use apportion::preempt::PreemptionNotice;
 use apportion::resource::Amounts;
 use apportion::view::View;
-use apportion::{ApplicationId, AskId, Change, ContainerId, NodeId, ResourceTypes, Resources};
+use apportion::{ApplicationId, AskId, Change, ContainerId, GangId, NodeId, ResourceTypes, Resources};
 use serde::Serialize;
 
 /// A change of the log, with the events that applications received.
@@ -40,6 +44,11 @@ pub(super) struct About {
     pub(super) queue: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) ask: Option<String>,
+    /// The asks of a gang, in the order of its roles.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) asks: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) gang: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) container: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -48,6 +57,9 @@ pub(super) struct About {
     pub(super) containers: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) size: Option<Amounts>,
+    /// Why, for whom and when an announced victim is to end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) notice: Option<PreemptionNotice>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) detail: Option<String>,
 }
@@ -66,6 +78,7 @@ pub(super) struct Names {
     nodes: HashMap<NodeId, String>,
     jobs: HashMap<ApplicationId, Job>,
     asks: HashMap<AskId, ApplicationId>,
+    gangs: HashMap<GangId, ApplicationId>,
     containers: HashMap<ContainerId, (ApplicationId, NodeId)>,
 }
 
@@ -76,6 +89,7 @@ impl Names {
             nodes: HashMap::new(),
             jobs: HashMap::new(),
             asks: HashMap::new(),
+            gangs: HashMap::new(),
             containers: HashMap::new(),
         }
     }
@@ -100,13 +114,23 @@ impl Names {
                     job.queue = known.queue().to_owned();
                 }
             }
-            Change::AskSubmitted { ask, application, .. } => {
+            Change::AskSubmitted { ask, application, .. }
+            | Change::TaskGroupAskSubmitted { ask, application, .. } => {
                 self.asks.insert(*ask, *application);
+            }
+            Change::ContainerRecovered { ask, container, .. } => {
+                self.asks.insert(*ask, container.application);
+            }
+            Change::GangSubmitted { asks, spec } => {
+                self.asks.extend(asks.iter().map(|ask| (*ask, spec.application)));
+                let gang = asks.first().and_then(|first| gang_of_first(*first));
+                self.gangs.extend(gang.map(|gang| (gang, spec.application)));
             }
             _ => {}
         }
         for event in events {
             if let EventKind::Allocated { container, node, .. }
+            | EventKind::OpportunisticAllocated { container, node, .. }
             | EventKind::ContainerRecovered { container, node, .. } = event.kind
             {
                 self.containers.insert(container, (event.application, node));
@@ -151,7 +175,16 @@ impl Names {
                 node: self.node(node),
                 ..job
             },
-            EventKind::ContainerResized { container } => self.container(container),
+            EventKind::ContainerResized { container } | EventKind::PreemptionWithdrawn { container } => {
+                self.container(container)
+            }
+            EventKind::PreemptionAnnounced { container, notice } => {
+                About { notice: Some(notice), ..self.container(container) }
+            }
+            EventKind::ContainerStopping { container, until_ms, cause, .. } => {
+                let detail = format!("{}, by {}", word(cause).replace('_', " "), time_text(until_ms));
+                About { detail: Some(detail), ..self.container(container) }
+            }
             EventKind::ExecutionTypeChanged { container, execution_type } => {
                 About { detail: Some(word(execution_type)), ..self.container(container) }
             }
@@ -164,12 +197,15 @@ impl Names {
             EventKind::Reserved { ask, node } | EventKind::Unreserved { ask, node } => {
                 About { ask: Some(ask.to_string()), node: self.node(node), ..job }
             }
-            EventKind::ApplicationEnded { end } => About { detail: Some(word(end)), ..job },
+            EventKind::ApplicationEnding { end } | EventKind::ApplicationEnded { end } => {
+                About { detail: Some(word(end)), ..job }
+            }
             EventKind::ApplicationRefused { refusal } => About { detail: Some(refusal.to_string()), ..job },
             EventKind::AskRefused { ask, refusal } => {
                 About { ask: Some(ask.to_string()), detail: Some(refusal.to_string()), ..job }
             }
-            _ => job,
+            // The application is the subject of an activation.
+            _ => self.gang_event(&event.kind).unwrap_or(job),
         };
         EventEntry { event: event.kind.label(), about }
     }
@@ -202,6 +238,10 @@ impl Names {
             Change::ApplicationPrioritySet { application, priority } => {
                 About { detail: Some(format!("priority {priority}")), ..self.application(*application) }
             }
+            Change::DisruptionBudgetsSet { application, budgets } => {
+                let detail = Some(counted(budgets.len() as u64, "budget"));
+                About { detail, ..self.application(*application) }
+            }
             Change::AskSubmitted { ask, spec, .. } => {
                 About { containers: Some(spec.count), size: self.size(&spec.size), ..self.ask(*ask) }
             }
@@ -210,18 +250,45 @@ impl Names {
                 About { detail: Some(counted((*count).into(), "more node")), ..self.ask(*ask) }
             }
             Change::ReservedAgain { ask, node } => About { node: self.node(*node), ..self.ask(*ask) },
+            Change::ContainerRecovered { ask, node, container } => {
+                About { node: self.node(*node), size: self.size(&container.size), ..self.ask(*ask) }
+            }
+            Change::ReservationExpired { reservation } => {
+                About { detail: Some(reservation.to_string()), ..About::default() }
+            }
+            Change::RackNamed { name, .. } => {
+                About { detail: Some(format!("rack {name}")), ..About::default() }
+            }
+            Change::QueueUpdated { queue, .. } | Change::QueueExpired { queue } => {
+                About { queue: queue_of(*queue), ..About::default() }
+            }
+            // Time, heartbeats and reconfigurations concern everything. The events of a commit name its subjects.
+            _ => self.container_change(change).or_else(|| self.gang_change(change, view)).unwrap_or_default(),
+        }
+    }
+
+    /// `None` if the change is not one of a running container.
+    fn container_change(&self, change: &Change) -> Option<About> {
+        Some(match change {
             Change::ContainerResized { container, size } => {
                 About { size: self.size(size), ..self.container(*container) }
             }
             Change::ExecutionTypeSet { container, .. }
             | Change::PromotionRequested { container }
+            | Change::PreemptionWithdrawn { container }
+            | Change::PreemptionConfirmed { container }
             | Change::ContainerEnded { container, .. } => self.container(*container),
-            Change::QueueUpdated { queue, .. } | Change::QueueExpired { queue } => {
-                About { queue: queue_of(*queue), ..About::default() }
+            Change::PreemptionAnnounced { container, notice } => {
+                About { notice: Some(*notice), ..self.container(*container) }
             }
-            // Time and heartbeats concern everything. For the other changes, the events name their subjects.
-            _ => About::default(),
-        }
+            Change::PreemptionCostSet { container, cost } => {
+                About { detail: Some(format!("cost {cost}")), ..self.container(*container) }
+            }
+            Change::ContainerStopping { container, cause } => {
+                About { detail: Some(word(cause)), ..self.container(*container) }
+            }
+            _ => return None,
+        })
     }
 
     fn node(&self, id: NodeId) -> Option<String> {
@@ -258,7 +325,7 @@ impl Names {
 }
 
 /// The variant name of a value without content, in the style of other labels.
-fn word(value: impl std::fmt::Debug) -> String {
+pub(super) fn word(value: impl std::fmt::Debug) -> String {
     let mut text = String::new();
     for character in format!("{value:?}").chars() {
         if character.is_uppercase() && !text.is_empty() {

@@ -96,7 +96,11 @@ impl Named {
         let is = |found: &Option<String>| found.as_ref() == Some(&self.name);
         match self.thing {
             "job" => is(&about.job) || is(&about.application),
-            "ask" => is(&about.ask),
+            "ask" => {
+                let is_beneficiary =
+                    || about.notice.is_some_and(|notice| notice.ask.to_string() == self.name);
+                is(&about.ask) || about.asks.contains(&self.name) || is_beneficiary()
+            }
             "container" => is(&about.container),
             "node" => is(&about.node),
             "user" => is(&about.user),

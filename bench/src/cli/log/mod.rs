@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use apportion::replay::Replay;
 use clap::Args;
 
-use self::entry::{About, Entry, Names};
+use self::entry::{About, Entry, Names, word};
 use self::filter::{Filter, Named};
 use self::found::Found;
 use super::Failure;
@@ -174,7 +174,7 @@ fn line(entry: &Entry) -> String {
 }
 
 fn about_text(about: &About) -> String {
-    let About { job, application, user, queue, ask, container, node, containers, size, detail } = about;
+    let About { job, application, user, queue, ask, gang, container, node, containers, size, .. } = about;
     let job = job.as_ref().or(application.as_ref());
     let amounts = size.as_ref().map(ToString::to_string);
     let wanted = match (containers, amounts) {
@@ -183,10 +183,11 @@ fn about_text(about: &About) -> String {
         (None, size) => size,
     };
     let named = |word: &str, name: Option<&String>| name.map(|name| format!("{word}{name}"));
-    let is_first = container.is_none() && ask.is_none();
+    let is_first = container.is_none() && ask.is_none() && gang.is_none();
     let is_node = is_first && job.is_none();
     let who = [
         container.clone(),
+        gang.clone(),
         named(if container.is_some() { "for " } else { "" }, ask.as_ref()),
         named(if is_first { "" } else { "of " }, job),
         named("by ", user.as_ref()),
@@ -195,8 +196,12 @@ fn about_text(about: &About) -> String {
     ];
     let who = who.into_iter().flatten().collect::<Vec<_>>().join(" ");
     // Without a locality preference every node is off-switch.
-    let detail = detail.as_ref().filter(|detail| *detail != "off_switch");
-    let rest = [wanted, detail.map(|detail| detail.replace('_', " "))];
+    let detail = about.detail.as_ref().filter(|detail| *detail != "off_switch");
+    let notice = about.notice.map(|notice| format!("{notice}, rule {}", word(notice.rule).replace('_', " ")));
+    // A label has no space. Other details contain names.
+    let with_spaces =
+        |detail: &String| if detail.contains(' ') { detail.clone() } else { detail.replace('_', " ") };
+    let rest = [wanted, notice, detail.map(with_spaces)];
     let parts = std::iter::once(who).chain(rest.into_iter().flatten());
     parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
 }
