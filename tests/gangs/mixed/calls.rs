@@ -21,6 +21,7 @@ pub(crate) struct Setting {
     pub(crate) queue_length_max: u32,
     /// Whether one leaf uses all nodes from the beginning.
     pub(crate) is_full: bool,
+    pub(crate) gather_limit_ms: Option<u64>,
 }
 
 #[derive(Clone, Debug)]
@@ -106,14 +107,11 @@ pub(crate) struct QueueCall {
 
 pub(crate) fn setting() -> impl Strategy<Value = Setting> {
     let wait_ms = prop_oneof![Just(0), Just(2 * super::INTERVAL_MS)];
-    (policy(), wait_ms, any::<bool>(), prop::bool::weighted(0.3), 1..4u32, any::<bool>()).prop_map(
-        |(policy, wait_ms, reserves, has_user_limits, queue_length_max, is_full)| Setting {
-            policy,
-            wait_ms,
-            reserves,
-            has_user_limits,
-            queue_length_max,
-            is_full,
+    let limit_ms = prop_oneof![Just(None), Just(Some(super::INTERVAL_MS / 2)), Just(Some(900_000))];
+    let others = (prop::bool::weighted(0.3), 1..4u32, any::<bool>());
+    (policy(), wait_ms, any::<bool>(), limit_ms, others).prop_map(
+        |(policy, wait_ms, reserves, gather_limit_ms, (has_user_limits, queue_length_max, is_full))| {
+            Setting { policy, wait_ms, reserves, has_user_limits, queue_length_max, is_full, gather_limit_ms }
         },
     )
 }

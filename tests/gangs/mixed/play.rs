@@ -46,6 +46,7 @@ fn config(setting: &Setting) -> EngineConfig {
     let mut config = EngineConfig::new(ResourceTypes::memory_and_vcores(), root);
     config.reservations.delay_ms = setting.reserves.then_some(0);
     config.reservations.nodes = Percent::ALL;
+    config.gather_limit_ms = setting.gather_limit_ms;
     config.opportunistic = Some(OpportunisticPolicy { queue_length_max: setting.queue_length_max });
     config.preemption = Some(PreemptionRounds {
         policy: setting.policy.clone(),
