@@ -139,15 +139,19 @@ impl Facts {
         }
     }
 
-    /// The gang holds room in one partition more. The turns of gangs that hold none are over.
+    /// The gang holds room in one partition more. The turns of other gangs that hold none are over. A turn of its own in
+    /// which it held none for a moment goes on, unless its time is over; but gangs submitted until now have had their
+    /// chance to interrupt it.
     pub(super) fn begin_turn(&mut self, gang: GangId) {
-        let over =
-            self.turn_limit_ms(gang).zip(self.gangs.get(&gang).and_then(|gang| gang.turns.current.as_ref()));
-        let is_over =
-            over.is_some_and(|(limit_ms, turn)| turn.grown_ms.saturating_add(limit_ms) <= self.now_ms);
+        let (limit_ms, asks_submitted, now_ms) = (self.turn_limit_ms(gang), self.asks_submitted, self.now_ms);
         for (id, other) in &mut self.gangs {
-            if *id != gang || is_over {
-                other.turns.current = other.turns.current.take().filter(|turn| turn.places > 0);
+            let turn = &mut other.turns.current;
+            let Some(empty) = turn.as_mut().filter(|turn| turn.places == 0) else { continue };
+            let until_ms = limit_ms.map_or(u64::MAX, |limit_ms| empty.grown_ms.saturating_add(limit_ms));
+            if *id == gang && now_ms < until_ms {
+                empty.began_after = asks_submitted;
+            } else {
+                *turn = None;
             }
         }
     }

@@ -21,6 +21,9 @@ use crate::ids::{GangId, PartitionId, QueueId, RackId};
 use crate::resource::Resources;
 use crate::state::State;
 
+/// A partition of the gang, and why its leaf may have the room of others there. Without a rule it gets free room only.
+type PartitionRule = (PartitionId, Option<PreemptionRule>);
+
 /// What a trial places, and whose room it uses.
 #[derive(Default)]
 struct Trial {
@@ -80,15 +83,18 @@ impl<'a> Planners<'a> {
         gang: &WaitingGang,
     ) -> Result<GangPreemption, Option<UnhelpedReason>> {
         let facts = self.all[0].planned_use.facts;
-        let mut rules = Vec::new();
+        let (mut rules, mut not_owed) = (Vec::new(), None);
         for partition in facts.partitions_wanted(gang) {
             let (planner, size) = (&self.all[partition.index()], facts.minimum_of(gang, partition));
-            planner.check_owed(leaf, &size, UnhelpedReason::LessThanMinimum)?;
-            rules.push((partition, planner.rule(leaf, &size)));
+            let owed = planner.check_owed(leaf, &size, UnhelpedReason::LessThanMinimum);
+            rules.push((partition, owed.is_ok().then(|| planner.rule(leaf, &size))));
+            not_owed = not_owed.or(owed.err());
+        }
+        if let Some(reason) = not_owed.filter(|_| rules.iter().all(|(_, rule)| rule.is_none())) {
+            return Err(reason);
         }
         let trial = self.try_places(leaf, gang, &rules).map_err(Some)?;
-        let is_balance = |(_, rule): &(PartitionId, PreemptionRule)| *rule == PreemptionRule::Balance;
-        let is_balance = rules.iter().any(is_balance);
+        let is_balance = rules.iter().any(|(_, rule)| *rule == Some(PreemptionRule::Balance));
         Ok(GangPreemption {
             gang: id,
             application: gang.application,
@@ -104,7 +110,7 @@ impl<'a> Planners<'a> {
         &mut self,
         leaf: QueueId,
         gang: &WaitingGang,
-        rules: &[(PartitionId, PreemptionRule)],
+        rules: &[PartitionRule],
     ) -> Result<Trial, UnhelpedReason> {
         let facts = self.all[0].planned_use.facts;
         let racks: Vec<Option<RackId>> = match gang.topology {
@@ -127,7 +133,7 @@ impl<'a> Planners<'a> {
         &mut self,
         leaf: QueueId,
         gang: &WaitingGang,
-        (rack, rules): (Option<RackId>, &[(PartitionId, PreemptionRule)]),
+        (rack, rules): (Option<RackId>, &[PartitionRule]),
     ) -> Result<Trial, UnhelpedReason> {
         let (mut trial, mut result, mut begun) = (Trial::default(), Ok(()), Vec::new());
         for (partition, rule) in rules {
@@ -159,7 +165,7 @@ impl Planner<'_> {
         &mut self,
         leaf: QueueId,
         gang: &WaitingGang,
-        place: (Option<RackId>, PreemptionRule),
+        place: (Option<RackId>, Option<PreemptionRule>),
         trial: &mut Trial,
     ) -> Result<(), UnhelpedReason> {
         let facts = &self.state.facts;
@@ -198,7 +204,7 @@ impl Planner<'_> {
         leaf: QueueId,
         gang: &WaitingGang,
         role: &HeldRole,
-        (rack, rule): (Option<RackId>, PreemptionRule),
+        (rack, rule): (Option<RackId>, Option<PreemptionRule>),
     ) -> Result<(PlannedMember, SmallVec<[Candidate; 4]>), UnhelpedReason> {
         let facts = &self.state.facts;
         let ask = facts.asks.at(role.ask);
@@ -207,8 +213,13 @@ impl Planner<'_> {
         if shortage.scope == Some(leaf) || !self.planned_use.user_admits(application, shape) {
             return Err(UnhelpedReason::Limit);
         }
-        let wanted = Wanted { shortage, part: Part::All, ..Wanted::between_leaves(leaf, &shape.need, rule) };
+        let of_rule = rule.unwrap_or(PreemptionRule::Guarantee);
+        let wanted =
+            Wanted { shortage, part: Part::All, ..Wanted::between_leaves(leaf, &shape.need, of_rule) };
         let (site, choice) = self.on_open_node(&wanted, role.ask, (ask, shape), rack)?;
+        if rule.is_none() && !choice.victims.is_empty() {
+            return Err(UnhelpedReason::LessThanMinimum);
+        }
         self.start(shape, site, &choice.victims);
         let node = self.sites.all[site].node;
         self.planned_use.give(gang.application, shape, node, &shape.need.resources);

@@ -90,29 +90,32 @@ fn announce(state: &State, start: &Start<'_>, wait_ms: u64, steps: &mut Vec<Roun
 }
 
 /// Takes back announcements of containers that the plan does not name: at once if the ask that they were announced for
-/// wants nothing any more, or all that it wants starts in this round. Otherwise after as long as they were
+/// wants nothing any more, or, before their time, if it has announced victims for all that it wants. Otherwise after as long as they were
 /// announced: a round names only a part of what is owed, and not always the same containers. One that is named again
 /// meanwhile keeps its time, or the ask would wait again.
 fn withdraw(state: &State, plan: &PreemptionPlan, wait_ms: u64, steps: &mut Vec<RoundStep>) {
     let facts = &state.facts;
     let victims = starts(plan).flat_map(|start| start.victims());
     let named: BTreeSet<ContainerId> = victims.map(|victim| victim.container).collect();
-    let served = served(state, plan, wait_ms);
-    let wants_more = |id: AskId| {
-        let outstanding = facts.asks.get(id).map_or(0, Ask::outstanding);
-        outstanding > served.get(&id).copied().unwrap_or(0)
+    let served = served(state, plan);
+    let wanted = |id: AskId| facts.asks.get(id).map_or(0, Ask::outstanding);
+    let is_needless = |notice: &PreemptionNotice| {
+        let has_time = notice.kill_ms > facts.now_ms;
+        let served = served.get(&notice.ask).filter(|_| has_time).copied().unwrap_or(0);
+        wanted(notice.ask) <= served
     };
     let is_over = |notice: &PreemptionNotice| {
-        !wants_more(notice.ask) || notice.kill_ms.saturating_add(wait_ms) <= facts.now_ms
+        is_needless(notice) || notice.kill_ms.saturating_add(wait_ms) <= facts.now_ms
     };
     let over = facts.notices.iter().filter(|(id, notice)| !named.contains(id) && is_over(notice));
     steps.extend(over.map(|(id, _)| RoundStep::Withdraw(*id)));
 }
 
-/// The units of each ask that start in this round. A gang is served as a whole.
-fn served(state: &State, plan: &PreemptionPlan, wait_ms: u64) -> BTreeMap<AskId, u32> {
+/// The units of each ask that have announced victims. A gang is served as a whole.
+fn served(state: &State, plan: &PreemptionPlan) -> BTreeMap<AskId, u32> {
     let mut served = BTreeMap::new();
-    for start in starts(plan).filter(|start| is_due(state, start, wait_ms)) {
+    let is_announced = |victim: &Victim| state.facts.notices.contains_key(&victim.container);
+    for start in starts(plan).filter(|start| start.victims().iter().all(is_announced)) {
         let Some(ask) = start.ask() else { continue };
         let units = if matches!(start, Start::Gang(_)) { u32::MAX } else { 1 };
         let known = served.entry(state.facts.beneficiary(ask)).or_insert(0u32);

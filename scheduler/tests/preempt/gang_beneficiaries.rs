@@ -233,3 +233,35 @@ fn a_gang_that_fails_in_one_partition_takes_nothing_in_the_others() {
     assert_eq!((gangs(&plan), plan.gangs[0].application), (vec![(2, 2)], second), "{plan}");
     assert_eq!(plan.unhelped.len(), 1, "{plan}");
 }
+
+/// The member in the default partition needs no victim: half of that partition is
+/// free. The queue is owed the room of the other one.
+#[test]
+fn a_gang_with_free_room_in_one_partition_gets_room_in_the_other() {
+    let own = |amount: i64| PartitionCapacity {
+        capacity: Some(Capacity::Absolute(Resources::new(&[amount, amount]))),
+        maximum: Some(Maximum::Percent(Percent::ALL)),
+    };
+    let queue = |name, here, amount| {
+        queue(name, &[here, here], None).with_access(PartitionAccess::All).with_partition("x", own(amount))
+    };
+    let root = QueueConfig::root([queue("a", 0, 2), queue("b", 4, 2)]);
+    let mut config = EngineConfig::new(ResourceTypes::memory_and_vcores(), root);
+    config.partitions = vec!["x".to_owned()];
+    let cluster = Cluster::with_config(config);
+    let x = cluster.engine.handle().partition("x").unwrap();
+    cluster.nodes(2, &[2, 2]);
+    for name in ["x0", "x1"] {
+        let node = NodeSpec::new(name, Resources::new(&[2, 2])).in_partition(x);
+        cluster.engine.handle().add_node(node).unwrap();
+    }
+    let others = cluster.application("root.b");
+    cluster.ask_for(others, AskSpec::new(Resources::new(ONE), 4).in_partition(x));
+    cluster.run();
+    let application = cluster.application("root.a");
+    let one = || AskSpec::new(Resources::new(ONE), 1);
+    let spec = GangSpec::new(application).with_role("master", one()).with_role("x", one().in_partition(x));
+    cluster.engine.handle().submit_gang(spec).unwrap();
+    let plan = cluster.plan(&at_once());
+    assert_eq!((gangs(&plan), reasons(&plan)), (vec![(2, 1)], vec![]), "{plan}");
+}
