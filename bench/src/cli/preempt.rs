@@ -1,5 +1,7 @@
 //! `apportion-bench preempt`.
 
+mod named;
+
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -12,6 +14,7 @@ use apportion::view::View;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 
+use self::named::Gangs;
 use super::Failure;
 use super::log_input::{LogInput, Moment, time_text};
 use super::preemption::{RoundAmounts, part, percent};
@@ -69,7 +72,9 @@ enum Order {
 }
 
 pub(super) fn run(args: &PreemptArgs) -> Result<(), Failure> {
-    let mut replay = LogInput::open(&args.file, "--at")?.replay_until(args.at, |_| {})?;
+    let mut gangs = Gangs::default();
+    let mut replay =
+        LogInput::open(&args.file, "--at")?.replay_until(args.at, |change| gangs.record(change))?;
     let view = replay.view();
     let wrong = |problem: String| Failure::input(format!("{}: {problem}", args.file.display()));
     check_applications(&view, &args.exempt_application).map_err(wrong)?;
@@ -79,8 +84,12 @@ pub(super) fn run(args: &PreemptArgs) -> Result<(), Failure> {
         let now = format!("up to change {}, at {}", plan.seq, time_text(plan.now_ms));
         return Err(wrong(format!("{now}: there is no queue `{}`{hint}", unknown.path)));
     }
-    let text =
-        if args.json { serde_json::to_string_pretty(&plan).map_err(Failure::run)? } else { plan_text(&plan) };
+    let text = if args.json {
+        let named = named::json(&plan, &view, &gangs).map_err(Failure::run)?;
+        serde_json::to_string_pretty(&named).map_err(Failure::run)?
+    } else {
+        format!("{}\n\n{}", shares_text(&plan), named::text(&plan, &view, &gangs))
+    };
     writeln!(std::io::stdout(), "{text}").map_err(Failure::output)
 }
 
@@ -116,8 +125,8 @@ fn check_applications(view: &View<'_>, names: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-/// The moment, the queues with use or demand, and the plan.
-fn plan_text(plan: &PreemptionPlan) -> String {
+/// The moment, and the queues with use or demand.
+fn shares_text(plan: &PreemptionPlan) -> String {
     let mut text = format!("{}:", moment_text(plan));
     for partition in &plan.partitions {
         let is_shown = |queue: &&QueueShares| !queue.used.is_empty() || !queue.pending.is_empty();
@@ -127,7 +136,7 @@ fn plan_text(plan: &PreemptionPlan) -> String {
         }
         queues.for_each(|queue| text += &format!("\n{queue}"));
     }
-    format!("{text}\n\n{plan}")
+    text
 }
 
 fn moment_text(plan: &PreemptionPlan) -> String {

@@ -11,31 +11,34 @@ use serde_json::Value;
 
 use crate::case::{Case, contains_all, json};
 
-/// A case with the log of an engine in the folder `log`. `trial` of `dev` fills the cluster with a gang of 2 members
-/// and 8 plain containers. The gang of 1 and 2 members of `training` of `prod` waits, and its victims are announced.
-fn with_log() -> Case {
-    let case = Case::new();
+/// An engine with the log in the folder `log` of the case, and one node. `dev` is guaranteed this part of it, and
+/// `prod` the rest.
+fn engine(case: &Case, dev: u32, preemption: Option<PreemptionRounds>) -> (Engine, ManualClock) {
     let leaf = |(name, part)| {
         QueueConfig::leaf(name, Capacity::Percent(Percent::whole(part))).with_user_limit_factor(None)
     };
-    let mut config = EngineConfig::new(
-        ResourceTypes::memory_and_vcores(),
-        QueueConfig::root([("dev", 50), ("prod", 50)].map(leaf)),
-    );
-    config.preemption = Some(PreemptionRounds {
-        policy: PreemptionPolicy {
-            natural_termination: Percent::ALL,
-            per_round: Percent::ALL,
-            ..PreemptionPolicy::default()
-        },
-        ..PreemptionRounds::default()
-    });
+    let queues = QueueConfig::root([("dev", dev), ("prod", 100 - dev)].map(leaf));
+    let mut config = EngineConfig::new(ResourceTypes::memory_and_vcores(), queues);
+    config.preemption = preemption;
     let log = FileLog::open(case.folder.path().join("log"), FileLogOptions::default()).unwrap();
     let clock = ManualClock::new();
     let engine = Engine::start(config, Mode::Serial, Arc::new(clock.clone()), Some(Box::new(log))).unwrap();
+    engine.handle().add_node(NodeSpec::new("alpha", Resources::new(&[10_240, 10_000]))).unwrap();
+    (engine, clock)
+}
+
+/// A case with the log of an engine. `trial` of `dev` fills the cluster with a gang of 2 members and 8 plain containers.
+/// The gang of `training` of `prod` waits for 1 and 2 members, and its victims are announced.
+fn with_log() -> Case {
+    let case = Case::new();
+    let policy = PreemptionPolicy {
+        natural_termination: Percent::ALL,
+        per_round: Percent::ALL,
+        ..PreemptionPolicy::default()
+    };
+    let (engine, clock) = engine(&case, 50, Some(PreemptionRounds { policy, ..PreemptionRounds::default() }));
     let (handle, events) = (engine.handle(), engine.handle().event_stream(1_000));
     let size = Resources::new(&[1_024, 1_000]);
-    handle.add_node(NodeSpec::new("alpha", Resources::new(&[10_240, 10_000]))).unwrap();
     let trial = handle.submit_application(ApplicationSpec::new("trial", "root.dev", "ann"), &events).unwrap();
     handle.submit_gang(GangSpec::new(trial).with_role("worker", AskSpec::new(size, 2))).unwrap();
     handle.submit_ask(trial, AskSpec::new(size, 8)).unwrap();
@@ -139,4 +142,30 @@ fn gangs_and_containers_are_explained_by_their_identifiers() {
         assert_eq!(output.status.code(), Some(2), "{id}");
         contains_all(&String::from_utf8_lossy(&output.stderr), &[problem]);
     }
+}
+
+#[test]
+fn a_plan_names_the_hosts_of_gangs_and_the_gangs_that_end() {
+    let once = "--per-round 100% --natural-termination 100%";
+    let case = with_log();
+    let plan = json(printed(&case, &format!("preempt log --json {once}")).as_bytes());
+    let members = plan["gangs"][0]["members"].as_array().unwrap();
+    assert_eq!((members.len(), &members[0]["host"]), (3, &"alpha".into()));
+    assert!(plan["gangs"][0].get("ended_gangs").is_none(), "{plan}");
+
+    let case = Case::new();
+    let (engine, _) = engine(&case, 0, None);
+    let (handle, events) = (engine.handle(), engine.handle().event_stream(1_000));
+    let size = Resources::new(&[5_120, 5_000]);
+    let trial = handle.submit_application(ApplicationSpec::new("trial", "root.dev", "ann"), &events).unwrap();
+    handle.submit_gang(GangSpec::new(trial).with_role("worker", AskSpec::new(size, 2))).unwrap();
+    engine.run_until_quiet();
+    let shop = handle.submit_application(ApplicationSpec::new("shop", "root.prod", "bob"), &events).unwrap();
+    handle.submit_ask(shop, AskSpec::new(size, 1)).unwrap();
+    engine.run_until_quiet();
+    let plan = json(printed(&case, &format!("preempt log --json {once}")).as_bytes());
+    let start = &plan["preemptions"][0];
+    assert_eq!((&start["host"], &start["ended_gangs"]), (&"alpha".into(), &serde_json::json!(["gang-0"])));
+    let text = printed(&case, &format!("preempt log {once}"));
+    contains_all(&text, &[" of root.prod on alpha, because ", "; with them all of gang-0 ends\n"]);
 }
