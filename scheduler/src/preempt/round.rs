@@ -90,9 +90,9 @@ fn announce(state: &State, start: &Start<'_>, wait_ms: u64, steps: &mut Vec<Roun
 }
 
 /// Takes back announcements of containers that the plan does not name: at once if the ask that they were announced for
-/// wants nothing any more, or, before their time, if it has announced victims for all that it wants. Otherwise after as long as they were
-/// announced: a round names only a part of what is owed, and not always the same containers. One that is named again
-/// meanwhile keeps its time, or the ask would wait again.
+/// wants nothing any more, or, before their time, if it has announced victims for all that it wants. Otherwise after as
+/// long as they were announced: a round names only a part of what is owed, and not always the same containers. One that
+/// is named again meanwhile keeps its time, or the ask would wait again.
 fn withdraw(state: &State, plan: &PreemptionPlan, wait_ms: u64, steps: &mut Vec<RoundStep>) {
     let facts = &state.facts;
     let victims = starts(plan).flat_map(|start| start.victims());
