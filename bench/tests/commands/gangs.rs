@@ -161,7 +161,7 @@ fn a_plan_names_the_hosts_of_gangs_and_the_gangs_that_end() {
     handle.submit_gang(GangSpec::new(trial).with_role("worker", AskSpec::new(size, 2))).unwrap();
     engine.run_until_quiet();
     let shop = handle.submit_application(ApplicationSpec::new("shop", "root.prod", "bob"), &events).unwrap();
-    handle.submit_ask(shop, AskSpec::new(size, 1)).unwrap();
+    handle.submit_ask(shop, AskSpec::new(size, 2)).unwrap();
     engine.run_until_quiet();
     let plan = json(printed(&case, &format!("preempt log --json {once}")).as_bytes());
     let start = &plan["preemptions"][0];

@@ -57,10 +57,10 @@ fn a_missing_folder_or_table_is_named() {
 /// `a` fills both nodes. Later `b` wants one of them, which is half of the cluster, as guaranteed.
 const TWO_OWNERS: &str = "a,0,16,9\nb,10,8,9\nb,1000,8,9\n";
 
-/// Two gangs of `a` fill four nodes, of which half are guaranteed to `b`. The later one makes room for `b`.
+/// Two gangs of `a` fill four nodes, of which half are guaranteed to `b`. The later one makes room for `b`, which wants all of it.
 #[test]
 fn a_preempted_gang_starts_again_as_a_whole() {
-    let case = case("a,0,16,9\na,0,16,9\nb,10,8,9\nb,1000,8,9\nb,2000,8,9\nb,3000,8,9\n");
+    let case = case("a,0,16,9\na,0,16,9\nb,10,8,9\nb,10,8,9\nb,2000,8,9\nb,3000,8,9\n");
     let figures = figures(&case, "--node-count 4 --preemption on --report report.html --jobs-csv jobs.csv");
     assert_eq!(
         (&figures["preemption"]["preempted"], &figures["preemption"]["given_back"]),

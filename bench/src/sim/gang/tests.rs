@@ -120,24 +120,26 @@ fn room_in_too_small_parts_is_told_from_too_little() {
     assert_eq!(times_s(&record)[2], (Some(60), Some(110)));
 }
 
-/// The owner asks at 10 s for a node, and the round at 28 s ends the later gang as a whole. It starts again when the owner is
-/// done.
+/// The owner asks at 10 s for two nodes, and the round at 28 s ends the later gang as a whole. It starts again when the
+/// owner is done.
 #[test]
 fn a_preempted_gang_starts_again_from_its_beginning() {
     for mode in MODES {
         let gang = |name| job(name, "a", 0, &[8, 8], 100);
-        let jobs = vec![gang("A"), gang("B"), job("C", "b", 10, &[8], 50)];
+        let of_owner = |name| job(name, "b", 10, &[8], 50);
+        let jobs = vec![gang("A"), gang("B"), of_owner("C"), of_owner("D")];
         let record = run(jobs, Setting { mode, nodes: 4, preemption: Some(at_once()), ..PLAIN });
-        let times = [(Some(0), Some(100)), (Some(0), Some(178)), (Some(28), Some(78))];
+        let of_owner = (Some(28), Some(78));
+        let times = [(Some(0), Some(100)), (Some(0), Some(178)), of_owner, of_owner];
         assert_eq!(times_s(&record), times, "{mode}");
         let preemption = record.preemption.unwrap();
         assert_eq!((preemption.containers, preemption.given_back), (2, 0), "{mode}");
         assert_eq!(preemption.lost_container_ms, 2 * 28_000, "{mode}");
-        assert_eq!((record.asks, record.placed, record.completed), (5, 7, 5), "{mode}");
+        assert_eq!((record.asks, record.placed, record.completed), (6, 8, 6), "{mode}");
         let gangs = gangs(&record);
         assert_eq!((gangs.attempts_lost, gangs.given_back, gangs.jobs[1].attempts), (1, 0, 2), "{mode}");
         assert_eq!((gangs.lost_size_ms, gangs.jobs[1].lost_size_ms), (16 * 28_000, 16 * 28_000), "{mode}");
-        assert_eq!(gangs.done_size_ms, 2 * 16 * 100_000 + 8 * 50_000, "{mode}");
+        assert_eq!(gangs.done_size_ms, 2 * 16 * 100_000 + 2 * 8 * 50_000, "{mode}");
         assert_eq!(gangs.waited_with_room(), (0, 0), "{mode}");
     }
 }
@@ -145,7 +147,7 @@ fn a_preempted_gang_starts_again_from_its_beginning() {
 #[test]
 fn a_gang_that_never_fits_is_refused_and_counted() {
     let record = run(vec![job("g", "a", 0, &[8, 8, 8], 10), job("s", "a", 5, &[1], 10)], PLAIN);
-    assert_eq!(record.unplaceable.get("gang_above_maximum"), Some(&3), "{:?}", record.unplaceable);
+    assert_eq!(record.unplaceable.get("gang_above_cluster"), Some(&3), "{:?}", record.unplaceable);
     assert_eq!(times_s(&record), [(None, None), (Some(5), Some(15))]);
     assert_eq!((record.placed, record.pending_total()), (1, 0));
 }
