@@ -5,12 +5,13 @@ use super::tree::Branch;
 use crate::config::Percent;
 use crate::resource::{RESOURCE_TYPES_MAX, Resources};
 
-const WHOLE: u64 = Percent::ALL.millionths() as u64;
+/// All of an amount, in millionths.
+pub(super) const WHOLE: u64 = Percent::ALL.millionths() as u64;
 
 /// The amounts to take from each queue, by number; zero except for leaves above their fair amounts.
 pub(super) fn to_take(branches: &[Branch], total: &Resources, policy: &PreemptionPolicy) -> Vec<Resources> {
     let above: Resources = branches.iter().filter(|branch| branch.is_leaf()).map(above_ideal).sum();
-    let cap = total.scaled(policy.per_round.millionths().into(), WHOLE);
+    let cap = round_cap(total, policy);
     let of_branch = |branch: &Branch| {
         if !branch.is_leaf() || branch.is_exempt {
             return Resources::ZERO;
@@ -19,6 +20,11 @@ pub(super) fn to_take(branches: &[Branch], total: &Resources, policy: &Preemptio
         part_of_round(&owed, policy.natural_termination)
     };
     branches.iter().map(of_branch).collect()
+}
+
+/// The most that one round takes from the partition.
+pub(super) fn round_cap(total: &Resources, policy: &PreemptionPolicy) -> Resources {
+    total.scaled(policy.per_round.millionths().into(), WHOLE)
 }
 
 /// All that may be taken from each queue, by number, however many rounds it takes.

@@ -29,6 +29,13 @@ pub(super) struct Due {
     pub(super) reserved: usize,
 }
 
+impl Due {
+    /// The reservations that were passed over may be tried again.
+    pub(super) fn retry_reservations(&mut self) {
+        self.reservations.append(&mut self.passed_over);
+    }
+}
+
 /// A leaf that is owed more.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Beneficiary {
@@ -109,9 +116,7 @@ impl Beneficiaries {
     /// The asks that may only take within the leaf. Their reservations may be tried again.
     pub(super) fn take_rest(&mut self, leaf: QueueId) -> Vec<Due> {
         let mut asks = std::mem::take(&mut self.rest[leaf.index()]);
-        for due in &mut asks {
-            due.reservations.append(&mut due.passed_over);
-        }
+        asks.iter_mut().for_each(Due::retry_reservations);
         asks
     }
 

@@ -10,7 +10,8 @@
 //! (`planned_use`, `planned_nodes`). A later change of the state may make a preemption stale. Then the committer rejects its request,
 //! and no container ends.
 //!
-//! Gangs that wait come first (`gangs`): one gets room for its whole minimum in one commit request, or nothing.
+//! Gangs that wait come first (`gangs`): one gets room for its whole minimum in one commit request, or nothing. For a
+//! gang, and for the first container of a round, leaves may lose more than the part of a round: all that they owe.
 //!
 //! With [`WithinQueuePolicy`], applications of one leaf may take from each other after that (`within`): those of higher
 //! priority, or those of users within their user limits. The victims are chosen by the same rules.

@@ -31,7 +31,8 @@ pub(crate) fn plan(state: &State, policy: &PreemptionPolicy) -> PreemptionPlan {
         let mut branches = branches(&state.facts, partition, policy);
         assign(&mut branches, policy.balances);
         let total = state.facts.partitions[partition.index()].capacity;
-        let takings = takings(state, &branches, &total, policy);
+        let of_round = to_take(&branches, &total, policy);
+        let takings = Takings { of_round, all: all_to_take(&branches, policy) };
         plan.partitions.push(shares(state, partition, &branches, &takings.of_round));
         amounts.push((branches, takings));
     }
@@ -47,15 +48,6 @@ pub(crate) fn plan(state: &State, policy: &PreemptionPolicy) -> PreemptionPlan {
         planner.run_within(&mut plan);
     }
     plan
-}
-
-fn takings(state: &State, branches: &[Branch], total: &Resources, policy: &PreemptionPolicy) -> Takings {
-    let of_round = to_take(branches, total, policy);
-    let all = match state.facts.gangs.is_empty() {
-        true => vec![Resources::ZERO; branches.len()],
-        false => all_to_take(branches, policy),
-    };
-    Takings { of_round, all }
 }
 
 fn shares(

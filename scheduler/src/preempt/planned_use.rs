@@ -33,7 +33,7 @@ pub(super) struct PlannedQueueUse {
     floor: Resources,
     /// The same for queues that have their guarantee themselves: its fair amount in types in which it had more.
     fair_floor: Resources,
-    /// What the plan may take of it and leave the floor.
+    /// The amount above the floor.
     above_floor: Resources,
 }
 
@@ -41,7 +41,7 @@ pub(super) struct PlannedQueueUse {
 pub(super) struct Takings {
     /// In this round.
     pub(super) of_round: Vec<Resources>,
-    /// In all. Zero everywhere if no gang waits.
+    /// In all, for gangs and for the first container of a round.
     pub(super) all: Vec<Resources>,
 }
 
@@ -52,8 +52,8 @@ impl Takings {
     }
 }
 
-/// How much of what leaves owe may be taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The bound for the victims of one start: the part of a round, or all that leaves owe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Part {
     OfRound,
     All,
@@ -76,7 +76,7 @@ impl PlannedQueueUse {
         if rule == PreemptionRule::Balance { &self.fair_floor } else { &self.floor }
     }
 
-    /// What may still be taken.
+    /// The amount that may still be taken.
     fn left(&self, part: Part) -> &Resources {
         match part {
             Part::OfRound => &self.to_take,

@@ -2,16 +2,17 @@
 
 use rustc_hash::FxHashMap;
 
+use super::amounts::round_cap;
 use super::beneficiaries::{Beneficiaries, Due};
 use super::candidates::Candidate;
 use super::exempt::Exemptions;
 use super::planned_nodes::PlannedNodes;
-use super::planned_use::{PlannedUse, QueueShortage, Takings};
+use super::planned_use::{Part, PlannedUse, QueueShortage, Takings};
 use super::suitable_nodes::SuitableNodes;
 use super::tree::Branch;
-use super::victims::{Choice, Wanted};
+use super::victims::{Choice, ROOT, Wanted};
 use super::whole_gangs::WholeGangs;
-use super::within::{WithinKey, leaves, round};
+use super::within::{WithinKey, leaves};
 use super::{PreemptionPlan, PreemptionPolicy, PreemptionRule, Unhelped, UnhelpedReason};
 use crate::explain::NodeFilter;
 use crate::facts::{Ask, Shape};
@@ -37,6 +38,7 @@ pub(super) struct SuitableKey {
     within: Option<WithinKey>,
     /// The rack, if all members of a gang must be on one.
     rack: Option<RackId>,
+    part: Part,
 }
 
 /// Makes the plan of one partition.
@@ -51,7 +53,7 @@ pub(super) struct Planner<'a> {
     /// By queue number, whether applications may take from each other.
     pub(super) within: Vec<bool>,
     /// The most that the round takes from the partition.
-    pub(super) round: Resources,
+    pub(super) round_cap: Resources,
     pub(super) suitable_nodes: FxHashMap<SuitableKey, SuitableNodes>,
     pub(super) beneficiaries: Beneficiaries,
 }
@@ -101,7 +103,7 @@ impl<'a> Planner<'a> {
             sites,
             policy,
             within,
-            round: round(&facts.partitions[partition.index()].capacity, policy),
+            round_cap: round_cap(&facts.partitions[partition.index()].capacity, policy),
             suitable_nodes: FxHashMap::default(),
             beneficiaries,
         }
@@ -146,16 +148,28 @@ impl<'a> Planner<'a> {
         }
     }
 
+    /// The verdict on one unit. The first start for which a round takes something may take all that leaves owe. Otherwise a container larger
+    /// than the part of a round would never start.
     fn verdict(&mut self, leaf: QueueId, due: &mut Due) -> Verdict {
+        if let Err(reason) = self.check_owed(leaf, &self.size(due), UnhelpedReason::LessThanOneContainer) {
+            let got_some = self.beneficiaries.leaves[leaf.index()].got_some;
+            return reason.filter(|_| !got_some).map_or(Verdict::NotOwed, Verdict::Unhelped);
+        }
+        match self.verdict_within(leaf, due, Part::OfRound) {
+            Verdict::Unhelped(_) if self.planned_use.queue(ROOT).lost().is_zero() => {
+                due.retry_reservations();
+                self.verdict_within(leaf, due, Part::All)
+            }
+            verdict => verdict,
+        }
+    }
+
+    fn verdict_within(&mut self, leaf: QueueId, due: &mut Due, part: Part) -> Verdict {
         let facts = &self.state.facts;
         let (ask, application) = (facts.asks.at(due.ask), facts.applications.at(due.application));
         let shape = facts.shapes.at(ask.shape);
         let size = &shape.need.resources;
-        if let Err(reason) = self.check_owed(leaf, size, UnhelpedReason::LessThanOneContainer) {
-            let got_some = self.beneficiaries.leaves[leaf.index()].got_some;
-            return reason.filter(|_| !got_some).map_or(Verdict::NotOwed, Verdict::Unhelped);
-        }
-        let of_reserved = Wanted::between_leaves(leaf, &shape.need, self.rule(leaf, size));
+        let of_reserved = Wanted { part, ..Wanted::between_leaves(leaf, &shape.need, self.rule(leaf, size)) };
         if let Some(placed) = self.on_reserved_node(&of_reserved, due) {
             return placed;
         }
@@ -213,6 +227,7 @@ impl<'a> Planner<'a> {
             is_balance: wanted.rule == PreemptionRule::Balance,
             within: wanted.within.map(|within| within.key()),
             rack,
+            part: wanted.part,
         };
         let size = &shape.need.resources;
         let may_take_some = wanted.within.is_some() || self.planned_use.may_take_some(size, wanted.part);

@@ -12,7 +12,7 @@ use crate::facts::Facts;
 use crate::ids::{NodeId, QueueId};
 use crate::resource::{Need, Resources, Room, dominant_share, fits};
 
-const ROOT: QueueId = QueueId(0);
+pub(super) const ROOT: QueueId = QueueId(0);
 
 /// A container that needs room.
 #[derive(Clone, Copy, Debug)]

@@ -6,20 +6,18 @@
 
 use rustc_hash::FxHashMap;
 
+use super::amounts::WHOLE;
 use super::beneficiaries::Due;
 use super::candidates::Candidate;
 use super::exempt::is_below;
 use super::planned_use::PlannedUse;
 use super::planner::{Planner, Verdict};
 use super::tree::Branch;
-use super::victims::{Choice, Wanted};
+use super::victims::{Choice, ROOT, Wanted};
 use super::{PreemptionPlan, PreemptionPolicy, PreemptionRule, WithinQueueOrder};
-use crate::config::Percent;
 use crate::facts::{ActiveUsers, Application, Facts, LeafUse, PartitionShare, Shape};
 use crate::ids::{AskId, LeafUserId, QueueId};
 use crate::resource::{Resources, UNLIMITED};
-
-const WHOLE: u64 = Percent::ALL.millionths() as u64;
 
 /// The user limits of a leaf's users, where the order asks for them.
 type UserLimits = FxHashMap<LeafUserId, Resources>;
@@ -199,7 +197,7 @@ impl Planner<'_> {
             0 => UNLIMITED,
             _ => most,
         });
-        let in_round = self.round.saturating_sub(&self.planned_use.queue(QueueId(0)).lost());
+        let in_round = self.round_cap.saturating_sub(&self.planned_use.queue(ROOT).lost());
         of_leaf.min(&in_round)
     }
 
@@ -296,9 +294,4 @@ impl PreemptionPlan {
         }
         self.unhelped.retain(|unhelped| unhelped.units > 0);
     }
-}
-
-/// The most that one round takes from the partition.
-pub(super) fn round(total: &Resources, policy: &PreemptionPolicy) -> Resources {
-    total.scaled(policy.per_round.millionths().into(), WHOLE)
 }

@@ -265,7 +265,8 @@ fn check_within(cluster: &Cluster, plan: &PreemptionPlan, policy: &PreemptionPol
     }
 }
 
-/// Beneficiaries get at most what they are owed. A leaf loses at most its amount and a part of one container.
+/// Beneficiaries get at most their owed amounts. A leaf loses at most its part of the round and a part of one container.
+/// Only the first start of the round may take more, up to the amount above the fair one.
 fn check_amounts(cluster: &Cluster, plan: &PreemptionPlan, types: &ResourceTypes) {
     for queue in &plan.partitions[0].queues {
         let gets = plan.preemptions.iter().filter(|one| is_between(one) && one.queue == queue.path);
@@ -282,8 +283,12 @@ fn check_amounts(cluster: &Cluster, plan: &PreemptionPlan, types: &ResourceTypes
             .filter(|one| one.queue == queue.path)
             .collect();
         let Some((_, before)) = victims.split_last() else { continue };
+        let first = plan.preemptions.iter().find(|preemption| is_between(preemption)).unwrap();
+        let is_of_first = first.victims.iter().filter(|one| one.queue == queue.path).count() == victims.len();
         let is_left = |name: &String| {
-            before.iter().map(|one| one.size.get(name)).sum::<i64>() < queue.to_take.get(name)
+            let above = if is_of_first { queue.used.get(name) - queue.ideal.get(name) } else { 0 };
+            let most = above.max(queue.to_take.get(name));
+            before.iter().map(|one| one.size.get(name)).sum::<i64>() < most
         };
         assert!(types.names().iter().any(is_left), "{}: {plan}\n{:#?}", queue.path, plan.partitions);
     }
