@@ -68,6 +68,10 @@ fn check_counts(held: &HeldRoom, report: &mut AuditReport) {
     }
     let known = held.counts.iter().map(|(ask, count)| (*ask, (count.whole, count.parts)));
     report.check(counts.into_iter().eq(known), "I18", || format!("{} counts {:?}", held.gang, held.counts));
+    let amount: Resources = held.nodes.values().flatten().map(|place| place.amount).sum();
+    report.check(amount == held.amount, "I18", || {
+        format!("{} holds {amount:?} and counts {:?}", held.gang, held.amount)
+    });
 }
 
 /// I18: no gang that gathers waits for room that a later gang holds. Holds whenever the engine is quiet.
@@ -178,6 +182,7 @@ mod tests {
             state.facts.gangs.get_mut(&id).unwrap().gathers = false;
         });
         expect("I18", |state| held(state).counts.clear());
+        expect("I18", |state| held(state).amount = Resources::ZERO);
         expect("I18", |state| {
             held(state).nodes.values_mut().flatten().for_each(|place| place.is_whole = true);
         });
@@ -196,7 +201,7 @@ mod tests {
             let node = state.facts.nodes.iter().next().unwrap().0;
             assert_ne!(first, second);
             state.facts.transition_hold_room(second, ask, node);
-            state.facts.gangs.get_mut(&second).unwrap().turns.round = 1;
+            state.facts.gangs.get_mut(&second).unwrap().turns.lap = 1;
             state.facts.gangs.get_mut(&first).unwrap().number = state.facts.asks_submitted + 1;
         });
     }

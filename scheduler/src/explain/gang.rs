@@ -82,8 +82,7 @@ pub(super) fn awaited_gang(state: &State, id: AskId) -> Option<Blocker> {
     let limit = limit_of_gang(state, gang, waiting).map(Box::new);
     let (role, members, until_ms) = (role.name.to_string(), waiting.minimum(), waiting.until_ms);
     let whole = |role: &HeldRole| u64::from(state.facts.place_count(gang, role.ask).whole);
-    let (is_gathering, held) =
-        (state.facts.places_of(gang).next().is_some(), waiting.roles.iter().map(whole).sum());
+    let (is_gathering, held) = (state.facts.holds_room(gang), waiting.roles.iter().map(whole).sum());
     let (turn_until_ms, turns) = (state.facts.turn_until_ms(gang), waiting.turns.ended);
     let wanted = state.facts.partitions_wanted(waiting);
     let holders = wanted.iter().filter_map(|partition| state.facts.held_rooms.get(partition));

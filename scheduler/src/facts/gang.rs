@@ -121,7 +121,7 @@ impl Facts {
 
     /// The place of a waiting gang in their order: by its round, the priority of the application, then of submission.
     pub(crate) fn gang_key(&self, gang: &WaitingGang) -> (u64, u32, u64) {
-        (gang.turns.round, u32::MAX - self.applications.at(gang.application).priority, gang.number)
+        (gang.turns.lap, u32::MAX - self.applications.at(gang.application).priority, gang.number)
     }
 
     /// The waiting gangs in the order in which they are tried.

@@ -29,6 +29,8 @@ pub(crate) struct HeldRoom {
     pub(crate) nodes: BTreeMap<NodeId, Vec<HeldPlace>>,
     /// How many places each ask has.
     pub(crate) counts: BTreeMap<AskId, PlaceCount>,
+    /// The amount of all places.
+    pub(crate) amount: Resources,
 }
 
 /// The place of one member.
@@ -58,7 +60,7 @@ impl PlaceCount {
 
 impl HeldRoom {
     pub(crate) fn new(gang: GangId) -> Self {
-        Self { gang, nodes: BTreeMap::new(), counts: BTreeMap::new() }
+        Self { gang, nodes: BTreeMap::new(), counts: BTreeMap::new(), amount: Resources::ZERO }
     }
 
     pub(crate) fn count(&self, ask: AskId) -> PlaceCount {
@@ -71,13 +73,15 @@ impl HeldRoom {
         self.nodes.iter().find(|(_, places)| places.iter().any(is_part)).map(|(node, _)| *node)
     }
 
-    pub(super) fn recount(&mut self, ask: AskId, is_whole: bool, change: i32) {
-        let count = self.counts.entry(ask).or_default();
-        let number = if is_whole { &mut count.whole } else { &mut count.parts };
-        *number = number.wrapping_add_signed(change);
+    /// Counts a place more, or with `sign` -1 one less.
+    pub(super) fn count_place(&mut self, place: &HeldPlace, sign: i32) {
+        let count = self.counts.entry(place.ask).or_default();
+        let number = if place.is_whole { &mut count.whole } else { &mut count.parts };
+        *number = number.wrapping_add_signed(sign);
         if count.all() == 0 {
-            self.counts.remove(&ask);
+            self.counts.remove(&place.ask);
         }
+        self.amount += place.amount.times(sign.into());
     }
 }
 
@@ -157,10 +161,13 @@ impl Facts {
 
     /// The amount that the gang holds in the partition.
     pub(crate) fn held_by(&self, gang: GangId, partition: PartitionId) -> Resources {
-        let Some(held) = self.held_rooms.get(&partition).filter(|held| held.gang == gang) else {
-            return Resources::ZERO;
-        };
-        held.nodes.values().flatten().map(|place| place.amount).sum()
+        let held = self.held_rooms.get(&partition).filter(|held| held.gang == gang);
+        held.map_or(Resources::ZERO, |held| held.amount)
+    }
+
+    /// Whether the gang has places in some partition.
+    pub(crate) fn holds_room(&self, gang: GangId) -> bool {
+        self.held_rooms.values().any(|held| held.gang == gang)
     }
 
     /// The partitions that the gang's minimum needs.

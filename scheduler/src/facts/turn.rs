@@ -19,8 +19,8 @@ use crate::resource::Resources;
 /// The turns of a gang that waits.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Turns {
-    /// Gangs of an earlier round come first.
-    pub(crate) round: u64,
+    /// Gangs of an earlier lap come first. A gang whose turn has ended is in a later lap than all others.
+    pub(crate) lap: u64,
     /// The number of turns that ended because the held room did not grow.
     pub(crate) ended: u32,
     /// How often the limit doubled.
@@ -37,45 +37,20 @@ struct Turn {
     began_after: u64,
     /// When the held room last grew.
     grown_ms: u64,
-    places: u32,
-    held: Resources,
     /// The most that was held of each type.
     most: Resources,
 }
 
 impl Turns {
-    pub(crate) fn in_round(round: u64) -> Self {
-        Self { round, ..Self::default() }
-    }
-
-    /// A place more, or less, of this amount.
-    fn count(&mut self, amount: &Resources, is_more: bool, (asks_submitted, now_ms): (u64, u64)) {
-        if is_more {
-            let begins = || Turn {
-                began_after: asks_submitted,
-                grown_ms: now_ms,
-                places: 0,
-                held: Resources::ZERO,
-                most: Resources::ZERO,
-            };
-            let turn = self.current.get_or_insert_with(begins);
-            turn.places += 1;
-            turn.held += *amount;
-            if !turn.held.within(&turn.most) {
-                turn.most = turn.most.max(&turn.held);
-                turn.grown_ms = now_ms;
-            }
-        } else if let Some(turn) = &mut self.current {
-            turn.places = turn.places.saturating_sub(1);
-            turn.held -= *amount;
-        }
+    pub(crate) fn in_lap(lap: u64) -> Self {
+        Self { lap, ..Self::default() }
     }
 }
 
 impl Facts {
     /// When the turn of a gang that holds room ends, unless the room grows or no other gang waits.
     pub(crate) fn turn_until_ms(&self, gang: GangId) -> Option<u64> {
-        let turn = self.gangs.get(&gang)?.turns.current.as_ref().filter(|turn| turn.places > 0)?;
+        let turn = self.gangs.get(&gang)?.turns.current.as_ref().filter(|_| self.holds_room(gang))?;
         Some(turn.grown_ms.saturating_add(self.turn_limit_ms(gang)?))
     }
 
@@ -86,7 +61,7 @@ impl Facts {
 
     /// Whether the gang takes over what the other one holds: it comes first in order, and it was submitted since the
     /// other one's turn began. A gang that a limit stopped when the turn began waits for its end. Otherwise each moment
-    /// of headroom would cost the other gang what it has gathered.
+    /// of headroom would cost the other gang its gathered room.
     pub(crate) fn may_interrupt(&self, gang: &WaitingGang, other: &WaitingGang) -> bool {
         let is_new = other.turns.current.as_ref().is_none_or(|turn| gang.number > turn.began_after);
         is_new && self.gang_key(gang) < self.gang_key(other)
@@ -115,44 +90,48 @@ impl Facts {
     }
 
     fn wants(&self, gang: &WaitingGang, partition: PartitionId) -> bool {
-        let mut roles = gang.roles.iter().filter(|role| role.minimum > 0);
-        roles.any(|role| self.shapes.at(self.asks.at(role.ask).shape).partition == partition)
+        self.partitions_wanted(gang).contains(&partition)
     }
 
-    /// The round of a gang of the application that begins to wait: that of the last gang of its priority or above. So it
+    /// The lap of a gang of the application that begins to wait: that of the last gang of its priority or above. So it
     /// comes before gangs of lower priority, but for those behind which one of its own priority was put.
-    pub(crate) fn round_of_new(&self, application: ApplicationId) -> u64 {
+    pub(crate) fn lap_of_new(&self, application: ApplicationId) -> u64 {
         let priority = |id| self.applications.at(id).priority;
-        let rounds = |is_behind: &dyn Fn(&&WaitingGang) -> bool| {
-            self.gangs.values().filter(is_behind).map(|gang| gang.turns.round).collect::<Vec<_>>()
+        let laps = |is_behind: &dyn Fn(&&WaitingGang) -> bool| {
+            self.gangs.values().filter(is_behind).map(|gang| gang.turns.lap).collect::<Vec<_>>()
         };
-        let not_lower = rounds(&|gang| priority(gang.application) >= priority(application));
-        let all = || rounds(&|_| true).into_iter().min();
+        let not_lower = laps(&|gang| priority(gang.application) >= priority(application));
+        let all = || laps(&|_| true).into_iter().min();
         not_lower.into_iter().max().or_else(all).unwrap_or_default()
     }
 
-    /// The gang has a place more, or less.
-    pub(super) fn count_in_turn(&mut self, gang: GangId, amount: &Resources, is_more: bool) {
-        let now = (self.asks_submitted, self.now_ms);
-        if let Some(gang) = self.gangs.get_mut(&gang) {
-            gang.turns.count(amount, is_more, now);
-        }
-    }
-
-    /// The gang holds room in one partition more. The turns of other gangs that hold none are over. A turn of its own in
+    /// The gang begins to hold room in a partition. The turns of other gangs that hold none are over. A turn of its own in
     /// which it held none for a moment goes on, unless its time is over; but gangs submitted until now have had their
     /// chance to interrupt it.
     pub(super) fn begin_turn(&mut self, gang: GangId) {
         let (limit_ms, asks_submitted, now_ms) = (self.turn_limit_ms(gang), self.asks_submitted, self.now_ms);
-        for (id, other) in &mut self.gangs {
-            let turn = &mut other.turns.current;
-            let Some(empty) = turn.as_mut().filter(|turn| turn.places == 0) else { continue };
-            let until_ms = limit_ms.map_or(u64::MAX, |limit_ms| empty.grown_ms.saturating_add(limit_ms));
-            if *id == gang && now_ms < until_ms {
-                empty.began_after = asks_submitted;
-            } else {
-                *turn = None;
+        let holders: BTreeSet<GangId> = self.held_rooms.values().map(|held| held.gang).collect();
+        for (id, waiting) in self.gangs.iter_mut().filter(|(id, _)| !holders.contains(id)) {
+            let turn = &mut waiting.turns.current;
+            let until_ms = |turn: &Turn| turn.grown_ms.saturating_add(limit_ms.unwrap_or(u64::MAX));
+            *turn = turn.take().filter(|turn| *id == gang && now_ms < until_ms(turn));
+            if let Some(turn) = turn {
+                turn.began_after = asks_submitted;
             }
+        }
+    }
+
+    /// The gang holds room, maybe more than before.
+    pub(super) fn record_growth(&mut self, gang: GangId) {
+        let (began_after, grown_ms) = (self.asks_submitted, self.now_ms);
+        let held: Resources =
+            self.held_rooms.values().filter(|held| held.gang == gang).map(|held| held.amount).sum();
+        let Some(waiting) = self.gangs.get_mut(&gang) else { return };
+        let begins = || Turn { began_after, grown_ms, most: Resources::ZERO };
+        let turn = waiting.turns.current.get_or_insert_with(begins);
+        if !held.within(&turn.most) {
+            turn.most = turn.most.max(&held);
+            turn.grown_ms = grown_ms;
         }
     }
 
@@ -176,13 +155,13 @@ impl Facts {
 
     /// The gang goes behind all gangs that wait. It holds nothing any more, and had parts on these nodes.
     pub(crate) fn transition_end_turn(&mut self, id: GangId, parts: BTreeSet<NodeId>) {
-        let last = self.gangs.values().map(|gang| gang.turns.round).max().unwrap_or_default();
-        let Some(Turns { round, ended, doubled, in_vain, current }) =
+        let last = self.gangs.values().map(|gang| gang.turns.lap).max().unwrap_or_default();
+        let Some(Turns { lap, ended, doubled, in_vain, current }) =
             self.gangs.get_mut(&id).map(|gang| &mut gang.turns)
         else {
             return;
         };
-        *round = last.saturating_add(1);
+        *lap = last.saturating_add(1);
         *ended = ended.saturating_add(1);
         *current = None;
         if parts.is_empty() || !parts.is_disjoint(in_vain) {

@@ -96,7 +96,7 @@ pub(crate) fn plan_places(
     (kept.is_some() || !gathering.places.is_empty()).then_some(gathering)
 }
 
-/// Whether the gang may not gather now, whatever the nodes.
+/// Whether the gang may not gather now, without a look at nodes.
 pub(super) fn is_kept_from_gathering(state: &State, gang: GangId, waiting: &WaitingGang) -> bool {
     let facts = &state.facts;
     let holds_nothing = || facts.places_of(gang).all(|(.., place)| place.amount.is_zero());
@@ -113,7 +113,7 @@ fn may_gather(state: &State, gang: GangId, waiting: &WaitingGang) -> bool {
 }
 
 /// Whether it helps that the gang gives back what it holds: its parts could be on other nodes, or another gang of the
-/// same partitions could gather then. A limit does not count, because the gang's room may be what uses it up.
+/// same partitions could gather then. A limit does not count, because the gang's room may use it up.
 pub(crate) fn should_end_turn(state: &State, gang: GangId) -> bool {
     let parts = state.facts.nodes_of_parts(gang);
     let moves =

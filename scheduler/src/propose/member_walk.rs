@@ -17,7 +17,7 @@ pub(super) struct Position {
 
 /// A search that places members.
 pub(super) trait MemberWalk<'a> {
-    /// What makes a node better: the smallest is best.
+    /// The order of nodes: the smallest is best.
     type Key: Ord;
 
     fn state(&self) -> &'a State;

@@ -113,7 +113,7 @@ impl<'a> View<'a> {
             style: gang.style,
             topology: gang.topology,
             gathers: gang.gathers,
-            is_gathering: facts.places_of(id).next().is_some(),
+            is_gathering: facts.holds_room(id),
             turn_until_ms: facts.turn_until_ms(id),
             turns: gang.turns.ended,
         })

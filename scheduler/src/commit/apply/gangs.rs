@@ -30,7 +30,7 @@ impl Applier<'_> {
             topology: spec.topology,
             until_ms,
             gathers: spec.gathers,
-            turns: Turns::in_round(facts.round_of_new(spec.application)),
+            turns: Turns::in_lap(facts.lap_of_new(spec.application)),
         };
         // First, so that the backlog lists the asks as held.
         facts.transition_hold(id, gang);

@@ -30,7 +30,8 @@ impl Facts {
         let held = self.held_rooms.entry(partition).or_insert_with(|| HeldRoom::new(gang));
         debug_assert_eq!(held.gang, gang, "{} holds room in {partition}", held.gang);
         held.nodes.entry(node).or_default().push(place);
-        held.recount(ask, is_whole, 1);
+        held.count_place(&place, 1);
+        self.record_growth(gang);
         self.charge_place(partition, node, &place, 1)
     }
 
@@ -65,7 +66,7 @@ impl Facts {
         if places.is_empty() {
             held.nodes.remove(&node);
         }
-        held.recount(place.ask, place.is_whole, -1);
+        held.count_place(&place, -1);
         if held.nodes.is_empty() {
             self.held_rooms.remove(&partition);
         }
@@ -86,9 +87,6 @@ impl Facts {
     ) -> Charged {
         let (application, shape) = (self.asks.at(place.ask).application, self.asks.at(place.ask).shape);
         let resources = place.amount;
-        if let Some(gang) = self.gang_of(place.ask) {
-            self.count_in_turn(gang, &resources, sign > 0);
-        }
         let owner = self.applications.at_mut(application);
         owner.used += resources.times(sign);
         let (leaf, user) = (owner.leaf, owner.user);
