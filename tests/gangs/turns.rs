@@ -212,7 +212,7 @@ fn a_turn_ends_only_if_that_helps_a_gang() {
     busy.end_all();
     assert_eq!(busy.pass(50 * LIMIT_MS), []);
     assert_eq!(busy.holders(), [stuck]);
-    // It could not start, whoever else ran.
+    // It could not start at any time.
     let mut impossible = GangSpec::new(busy.cluster.application()).with_role("worker", ask(1, 2));
     impossible = impossible.without_gathering();
     busy.cluster.submit(impossible);

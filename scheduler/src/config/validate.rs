@@ -27,7 +27,7 @@ pub(super) fn check(config: &EngineConfig) -> Result<(), ConfigError> {
     config.opportunistic.map_or(Ok(()), opportunistic::check)?;
     if config.gather_limit_ms == Some(0) {
         return Err(value_error(
-            "gather_limit_ms",
+            "engine.gather_limit_ms",
             "must be at least 1: a gang holds its room for some time",
         ));
     }

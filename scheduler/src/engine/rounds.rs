@@ -96,7 +96,7 @@ impl Round {
         self.phase.load(Ordering::Acquire) & (WANTED | BUSY) == 0
     }
 
-    /// What the last round did for the ask or, if the ask is the first of a waiting gang, for the gang. `None` if its
+    /// The outcome of the last round for the ask or, if the ask is the first of a waiting gang, for the gang. `None` if its
     /// queue was owed nothing.
     pub(super) fn outlook(&self, ask: AskId) -> Option<PreemptionOutlook> {
         let plan = self.last_plan.lock();

@@ -27,7 +27,7 @@ fn assign_children(branches: &mut [Branch], parent: usize, balances: bool) {
     let mut available = branches[parent].ideal;
     for child in &children {
         let branch = &mut branches[child.index()];
-        branch.ideal = certain(branch, from_demand);
+        branch.ideal = initial_amount(branch, from_demand);
         available = available.saturating_sub(&branch.ideal);
     }
     // Queues without a guarantee share what the others leave.
@@ -38,16 +38,17 @@ fn assign_children(branches: &mut [Branch], parent: usize, balances: bool) {
     }
 }
 
-/// Whether the children get what they want of their guarantees, all together.
+/// Whether the parent has enough for the guarantees of all children, as far as they want them.
 fn guarantees_fit(branches: &[Branch], parent: usize) -> bool {
-    let children = branches[parent].children.iter().map(|child| certain(&branches[child.index()], true));
+    let children =
+        branches[parent].children.iter().map(|child| initial_amount(&branches[child.index()], true));
     children.sum::<Resources>().within(&branches[parent].ideal)
 }
 
-/// What the queue gets before its turn. In YARN that is its use up to its guarantee. Offers are rounded up, so the end
-/// then depends on the use. With balance that could make two queues take from each other in circles. What they use and
-/// want together stays the same when they do.
-fn certain(branch: &Branch, from_demand: bool) -> Resources {
+/// The amount that the queue gets before its turn. In YARN that is its use up to its guarantee. Offers are rounded up, so
+/// the end then depends on the use. With balance that could make two queues take from each other in circles. The sum of
+/// use and demand stays the same when they do.
+fn initial_amount(branch: &Branch, from_demand: bool) -> Resources {
     let amount = if from_demand { branch.demand() } else { branch.used };
     amount.min(&branch.guaranteed) + branch.untouchable
 }

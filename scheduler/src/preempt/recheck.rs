@@ -99,7 +99,7 @@ fn may_all_be_victims(facts: &Facts, request: &ResourceAllocationCommitRequest) 
 
 type Losses = SmallVec<[((QueueId, PartitionId), Resources); 8]>;
 
-/// What each queue loses that is not above the beneficiary.
+/// The loss of each queue that is not above the beneficiary.
 fn losses(facts: &Facts, request: &ResourceAllocationCommitRequest) -> Losses {
     let mut losses = Losses::new();
     let beneficiary = request.allocate.first().and_then(|proposal| facts.asks.get(proposal.ask));

@@ -80,7 +80,7 @@ fn model(deepest: Bound, body: impl Fn() + Sync + Send + 'static) {
     let body = std::sync::Arc::new(body);
     builder.check(move || {
         EXECUTIONS.set(EXECUTIONS.get() + 1);
-        // The checker gives its first thread a small stack, whatever it is asked for.
+        // The checker gives its first thread a small stack, and has no setting for it.
         let body = std::sync::Arc::clone(&body);
         let thread = loom::thread::Builder::new().stack_size(crate::sync::stack_bytes());
         thread.spawn(move || body()).expect("a model has few threads").join().expect("the body panicked");
