@@ -8,6 +8,7 @@
 
 /// Modules that all test binaries share.
 pub mod support {
+    pub mod appending;
     mod by_kind;
     pub mod check;
     pub mod cluster;

@@ -10,6 +10,7 @@ mod mixed;
 mod placeholders;
 mod property;
 mod racks;
+mod random_gang;
 mod recovery;
 mod refusals;
 mod seams;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use apportion::event::EventKind;
-use apportion::gang::{GangSpec, GangStyle, GangTopology};
+use apportion::gang::{GangSpec, GangTopology};
 use apportion::log::LogReader;
 use apportion::replay::Replay;
 use apportion::{
@@ -12,6 +12,7 @@ use apportion::{
 use proptest::prelude::*;
 use proptest::sample::Index;
 
+use crate::random_gang::{Gang, Gangs};
 use crate::{Cluster, ask, has_started, placed, plain};
 
 #[derive(Clone, Debug)]
@@ -22,7 +23,7 @@ enum Call {
     },
     Lose(Index),
     Drain(Index, bool),
-    Gang(Gang),
+    Gang(Index, Gang),
     Ask {
         job: Index,
         units: i64,
@@ -44,37 +45,8 @@ enum Call {
     Run,
 }
 
-#[derive(Clone, Debug)]
-struct Gang {
-    job: Index,
-    /// Size, count, minimum and whether they are placeholders.
-    roles: Vec<(i64, u32, Index, bool)>,
-    timeout_ms: Option<u64>,
-    is_soft: bool,
-    topology: GangTopology,
-    placeholder_timeout_ms: u64,
-    gathers: bool,
-}
-
 fn gang() -> impl Strategy<Value = Gang> {
-    let roles = prop::collection::vec((1..3i64, 1..6u32, any::<Index>(), any::<bool>()), 1..3);
-    let timeout = prop::option::of(1..40u64);
-    let topology = prop::sample::select(vec![
-        GangTopology::Anywhere,
-        GangTopology::SameRack,
-        GangTopology::NearestRacks,
-    ]);
-    (any::<Index>(), roles, timeout, any::<bool>(), topology, 1..60u64, prop::bool::weighted(0.8)).prop_map(
-        |(job, roles, timeout_ms, is_soft, topology, placeholder_timeout_ms, gathers)| Gang {
-            job,
-            roles,
-            timeout_ms,
-            is_soft,
-            topology,
-            placeholder_timeout_ms,
-            gathers,
-        },
-    )
+    Gangs { roles: 1..3, parts: [0.5, 0.75], timeout_ms: 1..40, placeholder_timeout_ms: 1..60 }.any()
 }
 
 fn call() -> impl Strategy<Value = Call> {
@@ -83,7 +55,7 @@ fn call() -> impl Strategy<Value = Call> {
         2 => (1..5i64, any::<bool>()).prop_map(|(units, rack)| Call::Node { units, rack }),
         1 => index().prop_map(Call::Lose),
         1 => (index(), any::<bool>()).prop_map(|(node, is_drained)| Call::Drain(node, is_drained)),
-        6 => gang().prop_map(Call::Gang),
+        6 => (index(), gang()).prop_map(|(job, gang)| Call::Gang(job, gang)),
         3 => (index(), 1..3i64, 1..5u32).prop_map(|(job, units, count)| Call::Ask { job, units, count }),
         4 => (index(), any::<bool>(), 1..3i64, 1..4u32)
             .prop_map(|(job, role, units, count)| Call::Real { job, role, units, count }),
@@ -118,21 +90,8 @@ impl Play {
         Self { cluster, nodes, jobs, asks, gangs, running, added: 3, now_ms: 0 }
     }
 
-    fn submit(&mut self, gang: &Gang) {
-        let mut spec = GangSpec::new(*gang.job.get(&self.jobs));
-        for (number, (units, count, minimum, is_placeholder)) in gang.roles.iter().enumerate() {
-            // The first role always has a member that must start.
-            let least = u32::from(number == 0);
-            let minimum = least + minimum.index((count + 1 - least) as usize) as u32;
-            spec = spec.with_role_of_at_least(format!("role {number}"), ask(*units, *count), minimum);
-            spec.roles[number].is_placeholder = *is_placeholder;
-        }
-        spec.timeout_ms = gang.timeout_ms;
-        spec.style = if gang.is_soft { GangStyle::Soft } else { GangStyle::Hard };
-        spec.topology = gang.topology;
-        let has_placeholders = spec.roles.iter().any(|role| role.is_placeholder);
-        spec.placeholder_timeout_ms = has_placeholders.then_some(gang.placeholder_timeout_ms);
-        spec.gathers = gang.gathers;
+    fn submit(&mut self, job: ApplicationId, gang: &Gang) {
+        let spec = gang.spec(job, ask);
         let submitted = self.cluster.submit(spec);
         self.gangs.push(submitted.gang);
         self.asks.extend(submitted.asks);
@@ -151,7 +110,7 @@ impl Play {
             }
             Call::Drain(node, true) => handle.drain_node(*node.get(&self.nodes)).unwrap(),
             Call::Drain(node, false) => handle.activate_node(*node.get(&self.nodes)).unwrap(),
-            Call::Gang(gang) => self.submit(gang),
+            Call::Gang(job, gang) => self.submit(*job.get(&self.jobs), gang),
             Call::Ask { job, units, count } => {
                 self.asks.push(handle.submit_ask(*job.get(&self.jobs), ask(*units, *count)).unwrap());
             }

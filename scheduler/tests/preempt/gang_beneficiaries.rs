@@ -167,16 +167,17 @@ fn a_gang_starts_when_its_victims_have_had_their_time() {
     }
 }
 
-/// Two full partitions of four units. Queue `a` is owed half of the default one, and this much of the other one.
-fn two_partitions(guaranteed: i64) -> (Cluster, PartitionId) {
-    let queue = |name, amount| {
+/// Two empty partitions of four units on two nodes each. Queues `a` and `b` have these guarantees in the default one and
+/// in `x`.
+fn with_partition(guarantees: [(i64, i64); 2]) -> (Cluster, PartitionId) {
+    let queue = |(name, (here, there)): (&str, (i64, i64))| {
         let own = PartitionCapacity {
-            capacity: Some(Capacity::Absolute(Resources::new(&[amount, amount]))),
+            capacity: Some(Capacity::Absolute(Resources::new(&[there, there]))),
             maximum: Some(Maximum::Percent(Percent::ALL)),
         };
-        queue(name, &[2, 2], None).with_access(PartitionAccess::All).with_partition("x", own)
+        queue(name, &[here, here], None).with_access(PartitionAccess::All).with_partition("x", own)
     };
-    let root = QueueConfig::root([queue("a", guaranteed), queue("b", 4 - guaranteed)]);
+    let root = QueueConfig::root(["a", "b"].into_iter().zip(guarantees).map(queue));
     let mut config = EngineConfig::new(ResourceTypes::memory_and_vcores(), root);
     config.partitions = vec!["x".to_owned()];
     let cluster = Cluster::with_config(config);
@@ -186,6 +187,12 @@ fn two_partitions(guaranteed: i64) -> (Cluster, PartitionId) {
         let node = NodeSpec::new(name, Resources::new(&[2, 2])).in_partition(x);
         cluster.engine.handle().add_node(node).unwrap();
     }
+    (cluster, x)
+}
+
+/// Two full partitions of four units. Queue `a` is owed half of the default one, and this much of the other one.
+fn two_partitions(guaranteed: i64) -> (Cluster, PartitionId) {
+    let (cluster, x) = with_partition([(2, guaranteed), (2, 4 - guaranteed)]);
     let others = cluster.demand("root.b", ONE, 4);
     cluster.ask_for(others, AskSpec::new(Resources::new(ONE), 4).in_partition(x));
     cluster.run();
@@ -238,23 +245,7 @@ fn a_gang_that_fails_in_one_partition_takes_nothing_in_the_others() {
 /// free. The queue is owed the room of the other one.
 #[test]
 fn a_gang_with_free_room_in_one_partition_gets_room_in_the_other() {
-    let own = |amount: i64| PartitionCapacity {
-        capacity: Some(Capacity::Absolute(Resources::new(&[amount, amount]))),
-        maximum: Some(Maximum::Percent(Percent::ALL)),
-    };
-    let queue = |name, here, amount| {
-        queue(name, &[here, here], None).with_access(PartitionAccess::All).with_partition("x", own(amount))
-    };
-    let root = QueueConfig::root([queue("a", 0, 2), queue("b", 4, 2)]);
-    let mut config = EngineConfig::new(ResourceTypes::memory_and_vcores(), root);
-    config.partitions = vec!["x".to_owned()];
-    let cluster = Cluster::with_config(config);
-    let x = cluster.engine.handle().partition("x").unwrap();
-    cluster.nodes(2, &[2, 2]);
-    for name in ["x0", "x1"] {
-        let node = NodeSpec::new(name, Resources::new(&[2, 2])).in_partition(x);
-        cluster.engine.handle().add_node(node).unwrap();
-    }
+    let (cluster, x) = with_partition([(0, 2), (4, 2)]);
     let others = cluster.application("root.b");
     cluster.ask_for(others, AskSpec::new(Resources::new(ONE), 4).in_partition(x));
     cluster.run();

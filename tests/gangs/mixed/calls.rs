@@ -1,15 +1,14 @@
 //! Random clusters and calls.
 
-use std::cmp::Reverse;
-
 use apportion::Mode;
 use apportion::config::Percent;
-use apportion::gang::GangTopology;
 use apportion::preempt::{PreemptionCost, PreemptionPolicy, WithinQueueOrder, WithinQueuePolicy};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
-/// What differs from cluster to cluster.
+use crate::random_gang::{Gang, Gangs};
+
+/// The differences between clusters.
 #[derive(Clone, Debug)]
 pub(crate) struct Setting {
     pub(crate) policy: PreemptionPolicy,
@@ -86,17 +85,6 @@ pub(crate) struct Ask {
     pub(crate) has_tag: bool,
 }
 
-#[derive(Clone, Debug)]
-pub(crate) struct Gang {
-    /// Size, count, minimum and whether they are placeholders.
-    pub(crate) roles: Vec<(i64, u32, Index, bool)>,
-    pub(crate) timeout_ms: Option<u64>,
-    pub(crate) is_soft: bool,
-    pub(crate) topology: GangTopology,
-    pub(crate) placeholder_timeout_ms: u64,
-    pub(crate) gathers: bool,
-}
-
 /// The guarantee of a leaf in units, and the part of the cluster that is its maximum.
 #[derive(Clone, Debug)]
 pub(crate) struct QueueCall {
@@ -139,20 +127,8 @@ fn policy() -> impl Strategy<Value = PreemptionPolicy> {
 }
 
 fn gang() -> impl Strategy<Value = Gang> {
-    let roles = prop::collection::vec((1..3i64, 1..6u32, any::<Index>(), prop::bool::weighted(0.3)), 1..4);
-    let timeout = prop::option::weighted(0.3, 1..400u64);
-    let topology = prop::sample::select(vec![
-        GangTopology::Anywhere,
-        GangTopology::SameRack,
-        GangTopology::NearestRacks,
-    ]);
-    (roles, timeout, any::<bool>(), topology, 1..600u64, prop::bool::weighted(0.8)).prop_map(
-        |(mut roles, timeout_ms, is_soft, topology, placeholder_timeout_ms, gathers)| {
-            // Roles are placed in their order. With the larger members first, every minimum that fits finds nodes.
-            roles.sort_by_key(|(units, ..)| Reverse(*units));
-            Gang { roles, timeout_ms, is_soft, topology, placeholder_timeout_ms, gathers }
-        },
-    )
+    let gangs = Gangs { roles: 1..4, parts: [0.3, 0.3], timeout_ms: 1..400, placeholder_timeout_ms: 1..600 };
+    gangs.any().prop_map(Gang::with_large_members_first)
 }
 
 fn ask() -> impl Strategy<Value = Ask> {

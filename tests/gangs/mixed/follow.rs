@@ -136,7 +136,7 @@ struct Loss {
     lost: i64,
 }
 
-/// What preemption takes: read before its victims end.
+/// The losses by a preemption, read before its victims end.
 struct Losses {
     queues: BTreeMap<String, Loss>,
     /// Whether all victims are of the beneficiary's leaf.

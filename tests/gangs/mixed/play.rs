@@ -1,14 +1,11 @@
 //! Makes the calls on an engine.
 
-use std::io;
-
 use apportion::config::{
     Capacity, EngineConfig, Factor, Maximum, OpportunisticPolicy, Percent, PreemptionRounds, QueueConfig,
     QueueUpdate,
 };
 use apportion::event::{Event, EventKind};
-use apportion::gang::{GangSpec, GangStyle};
-use apportion::log::{LogEnd, LogSink, LoggedGroup, SharedLog};
+use apportion::log::SharedLog;
 use apportion::preempt::{DisruptionBudget, DisruptionLimit};
 use apportion::replay::Replay;
 use apportion::{
@@ -16,8 +13,11 @@ use apportion::{
     GangId, Mode, NodeAttributes, NodeId, ResourceTypes,
 };
 
-use super::calls::{Ask, Call, Gang, OnContainer, OnJob, OnNode, QueueCall, Setting};
+use apportion_tests::support::appending::Appending;
+
+use super::calls::{Ask, Call, OnContainer, OnJob, OnNode, QueueCall, Setting};
 use super::{INTERVAL_MS, LEAVES};
+use crate::random_gang::Gang;
 use crate::{Cluster, amount, ask};
 
 /// A cluster and everything that its callers know.
@@ -61,23 +61,6 @@ fn config(setting: &Setting) -> EngineConfig {
 fn numbered(units: i64, count: u32, has_tag: bool) -> AskSpec {
     let spec = ask(units, count).with_allocation_request(units as u64 * 10 + u64::from(has_tag));
     if has_tag { spec.with_tag("web") } else { spec }
-}
-
-/// Appends to a log of which the engine has read a snapshot.
-struct Appending(SharedLog);
-
-impl LogSink for Appending {
-    fn start(&mut self, _: &[u8]) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn resume(&mut self, _: LogEnd) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn append(&mut self, group: &LoggedGroup<'_>) -> io::Result<()> {
-        self.0.append(group)
-    }
 }
 
 impl Play {
@@ -197,21 +180,7 @@ impl Play {
     }
 
     fn submit_gang(&mut self, job: ApplicationId, gang: &Gang) {
-        let mut spec = GangSpec::new(job);
-        for (number, (units, count, minimum, is_placeholder)) in gang.roles.iter().enumerate() {
-            // The first role always has a member that must start.
-            let least = u32::from(number == 0);
-            let minimum = least + minimum.index((count + 1 - least) as usize) as u32;
-            let ask = numbered(*units, *count, false);
-            spec = spec.with_role_of_at_least(format!("role {number}"), ask, minimum);
-            spec.roles[number].is_placeholder = *is_placeholder;
-        }
-        spec.timeout_ms = gang.timeout_ms;
-        spec.style = if gang.is_soft { GangStyle::Soft } else { GangStyle::Hard };
-        spec.topology = gang.topology;
-        let has_placeholders = spec.roles.iter().any(|role| role.is_placeholder);
-        spec.placeholder_timeout_ms = has_placeholders.then_some(gang.placeholder_timeout_ms);
-        spec.gathers = gang.gathers;
+        let spec = gang.spec(job, |units, count| numbered(units, count, false));
         let submitted = self.cluster.submit(spec);
         self.gangs.push(submitted.gang);
         self.asks.extend(submitted.asks);

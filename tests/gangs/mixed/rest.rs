@@ -11,7 +11,7 @@ use super::follow;
 use super::play::Play;
 use super::{INTERVAL_MS, LEAVES};
 
-/// The rounds after which nobody may take anything from others any more.
+/// The rounds after which no leaf may take anything from others any more.
 const ROUNDS_MAX: usize = 300;
 
 impl Play {

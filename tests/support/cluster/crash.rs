@@ -1,14 +1,14 @@
 //! The end of an engine by a crash, and another engine that goes on with its log.
 
-use std::io;
 use std::sync::Arc;
 
 use apportion::engine::{Attachment, Recovered};
-use apportion::log::{LogEnd, LogSink, LoggedGroup, SharedLog};
+use apportion::log::SharedLog;
 use apportion::replay::Replay;
 use apportion::{ApplicationId, Engine, Mode};
 
 use super::{Cluster, EVENTS_MAX, certainty};
+use crate::support::appending::Appending;
 use crate::support::oracle::Oracle;
 
 /// What a new engine recovers from.
@@ -18,23 +18,6 @@ pub enum Source {
     Log,
     /// A snapshot of the state at its end.
     Snapshot,
-}
-
-/// Appends to a log of which the engine has read a snapshot.
-struct Appending(SharedLog);
-
-impl LogSink for Appending {
-    fn start(&mut self, _: &[u8]) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn resume(&mut self, _: LogEnd) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn append(&mut self, group: &LoggedGroup<'_>) -> io::Result<()> {
-        self.0.append(group)
-    }
 }
 
 impl Cluster {
