@@ -227,10 +227,14 @@ impl GroupCommitter {
                 if !recheck.admits(&state.facts, &request, rule) {
                     return;
                 }
-                let victims = request.release.len() as u64;
-                if self.committer(state).commit(request).is_accepted() {
-                    self.stats.preempted += victims;
-                } else {
+                let victims = request.release.len();
+                let containers = state.facts.containers.len() + request.allocate.len();
+                let is_accepted = self.committer(state).commit(request).is_accepted();
+                if is_accepted {
+                    self.stats.preempted += victims as u64;
+                }
+                // Opportunistic containers may have made way, too.
+                if !is_accepted || state.facts.containers.len() + victims != containers {
                     *recheck = Recheck::default();
                 }
             }

@@ -2,7 +2,8 @@
 
 use DisruptionLimit::{MaxUnavailable, MinAvailable};
 use apportion::config::{
-    Capacity, EngineConfig, Maximum, PartitionAccess, PartitionCapacity, Percent, QueueConfig,
+    Capacity, EngineConfig, Maximum, PartitionAccess, PartitionCapacity, Percent, PreemptionRounds,
+    QueueConfig,
 };
 use apportion::engine::SubmitError;
 use apportion::event::{EventKind, Refusal, Subject};
@@ -231,4 +232,33 @@ fn an_explanation_names_budgets() {
             usize::from(matches!(event.kind, EventKind::ContainerEnded { cause: EndCause::Preempted, .. }));
     }
     assert_eq!(ended, 0);
+}
+
+/// The large ask takes a victim, and the room of an opportunistic container that makes way. Both are unavailable to the
+/// further steps of the same round.
+#[test]
+fn opportunistic_containers_that_make_way_count() {
+    let at_once = PreemptionRounds { max_wait_before_kill_ms: 0, ..rounds() };
+    for mode in modes() {
+        let (cluster, [_, c]) = Running::full(mode, at_once.clone());
+        let handle = cluster.engine.handle();
+        let budget = DisruptionBudget::new(40, MaxUnavailable(3));
+        handle.set_disruption_budgets(c, vec![budget]).unwrap();
+        let of_c = cluster.engine.read(|view| {
+            let containers = view.application(c).unwrap().containers();
+            containers.map(|one| (one.container, one.node)).collect::<Vec<_>>()
+        });
+        let (demoted, node) = of_c[0];
+        handle.demote_container(demoted).unwrap();
+        cluster.settle();
+        let other = of_c.iter().map(|(_, other)| *other).find(|other| *other != node).unwrap();
+        let a = cluster.demand("root.a", 0);
+        for (size, count, on) in [(2, 1, node), (1, 4, other)] {
+            let local = AskSpec::new(Resources::new(&[size]), count).on_hosts([on]).strictly_local();
+            handle.submit_ask(a, local.with_priority(9 - size as u32)).unwrap();
+        }
+        cluster.run_to(4 * INTERVAL_MS);
+        assert_eq!((cluster.running(a), cluster.running(c)), (2, 37), "{mode:?}");
+        cluster.expect_replay_equal();
+    }
 }

@@ -4,7 +4,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use apportion::config::{EngineConfig, LocalityDelay, PreemptionRounds, QueueConfig};
+use apportion::config::{EngineConfig, LocalityDelay, OpportunisticPolicy, PreemptionRounds, QueueConfig};
 use apportion::event::EventKind;
 use apportion::explain::{PreemptionOutlook, Standing, UnhelpedReason};
 use apportion::log::{LogSink, LoggedGroup};
@@ -79,6 +79,7 @@ impl Running {
         let queues = [("a", 40), ("b", 40), ("c", 20)].map(|(name, part)| queue(name, &[part * times], None));
         let mut config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::root(queues));
         config.preemption = Some(rounds);
+        config.opportunistic = Some(OpportunisticPolicy::default());
         config.locality_delay = LocalityDelay::Time { rack_ms: 5_000, any_ms: 10_000 };
         let (clock, log) = (Arc::new(ManualClock::new()), Log::default());
         let sink: Box<dyn LogSink> = Box::new(log.clone());
