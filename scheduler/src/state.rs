@@ -42,6 +42,8 @@ pub(crate) struct State {
     pub(crate) gained_nodes: BTreeSet<NodeId>,
     /// Whether a limit may have kept a gang from room on a node where it has a place.
     pub(crate) room_is_limited: bool,
+    /// Gangs whose turn may be over. The next look for gangs decides.
+    pub(crate) overdue_turns: BTreeSet<GangId>,
     /// Gangs that held all room for their minimum and could not start, with the version of the nodes.
     failed_starts: BTreeMap<GangId, (u64, u64)>,
     /// Whether guarantees and maxima have to be recomputed before their next use.
@@ -75,6 +77,7 @@ impl State {
             room_gained_at: 0,
             gained_nodes: BTreeSet::new(),
             room_is_limited: true,
+            overdue_turns: BTreeSet::new(),
             failed_starts: BTreeMap::new(),
             reconsidered_at: vec![0; partitions],
             limits_stale: true,

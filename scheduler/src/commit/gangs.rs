@@ -34,9 +34,11 @@ pub(super) fn admit_change_of_gang(state: &State, change: &Change) -> Result<(),
             if holder == Some(*gang) { Ok(()) } else { Err(Refusal::UnknownGang) }
         }
         Change::GangTurnEnded { gang } => {
-            let until_ms = state.facts.turn_until_ms(*gang);
-            let is_over = until_ms.is_some_and(|until_ms| until_ms <= state.facts.now_ms);
-            if is_over { Ok(()) } else { Err(Refusal::UnknownGang) }
+            if state.facts.is_turn_over(*gang) {
+                Ok(())
+            } else {
+                Err(Refusal::UnknownGang)
+            }
         }
         _ => Ok(()),
     }
@@ -262,12 +264,19 @@ pub(crate) fn would_accept(state: &State, request: &ResourceAllocationCommitRequ
 }
 
 impl Committer<'_> {
-    /// Decides the requests of a look for gangs. If other requests came first and took the room, the committer looks
+    /// Decides what a look for gangs found. If other requests came first and took the room, the committer looks
     /// again for that gang itself, so no other thread can be quicker. Then it holds room for gangs that cannot start.
     pub(super) fn commit_gangs(&mut self, batch: &mut ProposalBatch) -> usize {
         let mut rejected = 0;
-        for gathering in std::mem::take(&mut batch.gatherings) {
-            self.hold_places(&gathering);
+        let found = batch.found.take().unwrap_or_default();
+        for gang in &found.reviewed {
+            self.state.overdue_turns.remove(gang);
+        }
+        if let Some(ended) = &found.ended_turn {
+            self.end_turn(ended);
+        }
+        for gathering in &found.gatherings {
+            self.hold_places(gathering);
         }
         for request in std::mem::take(&mut batch.proposals.requests) {
             let gang = request.units().find_map(|ask| self.state.facts.gang_of(ask));

@@ -6,12 +6,11 @@
 use std::collections::BTreeSet;
 
 use super::committer::Committer;
-use super::gangs::would_accept;
+use super::gangs::admit_change_of_gang;
 use crate::change::Change;
 use crate::facts::{Facts, HeldRole, HeldRoom, RoomGain, WaitingGang};
 use crate::ids::{AskId, GangId, NodeId};
-use crate::place::GangLooks;
-use crate::propose::{Gathering, look_for_gangs, should_end_turn};
+use crate::propose::{EndedTurn, Gathering, plan_places};
 use crate::request::{AllocationProposal, CommitOutcome, ResourceAllocationCommitRequest};
 
 impl Committer<'_> {
@@ -97,24 +96,24 @@ impl Committer<'_> {
                 .any(|(_, rival)| rival.number > gathering.asks && facts.gang_key(rival) < own)
     }
 
-    /// Ends the gang's turn if another gang can gather then, or the gang itself on other nodes. The next holder has the
-    /// room before any pass sees it.
-    pub(crate) fn end_turn(&mut self, gang: GangId) -> bool {
-        self.state.recompute_limits();
-        if !should_end_turn(self.state, gang) {
-            return false;
+    /// Ends the turn, unless the held room has grown since the look, and lets the successors gather.
+    pub(super) fn end_turn(&mut self, ended: &EndedTurn) {
+        let change = Change::GangTurnEnded { gang: ended.gang };
+        if admit_change_of_gang(self.state, &change).is_err() {
+            return;
         }
-        self.apply(Change::GangTurnEnded { gang });
-        loop {
+        self.apply(change);
+        let mut taken = Vec::new();
+        for &gang in &ended.successors {
             self.state.recompute_limits();
-            let would_accept = |request: &_| would_accept(self.state, request);
-            let found = look_for_gangs(self.state, &mut GangLooks::default(), would_accept);
-            for gathering in &found.gatherings {
-                self.hold_places(gathering);
-            }
-            let is_started = |outcome| matches!(outcome, CommitOutcome::Accepted(_));
-            if !found.start.is_some_and(|request| is_started(self.commit(request))) {
-                return true;
+            let facts = &self.state.facts;
+            let unavailable: Vec<_> =
+                facts.partitions_held_before(gang).chain(taken.iter().copied()).collect();
+            let Some(gathering) = plan_places(self.state, gang, &unavailable, true) else { continue };
+            self.hold_places(&gathering);
+            // Unless it has started.
+            if let Some(waiting) = self.state.facts.gangs.get(&gang) {
+                taken.extend(self.state.facts.partitions_wanted(waiting));
             }
         }
     }

@@ -119,18 +119,18 @@ impl GroupCommitter {
 }
 
 impl GroupCommitter {
-    /// Ends the turn of a gang that holds room, if the room has not grown for long and that helps.
+    /// Lets the next look for gangs decide whether a turn should end, if the held room has not grown for long.
     pub(super) fn review_turn(&mut self, state: &mut State, gang: GangId) {
         let Some(until_ms) = state.facts.turn_until_ms(gang) else { return };
         let now_ms = state.facts.now_ms;
         if until_ms > now_ms {
             state.timers.add(until_ms, Timer::Turn(gang));
-        } else if !self.committer(state).end_turn(gang) {
-            // Other nodes or gangs may become able to.
-            let limit_ms = state.facts.config.gather_limit_ms.unwrap_or(u64::MAX);
-            let next_ms = now_ms.saturating_add(limit_ms);
-            state.timers.add(next_ms, Timer::Turn(gang));
+            return;
         }
+        state.overdue_turns.insert(gang);
+        // If the end does not help now, other nodes or gangs may come.
+        let limit_ms = state.facts.config.gather_limit_ms.unwrap_or(u64::MAX);
+        state.timers.add(now_ms.saturating_add(limit_ms), Timer::Turn(gang));
     }
 }
 
@@ -153,11 +153,11 @@ pub(super) fn look_for_gang(shared: &Arc<Shared>) -> Option<Box<ProposalBatch>> 
     let mut batch = Box::new(ProposalBatch::for_gangs(looks, owner));
     let state = shared.state.read();
     batch.begun_ns = shared.clock.measured_ns();
-    let ProposalBatch { proposals, gang_looks, gatherings, .. } = &mut *batch;
+    let ProposalBatch { proposals, gang_looks, found, .. } = &mut *batch;
     if let Some(looks) = gang_looks {
-        let found = look_for_gangs(&state, looks, |request| would_accept(&state, request));
-        proposals.requests.extend(found.start);
-        *gatherings = found.gatherings;
+        let mut seen = look_for_gangs(&state, looks, |request| would_accept(&state, request));
+        proposals.requests.extend(seen.start.take());
+        *found = Some(Box::new(seen));
     }
     drop(state);
     batch.proposing_ns = shared.clock.measured_ns().saturating_sub(batch.begun_ns);

@@ -204,7 +204,8 @@ impl GroupCommitter {
         state.wake_without_headroom();
         state.seek_reservations();
         shared.publish_wanted(&state);
-        if state.facts.changes > changes_before && !state.facts.gangs.is_empty() {
+        let has_changed = state.facts.changes > changes_before;
+        if !state.facts.gangs.is_empty() && (has_changed || !state.overdue_turns.is_empty()) {
             shared.leases.want_gangs();
         }
         if state.backlog.starved.is_any_due() {

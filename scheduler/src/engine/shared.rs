@@ -370,7 +370,7 @@ impl BatchOwner for Shared {
         if let Some(looks) = batch.gang_looks.take() {
             self.leases.want_gangs();
             // The places that it found are lost, so the gangs are looked for again.
-            let is_decided = batch.gatherings.is_empty();
+            let is_decided = batch.found.as_ref().is_none_or(|found| found.gatherings.is_empty());
             self.leases.give_back_gang_looks(if is_decided { looks } else { Box::default() });
         }
         self.round.record_lost_batch(batch.round.take().is_some());

@@ -54,6 +54,11 @@ impl Facts {
         Some(turn.grown_ms.saturating_add(self.turn_limit_ms(gang)?))
     }
 
+    /// Whether the time of the gang's turn is over.
+    pub(crate) fn is_turn_over(&self, gang: GangId) -> bool {
+        self.turn_until_ms(gang).is_some_and(|until_ms| until_ms <= self.now_ms)
+    }
+
     fn turn_limit_ms(&self, gang: GangId) -> Option<u64> {
         let doubled = self.gangs.get(&gang)?.turns.doubled;
         Some(self.config.gather_limit_ms?.saturating_mul(1u64 << doubled.min(63)))
@@ -79,6 +84,14 @@ impl Facts {
             waits.then_some(holder)
         };
         others.find_map(is_awaited)
+    }
+
+    /// The partitions in which gangs hold room that come before this one.
+    pub(crate) fn partitions_held_before(&self, id: GangId) -> impl Iterator<Item = PartitionId> {
+        let key = |gang: GangId| self.gangs.get(&gang).map(|gang| self.gang_key(gang));
+        let own = key(id);
+        let held = self.held_rooms.iter().filter(move |(_, held)| key(held.gang) < own);
+        held.map(|(partition, _)| *partition)
     }
 
     /// The other gangs that gather and want a partition of this one.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::gather::Gathering;
+use super::gang::Found;
 use crate::backlog::WaitKey;
 use crate::facts::{Locality, PreemptionNotice, PreemptionRule};
 use crate::ids::{
@@ -100,8 +100,8 @@ pub struct ProposalBatch {
     pub(crate) round: Option<Vec<RoundStep>>,
     /// Set if it is the result of a look for gangs, which puts nothing in flight.
     pub(crate) gang_looks: Option<Box<GangLooks>>,
-    /// The places that such a look found.
-    pub(crate) gatherings: Vec<Gathering>,
+    /// What such a look found, but for a start, which is one of the requests.
+    pub(crate) found: Option<Box<Found>>,
     owner: Arc<dyn BatchOwner>,
 }
 
@@ -121,7 +121,7 @@ impl ProposalBatch {
             proposing_ns: 0,
             round: None,
             gang_looks: None,
-            gatherings: Vec::new(),
+            found: None,
             owner,
         }
     }

@@ -18,6 +18,7 @@ use rustc_hash::FxHashMap;
 use super::gather::{Gathering, is_kept_from_gathering, plan_places};
 use super::member_walk::{MemberWalk, Position};
 use super::nearest_racks::find_near;
+use super::turn::EndedTurn;
 use crate::facts::{
     Application, Ask, Facts, GangTopology, HeldRole, Locality, Node, PartitionShare, Shape, TagCounts,
     WaitingGang,
@@ -48,9 +49,13 @@ pub(crate) struct Found {
     pub(crate) start: Option<ResourceAllocationCommitRequest>,
     /// Places for gangs that cannot start. They come first in order.
     pub(crate) gatherings: Vec<Gathering>,
+    /// A turn that should end. Then the look found nothing else.
+    pub(crate) ended_turn: Option<EndedTurn>,
+    /// The gangs with overdue turns that the look has decided on.
+    pub(crate) reviewed: Vec<GangId>,
 }
 
-/// Proposes the first waiting gang, in their order, that `would_accept` admits. If none can start, plans places for
+/// Looks first whether an overdue turn should end. Otherwise proposes the first waiting gang, in their order, that `would_accept` admits. If none can start, plans places for
 /// those that gather. `looks` remembers the gangs that found no room: they are left out until some node gains room.
 pub(crate) fn look_for_gangs(
     state: &State,
@@ -58,6 +63,14 @@ pub(crate) fn look_for_gangs(
     would_accept: impl Fn(&ResourceAllocationCommitRequest) -> bool,
 ) -> Found {
     let facts = &state.facts;
+    let mut reviewed = Vec::new();
+    for &gang in &state.overdue_turns {
+        reviewed.push(gang);
+        let ended_turn = EndedTurn::find(state, gang);
+        if ended_turn.is_some() {
+            return Found { ended_turn, reviewed, ..Found::default() };
+        }
+    }
     looks.forget_others(|gang| facts.gangs.contains_key(&gang));
     let mut without_room: Vec<&WaitingGang> = Vec::new();
     let (mut gatherings, mut taken) = (Vec::new(), Vec::new());
@@ -77,7 +90,7 @@ pub(crate) fn look_for_gangs(
         } else {
             match propose_gang(state, id) {
                 Ok(request) if would_accept(&request) => {
-                    return Found { start: Some(request), gatherings };
+                    return Found { start: Some(request), gatherings, reviewed, ended_turn: None };
                 }
                 Err(NotNow::NoRoom) => {
                     looks.record_no_room(id, state.version);
@@ -97,7 +110,7 @@ pub(crate) fn look_for_gangs(
             gatherings.push(Gathering::give_up(state, id));
         }
     }
-    Found { start: None, gatherings }
+    Found { start: None, gatherings, reviewed, ended_turn: None }
 }
 
 /// Whether the gang fits nowhere if the other one fits nowhere: it has the same roles, with at least as many members.

@@ -105,27 +105,15 @@ pub(super) fn is_kept_from_gathering(state: &State, gang: GangId, waiting: &Wait
         || facts.awaited_turn(gang, waiting).is_some()
 }
 
-fn may_gather(state: &State, gang: GangId, waiting: &WaitingGang) -> bool {
+pub(super) fn may_gather(state: &State, gang: GangId, waiting: &WaitingGang) -> bool {
     let facts = &state.facts;
     facts.applications.at(waiting.application).is_active
         && facts.maxima_admit(waiting)
         && !state.has_failed_start(gang)
 }
 
-/// Whether it helps that the gang gives back what it holds: its parts could be on other nodes, or another gang of the
-/// same partitions could gather then. A limit does not count, because the gang's room may use it up.
-pub(crate) fn should_end_turn(state: &State, gang: GangId) -> bool {
-    let parts = state.facts.nodes_of_parts(gang);
-    let moves =
-        |waiting| targets_anew(state, (gang, waiting), &parts).is_some_and(|targets| targets.in_vain == 0);
-    !parts.is_empty() && state.facts.gangs.get(&gang).is_some_and(moves)
-        || state.facts.rivals(gang).any(|(id, rival)| {
-            may_gather(state, id, rival) && targets_anew(state, (id, rival), &rival.turns.in_vain).is_some()
-        })
-}
-
 /// Places for all members as if the gang had none. On one rack, the rack with room for most members now.
-fn targets_anew<'a>(
+pub(super) fn targets_anew<'a>(
     state: &'a State,
     gang: (GangId, &WaitingGang),
     avoided: &'a BTreeSet<NodeId>,
@@ -141,7 +129,7 @@ fn targets_anew<'a>(
 }
 
 /// A search for places on one rack, or on all.
-struct Targets<'a> {
+pub(super) struct Targets<'a> {
     state: &'a State,
     gang: GangId,
     rack: Option<RackId>,
@@ -157,7 +145,7 @@ struct Targets<'a> {
     /// How many of these have room now.
     have_room: usize,
     /// How many of these are on nodes that come last.
-    in_vain: usize,
+    pub(super) in_vain: usize,
 }
 
 impl<'a> Targets<'a> {

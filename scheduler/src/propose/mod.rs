@@ -45,12 +45,14 @@ mod shares;
 mod starved;
 #[cfg(test)]
 mod tests;
+mod turn;
 
 pub use batch::ProposalBatch;
 pub(crate) use batch::{Amount, Amounts, BatchOwner, Observation, RoundStep};
 pub(crate) use gang::{find_nodes, look_for_gangs, propose_gang};
-pub(crate) use gather::{Gathering, plan_places, should_end_turn};
+pub(crate) use gather::{Gathering, plan_places};
 pub use pass::PassScope;
 pub(crate) use pass::{PassLimits, run_pass};
 pub(crate) use scratch::Scratch;
 pub(crate) use starved::propose_for_starved;
+pub(crate) use turn::EndedTurn;

@@ -1,9 +1,14 @@
 //! Gangs that gather room, between committer and proposers.
 
+use std::sync::Arc;
+
 use loom::thread;
 
 use super::{Bound, Cluster, Workers, model, one, plain, propose_once, work_off};
 use crate::change::{ApplicationSpec, AskSpec, GangSpec, NodeSpec};
+use crate::clock::ManualClock;
+use crate::engine::{Engine, Parts};
+use crate::event::EventKind;
 use crate::ids::{ApplicationId, GangId, PartitionId};
 
 /// A node of the default partition and one of partition `q`, each with a container. A gang of the first application
@@ -95,6 +100,58 @@ fn a_gang_gathers_what_a_pass_wants() {
         workers.proposers.push(pass.join().unwrap());
         workers.run_until_idle();
         assert_eq!((running(&cluster, cluster.application), running(&cluster, other)), (2, 0));
+        cluster.expect_nothing_in_flight();
+        cluster.expect_sound();
+    });
+}
+
+/// Three full nodes, for which ordinary asks wait, too. The first gang wants all and holds one; its turn is over. The second
+/// gang wants one.
+fn overdue() -> (Cluster, Workers, [GangId; 2]) {
+    let config = crate::config::EngineConfig { gather_limit_ms: Some(1), ..plain() };
+    let clock = Arc::new(ManualClock::new());
+    let (engine, Parts { committer, proposers }) =
+        Engine::assemble(config, 2, Arc::clone(&clock) as _, None).unwrap();
+    let (cluster, mut workers) = (Cluster::new(engine, "root.default", 3), Workers { committer, proposers });
+    let other = cluster.submit("root.default", "user");
+    cluster.ask_of(other, 9);
+    workers.run_until_idle();
+    let gangs = [3, 1].map(|members| {
+        let spec = GangSpec::new(cluster.application).with_role("worker", AskSpec::new(one(), members));
+        cluster.handle.submit_gang(spec).unwrap().gang
+    });
+    workers.run_until_idle();
+    cluster.handle.complete_container(cluster.container_on(cluster.nodes[0])).unwrap();
+    workers.run_until_idle();
+    cluster.events.drain_into(&mut Vec::new()).unwrap();
+    clock.set(1);
+    cluster.handle.tick().unwrap();
+    work_off(&mut workers.committer);
+    (cluster, workers, gangs)
+}
+
+/// I18. A turn is over, and its room grows while a look decides whether to end it. The bugs: the turn ends although the
+/// room has grown; or a pass for ordinary asks is quicker than the next gang.
+#[test]
+fn a_turn_ends_against_the_growth_of_its_room() {
+    model(Bound::Three, || {
+        let (cluster, mut workers, [first, second]) = overdue();
+        let one = workers.proposer();
+        let looks = thread::spawn(move || propose_once(propose_once(one)));
+        cluster.handle.complete_container(cluster.container_on(cluster.nodes[1])).unwrap();
+        work_off(&mut workers.committer);
+        workers.proposers.push(looks.join().unwrap());
+        workers.run_until_idle();
+        let mut events = Vec::new();
+        cluster.events.drain_into(&mut events).unwrap();
+        let place = |is_it: fn(&EventKind) -> bool| events.iter().position(|event| is_it(&event.kind));
+        let grown = place(|kind| matches!(kind, EventKind::ContainerEnded { .. }));
+        let ended = place(|kind| matches!(kind, EventKind::GangTurnEnded { .. }));
+        assert!(ended.is_none_or(|ended| Some(ended) < grown), "the room had grown");
+        let has_started = cluster.engine.read(|view| view.gang(second).is_none());
+        assert_eq!(has_started, ended.is_some(), "the second gang starts if it gets its turn");
+        assert!(cluster.engine.read(|view| view.gang(first).is_some()));
+        assert_eq!(cluster.containers(), 1 + usize::from(has_started), "ordinary asks got no room");
         cluster.expect_nothing_in_flight();
         cluster.expect_sound();
     });

@@ -1,0 +1,69 @@
+//! The end of a gang's turn: a look says which gangs should have the room that the gang gives back.
+//!
+//! When the time of a turn is over, the committer notes the gang in [`State::overdue_turns`]. The next look decides
+//! whether the end would help. The committer ends the turn and lets the successors gather in one group, so no pass sees
+//! the room meanwhile.
+
+use std::collections::BTreeSet;
+
+use super::gather::{may_gather, targets_anew};
+use crate::facts::WaitingGang;
+use crate::ids::{GangId, PartitionId};
+use crate::state::State;
+
+/// A turn that should end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct EndedTurn {
+    pub(crate) gang: GangId,
+    /// The gangs that gather next, in their order. The gang itself is the last one.
+    pub(crate) successors: Vec<GangId>,
+}
+
+impl EndedTurn {
+    /// The turn of the gang, if it is still over and its end helps some gang.
+    pub(super) fn find(state: &State, gang: GangId) -> Option<Self> {
+        if !state.facts.is_turn_over(gang) {
+            return None;
+        }
+        let mut successors = rivals_that_could_gather(state, gang);
+        (!successors.is_empty() || could_move(state, gang)).then(|| {
+            successors.push(gang);
+            Self { gang, successors }
+        })
+    }
+}
+
+/// Whether all members of the gang could be elsewhere than on the nodes where they have a part of their room.
+fn could_move(state: &State, gang: GangId) -> bool {
+    let parts = state.facts.nodes_of_parts(gang);
+    let moves =
+        |waiting| targets_anew(state, (gang, waiting), &parts).is_some_and(|targets| targets.in_vain == 0);
+    !parts.is_empty() && state.facts.gangs.get(&gang).is_some_and(moves)
+}
+
+/// The first gangs that could gather in the gang's partitions. A gang that a limit stops now is one of them, because the
+/// gang's room may use the limit up. But then further gangs may get their turn, too.
+fn rivals_that_could_gather(state: &State, gang: GangId) -> Vec<GangId> {
+    let facts = &state.facts;
+    let mut rivals: Vec<(GangId, &WaitingGang)> = facts.rivals(gang).collect();
+    rivals.sort_unstable_by_key(|(_, rival)| facts.gang_key(rival));
+    let wanted = |gang: GangId| facts.gangs.get(&gang).map(|gang| facts.partitions_wanted(gang));
+    let mut open: BTreeSet<PartitionId> = wanted(gang).into_iter().flatten().collect();
+    let mut found = Vec::new();
+    for (id, rival) in rivals {
+        if open.is_empty() {
+            break;
+        }
+        let could_gather = || {
+            may_gather(state, id, rival) && targets_anew(state, (id, rival), &rival.turns.in_vain).is_some()
+        };
+        let wanted = facts.partitions_wanted(rival);
+        if wanted.iter().any(|partition| open.contains(partition)) && could_gather() {
+            found.push(id);
+            if !facts.is_stopped_by_limit(rival) {
+                open.retain(|partition| !wanted.contains(partition));
+            }
+        }
+    }
+    found
+}

@@ -1,0 +1,236 @@
+//! The end of a turn between a look for gangs and the committer, stepped by hand.
+
+use std::sync::Arc;
+
+use apportion::config::{Capacity, EngineConfig, Maximum, Percent, QueueConfig};
+use apportion::engine::{Parts, Step};
+use apportion::event::{Event, EventKind};
+use apportion::gang::GangSpec;
+use apportion::{
+    ApplicationId, ApplicationSpec, ContainerId, Engine, EventStream, GangId, Handle, ManualClock, NodeSpec,
+    PartitionId, ProposalBatch,
+};
+
+use crate::{amount, ask, plain};
+
+const LIMIT_MS: u64 = 100;
+
+struct Stepped {
+    engine: Engine,
+    handle: Handle,
+    parts: Parts,
+    clock: Arc<ManualClock>,
+    now_ms: u64,
+    events: EventStream,
+    /// An application whose asks take all room that no gang holds.
+    other: ApplicationId,
+}
+
+impl Stepped {
+    /// Full nodes of one unit, in the default partition or in `q`. Ordinary asks wait for more.
+    fn full(mut config: EngineConfig, nodes: &[bool]) -> Self {
+        config.gather_limit_ms = Some(LIMIT_MS);
+        config.partitions = vec!["q".into()];
+        let clock = Arc::new(ManualClock::new());
+        let (engine, parts) = Engine::assemble(config, 1, Arc::clone(&clock) as _, None).unwrap();
+        let (handle, events) = (engine.handle(), engine.handle().event_stream(1 << 10));
+        let q = handle.partition("q").unwrap();
+        for (number, is_in_q) in nodes.iter().enumerate() {
+            let node = NodeSpec::new(format!("n{number}"), amount(1));
+            handle.add_node(if *is_in_q { node.in_partition(q) } else { node }).unwrap();
+        }
+        let of_other = ApplicationSpec::new("other", "root.default", "ann");
+        let other = handle.submit_application(of_other, &events).unwrap();
+        let mut stepped = Self { engine, handle, parts, clock, now_ms: 0, events, other };
+        for partition in [PartitionId::DEFAULT, q] {
+            stepped.handle.submit_ask(other, ask(1, 100).in_partition(partition)).unwrap();
+        }
+        stepped.run();
+        stepped
+    }
+
+    fn gang(&mut self, queue: &str, members: u32, partition: PartitionId) -> GangId {
+        let spec = ApplicationSpec::new("job", queue, "ann");
+        let job = self.handle.submit_application(spec, &self.events).unwrap();
+        let spec = GangSpec::new(job).with_role("worker", ask(1, members).in_partition(partition));
+        let gang = self.handle.submit_gang(spec).unwrap().gang;
+        self.run();
+        gang
+    }
+
+    fn commit(&mut self) {
+        while self.parts.committer.step() == Step::Worked {}
+    }
+
+    fn look(&mut self) -> Option<Box<ProposalBatch>> {
+        self.parts.proposers[0].propose()
+    }
+
+    fn decide(&mut self, batch: Box<ProposalBatch>) {
+        self.parts.proposers[0].send(batch).unwrap();
+        self.commit();
+    }
+
+    fn run(&mut self) {
+        self.commit();
+        while let Some(batch) = self.look() {
+            self.decide(batch);
+        }
+        let report = self.engine.audit();
+        assert!(report.is_clean(), "{report}");
+    }
+
+    fn end_on(&mut self, node: u32) {
+        let node = self.handle.node(&format!("n{node}")).unwrap();
+        let container: ContainerId = self.engine.read(|view| view.node(node).unwrap().containers()[0]);
+        self.handle.complete_container(container).unwrap();
+        self.commit();
+    }
+
+    /// Lets time pass for the committer alone.
+    fn pass(&mut self, ms: u64) {
+        self.now_ms += ms;
+        self.clock.set(self.now_ms);
+        self.handle.tick().unwrap();
+        self.commit();
+    }
+
+    fn holders(&self) -> Vec<GangId> {
+        self.engine.read(|view| view.gangs().filter(|gang| gang.is_gathering).map(|gang| gang.id).collect())
+    }
+
+    fn is_waiting(&self, gang: GangId) -> bool {
+        self.engine.read(|view| view.gang(gang).is_some())
+    }
+
+    fn running(&self) -> usize {
+        self.engine.read(|view| view.application(self.other).unwrap().containers().count())
+    }
+
+    fn ended_turns(&self) -> Vec<GangId> {
+        let mut events: Vec<Event> = Vec::new();
+        self.events.drain_into(&mut events).unwrap();
+        let ended = |event: Event| match event.kind {
+            EventKind::GangTurnEnded { gang, .. } => Some(gang),
+            _ => None,
+        };
+        events.into_iter().filter_map(ended).collect()
+    }
+}
+
+/// Three nodes. The first gang wants all of them and holds two; the second one wants two.
+fn held_by_the_first() -> (Stepped, [GangId; 2]) {
+    let mut stepped = Stepped::full(plain(), &[false; 3]);
+    let first = stepped.gang("root.default", 3, PartitionId::DEFAULT);
+    let second = stepped.gang("root.default", 2, PartitionId::DEFAULT);
+    stepped.end_on(0);
+    stepped.end_on(1);
+    stepped.run();
+    assert_eq!((stepped.holders(), stepped.running()), (vec![first], 1));
+    (stepped, [first, second])
+}
+
+/// The committer searches no nodes for other gangs by itself.
+#[test]
+fn a_look_ends_a_turn_and_the_next_gang_has_the_room_in_the_same_group() {
+    let (mut stepped, [first, second]) = held_by_the_first();
+    stepped.pass(LIMIT_MS);
+    assert_eq!((stepped.holders(), stepped.ended_turns()), (vec![first], vec![]));
+    let look = stepped.look().expect("a look is wanted");
+    stepped.decide(look);
+    assert_eq!(stepped.ended_turns(), [first]);
+    assert!(!stepped.is_waiting(second), "it has started");
+    stepped.run();
+    assert_eq!(stepped.running(), 1, "ordinary asks got nothing");
+}
+
+#[test]
+fn a_turn_does_not_end_if_the_room_grows_after_the_look() {
+    let mut stepped = Stepped::full(plain(), &[false; 3]);
+    let first = stepped.gang("root.default", 3, PartitionId::DEFAULT);
+    let second = stepped.gang("root.default", 1, PartitionId::DEFAULT);
+    stepped.end_on(0);
+    stepped.run();
+    stepped.pass(LIMIT_MS);
+    let look = stepped.look().expect("a look is wanted");
+    stepped.end_on(1);
+    stepped.decide(look);
+    assert_eq!((stepped.holders(), stepped.ended_turns()), (vec![first], vec![]));
+    stepped.pass(LIMIT_MS - 1);
+    stepped.run();
+    assert!(stepped.is_waiting(second));
+    stepped.pass(1);
+    stepped.run();
+    assert_eq!(stepped.ended_turns(), [first]);
+    assert!(!stepped.is_waiting(second), "it has started");
+}
+
+/// The room grows after the time is over and before the look. The look is there for the other gang, too.
+#[test]
+fn a_turn_that_has_grown_stops_no_look() {
+    let mut stepped = Stepped::full(plain(), &[false, false, false, true]);
+    let q = stepped.handle.partition("q").unwrap();
+    let first = stepped.gang("root.default", 3, PartitionId::DEFAULT);
+    stepped.gang("root.default", 1, PartitionId::DEFAULT);
+    stepped.end_on(0);
+    stepped.run();
+    stepped.pass(LIMIT_MS);
+    stepped.end_on(1);
+    let in_q = stepped.gang("root.default", 1, q);
+    assert_eq!(stepped.holders(), [first, in_q]);
+}
+
+#[test]
+fn a_look_that_is_lost_is_repeated() {
+    let (mut stepped, [first, second]) = held_by_the_first();
+    stepped.pass(LIMIT_MS);
+    drop(stepped.look());
+    stepped.run();
+    assert_eq!(stepped.ended_turns(), [first]);
+    assert!(!stepped.is_waiting(second), "it has started");
+}
+
+#[test]
+fn two_turns_that_are_over_at_one_moment_end_both() {
+    let mut stepped = Stepped::full(plain(), &[false, false, true, true]);
+    let partitions = [PartitionId::DEFAULT, stepped.handle.partition("q").unwrap()];
+    let mut gangs = partitions.map(|partition| stepped.gang("root.default", 2, partition));
+    let next = partitions.map(|partition| stepped.gang("root.default", 1, partition));
+    stepped.end_on(0);
+    stepped.end_on(2);
+    stepped.run();
+    stepped.pass(LIMIT_MS);
+    stepped.run();
+    let mut ended = stepped.ended_turns();
+    ended.sort_unstable();
+    gangs.sort_unstable();
+    assert_eq!(ended, gangs);
+    assert!(!next.into_iter().any(|gang| stepped.is_waiting(gang)), "both have started");
+}
+
+/// The gang that comes first in order may not use more of its queue. The one behind it gets the room.
+#[test]
+fn a_gang_at_its_limit_leaves_the_room_to_the_next() {
+    let half = |name: &str| QueueConfig::leaf(name, Capacity::Percent(Percent::whole(50)));
+    let narrow = half("narrow").with_maximum(Maximum::absolute(&[1, 1]));
+    let wide = half("default").with_user_limit_factor(None);
+    let config = EngineConfig { root: QueueConfig::root([narrow, wide]), ..plain() };
+    let mut stepped = Stepped::full(config, &[false; 4]);
+    let of_narrow = ApplicationSpec::new("user", "root.narrow", "ann");
+    let user = stepped.handle.submit_application(of_narrow, &stepped.events).unwrap();
+    stepped.handle.submit_ask(user, ask(1, 1)).unwrap();
+    stepped.end_on(3);
+    stepped.run();
+    let first = stepped.gang("root.default", 4, PartitionId::DEFAULT);
+    let stopped = stepped.gang("root.narrow", 1, PartitionId::DEFAULT);
+    let last = stepped.gang("root.default", 2, PartitionId::DEFAULT);
+    stepped.end_on(0);
+    stepped.end_on(1);
+    stepped.run();
+    assert_eq!(stepped.holders(), [first]);
+    stepped.pass(LIMIT_MS);
+    let look = stepped.look().expect("a look is wanted");
+    stepped.decide(look);
+    assert_eq!(stepped.ended_turns(), [first]);
+    assert!(stepped.is_waiting(stopped) && !stepped.is_waiting(last));
+}
