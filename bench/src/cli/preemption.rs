@@ -21,34 +21,45 @@ impl PreemptionArg {
     }
 }
 
-/// How much a round takes. The defaults are YARN's.
+/// How much a round takes. Without an option a value stays as it is in the policy that the command begins with.
 #[derive(Clone, Copy, Debug, Args)]
 pub(in crate::cli) struct RoundAmounts {
     /// A queue loses nothing while it exceeds its guarantee by at most this part.
-    #[arg(long, value_name = "PERCENT", default_value = "10%", value_parser = percent)]
-    dead_zone: Percent,
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    dead_zone: Option<Percent>,
     /// The part of the owed amount that one round takes.
-    #[arg(long, value_name = "PERCENT", default_value = "20%", value_parser = part)]
-    natural_termination: Percent,
+    #[arg(long, value_name = "PERCENT", value_parser = part)]
+    natural_termination: Option<Percent>,
     /// The most that one round takes, as a part of the partition.
-    #[arg(long, value_name = "PERCENT", default_value = "10%", value_parser = part)]
-    per_round: Percent,
-    /// Go on after every queue has its guarantee, until queues have equal parts of the rest.
-    #[arg(long)]
-    balances: bool,
+    #[arg(long, value_name = "PERCENT", value_parser = part)]
+    per_round: Option<Percent>,
+    /// Go on after every queue has its guarantee, until queues have equal parts of the rest; `--balances=false` stops there.
+    #[arg(long, value_name = "true|false", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    balances: Option<bool>,
 }
 
 impl RoundAmounts {
-    /// The policy with these amounts, and the defaults for the rest.
-    pub(in crate::cli) fn policy(&self) -> PreemptionPolicy {
-        let &Self { dead_zone, natural_termination, per_round, balances } = self;
+    /// The policy with the amounts that were given.
+    pub(in crate::cli) fn applied_to(&self, policy: PreemptionPolicy) -> PreemptionPolicy {
         PreemptionPolicy {
-            dead_zone,
-            natural_termination,
-            per_round,
-            balances,
-            ..PreemptionPolicy::default()
+            dead_zone: self.dead_zone.unwrap_or(policy.dead_zone),
+            natural_termination: self.natural_termination.unwrap_or(policy.natural_termination),
+            per_round: self.per_round.unwrap_or(policy.per_round),
+            balances: self.balances.unwrap_or(policy.balances),
+            ..policy
         }
+    }
+
+    /// The options that were given.
+    pub(super) fn given(&self) -> impl Iterator<Item = &'static str> {
+        let Self { dead_zone, natural_termination, per_round, balances } = self;
+        let given = [
+            ("--dead-zone", dead_zone.is_some()),
+            ("--natural-termination", natural_termination.is_some()),
+            ("--per-round", per_round.is_some()),
+            ("--balances", balances.is_some()),
+        ];
+        given.into_iter().filter_map(|(option, is_given)| is_given.then_some(option))
     }
 }
 

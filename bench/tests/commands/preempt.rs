@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use apportion::config::{Capacity, EngineConfig, Percent, QueueConfig};
+use apportion::config::{Capacity, EngineConfig, Percent, PreemptionRounds, QueueConfig};
 use apportion::file_log::{FileLog, FileLogOptions};
+use apportion::preempt::{PreemptionPolicy, WithinQueuePolicy};
 use apportion::{ApplicationSpec, AskSpec, Engine, ManualClock, Mode, NodeSpec, ResourceTypes, Resources};
 use serde_json::Value;
 
@@ -13,12 +14,17 @@ use crate::case::{Case, contains_all, json};
 /// An engine that writes its log into the folder `log` of the case, and is still running. `dev` has all of the cluster,
 /// in an application without priority and one of priority 2 that wants more. `prod` is guaranteed a quarter of it.
 fn running(case: &Case) -> Engine {
+    running_with(case, None)
+}
+
+fn running_with(case: &Case, preemption: Option<PreemptionRounds>) -> Engine {
     let leaf = |(name, part)| {
         QueueConfig::leaf(name, Capacity::Percent(Percent::whole(part))).with_user_limit_factor(None)
     };
     let queues = QueueConfig::root([("dev", 50), ("prod", 25), ("lab", 25)].map(leaf));
     let mut config = EngineConfig::new(ResourceTypes::memory_and_vcores(), queues);
     config.reservations.delay_ms = None;
+    config.preemption = preemption;
     let log = FileLog::open(folder(case), FileLogOptions::default()).unwrap();
     let clock = ManualClock::new();
     let engine = Engine::start(config, Mode::Serial, Arc::new(clock.clone()), Some(Box::new(log))).unwrap();
@@ -81,7 +87,8 @@ fn the_log_of_a_running_engine_shows_who_would_lose_what() {
     contains_all(
         &text,
         &[
-            "After change ",
+            "Policy: the default, because the configuration of the run has no [engine.preemption]: dead zone 10 %, natural \
+             termination 20 %, per round 10 %.\n\nAfter change ",
             ", at 3.000 s:\nroot: ",
             "root.dev: 10 GiB, 10 vcores used, nothing pending, 5 GiB, 5 vcores guaranteed",
             "\n\n1 container would start in place of 1 container; 1 ask is owed more and gets nothing.",
@@ -89,9 +96,13 @@ fn the_log_of_a_running_engine_shows_who_would_lose_what() {
             "nothing for 1 container. This round takes no more of what it lacks.",
         ],
     );
-    let all = engine.preemption_plan(&apportion::preempt::PreemptionPolicy::default());
+    let all = engine.preemption_plan(&PreemptionPolicy::default());
     let mut expected = serde_json::to_value(&all).unwrap();
     expected["preemptions"].as_array_mut().unwrap().iter_mut().for_each(|one| one["host"] = "n0".into());
+    let policy = serde_json::to_value(PreemptionPolicy::default()).unwrap();
+    expected["policy"] = serde_json::json!({
+        "source": "default", "options": [], "observe_only": false, "values": policy,
+    });
     assert_eq!(json(printed(&case, "log --json").as_bytes()), expected);
     // The file in the folder is a log too.
     assert_eq!(printed(&case, "log/segment-0000000001.log"), text);
@@ -134,6 +145,62 @@ fn every_value_of_the_policy_has_an_option() {
     engine.run_until_quiet();
     assert_eq!(within("--within-queue priority-first --minimum-use 60%"), by_priority(2));
     assert_eq!(within("--within-queue priority-first --minimum-use 70%"), []);
+}
+
+/// The policy in the log's configuration is the one that counts, and each option replaces one of its values.
+#[test]
+fn the_plan_follows_the_policy_of_the_run() {
+    let case = Case::new();
+    let within = WithinQueuePolicy { max_part: Percent::ALL, ..WithinQueuePolicy::default() };
+    let policy = PreemptionPolicy {
+        natural_termination: Percent::ALL,
+        per_round: Percent::ALL,
+        exempt_tags: ["spared".to_owned()].into(),
+        within_queue: Some(within),
+        ..PreemptionPolicy::default()
+    };
+    let rounds =
+        PreemptionRounds { policy: policy.clone(), observe_only: true, ..PreemptionRounds::default() };
+    let _engine = running_with(&case, Some(rounds));
+    let rules = |options: &str| summary(&plan(&case, options)).0;
+    let counts = |guarantee, priority| {
+        let of = |rule: &str, count| (count > 0).then(|| (rule.to_owned(), count));
+        let both = [of("guarantee", guarantee), of("application_priority", priority)];
+        both.into_iter().flatten().collect::<Vec<_>>()
+    };
+    for (options, expected) in [
+        ("", counts(2, 2)),
+        ("--per-round 10%", counts(1, 0)),
+        ("--within-queue off", counts(2, 0)),
+        ("--exempt root.dev --max-part 20%", counts(0, 1)),
+        ("--exempt-within root.dev", counts(2, 0)),
+        ("--default-policy", counts(1, 0)),
+        ("--default-policy --natural-termination 100% --per-round 100%", counts(2, 0)),
+    ] {
+        assert_eq!(rules(options), expected, "{options}");
+    }
+    let used = plan(&case, "--dead-zone 5% --balances=false")["policy"].clone();
+    assert_eq!((&used["source"], &used["observe_only"]), (&"run".into(), &true.into()));
+    assert_eq!(used["options"], serde_json::json!(["--dead-zone", "--balances"]));
+    let expected = PreemptionPolicy { dead_zone: Percent::whole(5), ..policy };
+    assert_eq!(used["values"], serde_json::to_value(expected).unwrap());
+    let used = plan(&case, "--default-policy")["policy"].clone();
+    assert_eq!(
+        (&used["source"], &used["options"]),
+        (&"default".into(), &serde_json::json!(["--default-policy"]))
+    );
+    for (options, head) in [
+        (
+            "--dead-zone 5%",
+            "Policy: that of the run, except --dead-zone: dead zone 5 %, natural termination 100 %, per round 100 %; exempt \
+             tags: spared; within queues user limit first, minimum use 50 %, at most 100 %. The rounds of the run only \
+             observe.\n\nAfter change ",
+        ),
+        ("--default-policy", "Policy: the default, as --default-policy says: dead zone 10 %, "),
+    ] {
+        let text = printed(&case, &format!("log {options}"));
+        assert!(text.starts_with(head), "{text}");
+    }
 }
 
 /// A queue without a guarantee takes only with `--balances`.
@@ -190,8 +257,15 @@ fn what_is_not_in_the_log_is_refused() {
         ("log --per-round 0%", vec!["--per-round", "with 0% a round takes nothing"]),
         ("log --exempt-tag=", vec!["--exempt-tag", "a value is required"]),
         ("log --dead-zone much", vec!["--dead-zone", "a percentage from 0% to 100% is needed"]),
+        ("log --balances=maybe", vec!["--balances", "true, false"]),
         ("log --within-queue fair", vec!["--within-queue", "priority-first", "user-limit-first"]),
-        ("log --max-part 10%", vec!["--within-queue"]),
+        (
+            "log --max-part 10%",
+            vec![
+                "log: up to change 21, at 3.000 s: --max-part: the policy takes nothing within queues; give --within-queue \
+                 priority-first",
+            ],
+        ),
         ("log --minimum-use 10%", vec!["--within-queue"]),
         ("log --exempt-within root", vec!["--within-queue"]),
     ] {

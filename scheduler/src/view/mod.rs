@@ -14,7 +14,7 @@ pub use ask::AskView;
 pub use gang::{GangRoleView, GangView};
 pub use placements::{ContainerView, ReservationView};
 
-use crate::config::{QueueConfig, QueueMapping};
+use crate::config::{PreemptionRounds, QueueConfig, QueueMapping};
 use crate::explain::{Explanation, explain};
 use crate::facts::{DisruptionBudget, Node, NodeAttributes, NodeState};
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, PartitionId, QueueId, ReservationId};
@@ -180,6 +180,12 @@ impl<'a> View<'a> {
     /// The ask by which plans of preemption name the ask: for a gang, that of its first role.
     pub(crate) fn beneficiary(&self, ask: AskId) -> AskId {
         self.state.facts.beneficiary(ask)
+    }
+
+    /// The rounds of preemption that the configuration sets; `None` if the engine makes none.
+    #[must_use]
+    pub fn preemption_rounds(&self) -> Option<&'a PreemptionRounds> {
+        self.state.facts.config.preemption.as_ref()
     }
 
     /// What one round of preemption would do. Looks at all nodes, asks and containers.

@@ -5,7 +5,7 @@ mod json;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use apportion::config::PreemptionRounds;
+use apportion::config::{PreemptionPolicy, PreemptionRounds};
 use apportion_load::{ClusterShape, Profile};
 use clap::Args;
 use rayon::prelude::*;
@@ -60,7 +60,15 @@ pub(in crate::cli) struct ReclaimArgs {
 
 /// Adds the default of this command to the option's help.
 pub(in crate::cli) fn explained(option: clap::Arg) -> clap::Arg {
-    DEFAULTS.explained(option)
+    let policy = PreemptionPolicy::default();
+    let value = match option.get_id().as_str() {
+        "dead_zone" => policy.dead_zone,
+        "natural_termination" => policy.natural_termination,
+        "per_round" => policy.per_round,
+        _ => return DEFAULTS.explained(option),
+    };
+    let help = option.get_help().map(ToString::to_string).unwrap_or_default();
+    option.help(format!("{help} [default: {value}]"))
 }
 
 pub(in crate::cli) fn run(args: &ReclaimArgs) -> Result<(), Failure> {
@@ -106,7 +114,7 @@ impl ReclaimArgs {
 
     fn rounds(&self) -> PreemptionRounds {
         PreemptionRounds {
-            policy: self.amounts.policy(),
+            policy: self.amounts.applied_to(PreemptionPolicy::default()),
             interval_ms: self.interval,
             max_wait_before_kill_ms: self.wait,
             observe_only: false,
