@@ -1,6 +1,5 @@
 //! `apportion-bench preempt`.
 
-mod named;
 mod policy;
 
 use std::io::Write;
@@ -9,10 +8,10 @@ use std::path::PathBuf;
 use apportion::preempt::{PreemptionPlan, QueueShares};
 use clap::Args;
 
-use self::named::Gangs;
 use self::policy::PolicyOptions;
 use super::Failure;
 use super::log_input::{LogInput, Moment, time_text};
+use super::plan::{self, Gangs};
 
 /// A log, and a policy.
 #[derive(Clone, Debug, Args)]
@@ -48,14 +47,14 @@ pub(super) fn run(args: &PreemptArgs) -> Result<(), Failure> {
         Failure::input(format!("{}: {now}: {problem}", args.file.display()))
     };
     let policy = args.policy.used(&view).map_err(wrong)?;
-    let plan = view.preemption_plan(&policy.values);
-    args.policy.check_queues(&plan).map_err(wrong)?;
+    let round = view.preemption_plan(&policy.values);
+    args.policy.check_queues(&round).map_err(wrong)?;
     let text = if args.json {
-        let mut named = named::json(&plan, &view, &gangs).map_err(Failure::run)?;
+        let mut named = plan::json(&round, &view, &gangs).map_err(Failure::run)?;
         named["policy"] = serde_json::to_value(&policy).map_err(Failure::run)?;
         serde_json::to_string_pretty(&named).map_err(Failure::run)?
     } else {
-        format!("{policy}\n\n{}\n\n{}", shares_text(&plan), named::text(&plan, &view, &gangs))
+        format!("{policy}\n\n{}\n\n{}", shares_text(&round), plan::text(&round, &view, &gangs))
     };
     writeln!(std::io::stdout(), "{text}").map_err(Failure::output)
 }

@@ -29,7 +29,7 @@ fn engine(case: &Case, dev: u32, preemption: Option<PreemptionRounds>) -> (Engin
 
 /// A case with the log of an engine. `trial` of `dev` fills the cluster with a gang of 2 members and 8 plain containers.
 /// The gang of `training` of `prod` waits for 1 and 2 members, and its victims are announced.
-fn with_log() -> Case {
+pub(super) fn with_log() -> Case {
     let case = Case::new();
     let policy = PreemptionPolicy {
         natural_termination: Percent::ALL,

@@ -9,6 +9,7 @@ mod config;
 mod control;
 mod explain;
 mod gangs;
+mod next_round;
 mod philly;
 mod policy;
 mod preempt;

@@ -11,13 +11,13 @@ use serde_json::Value;
 
 use crate::case::{Case, contains_all, json};
 
-/// An engine that writes its log into the folder `log` of the case, and is still running. `dev` has all of the cluster,
-/// in an application without priority and one of priority 2 that wants more. `prod` is guaranteed a quarter of it.
 fn running(case: &Case) -> Engine {
     running_with(case, None)
 }
 
-fn running_with(case: &Case, preemption: Option<PreemptionRounds>) -> Engine {
+/// An engine that writes its log into the folder `log` of the case, and is still running. `dev` has all of the cluster,
+/// in an application without priority and one of priority 2 that wants more. `prod` is guaranteed a quarter of it.
+pub(super) fn running_with(case: &Case, preemption: Option<PreemptionRounds>) -> Engine {
     let leaf = |(name, part)| {
         QueueConfig::leaf(name, Capacity::Percent(Percent::whole(part))).with_user_limit_factor(None)
     };

@@ -11,10 +11,10 @@ use crate::cli::log_input::gang_of_first;
 
 /// The gangs of a log, with their asks.
 #[derive(Debug, Default)]
-pub(super) struct Gangs(BTreeMap<GangId, (ApplicationId, Vec<AskId>)>);
+pub(in crate::cli) struct Gangs(BTreeMap<GangId, (ApplicationId, Vec<AskId>)>);
 
 impl Gangs {
-    pub(super) fn record(&mut self, change: &Change) {
+    pub(in crate::cli) fn record(&mut self, change: &Change) {
         let Change::GangSubmitted { asks, spec } = change else { return };
         if let Some(gang) = asks.first().and_then(|first| gang_of_first(*first)) {
             self.0.insert(gang, (spec.application, asks.clone()));
@@ -22,7 +22,7 @@ impl Gangs {
     }
 
     /// For each start of the plan, gangs first, the gangs of which nothing is left after it.
-    fn ended(&self, view: &View<'_>, plan: &PreemptionPlan) -> Vec<Vec<GangId>> {
+    pub(super) fn ended(&self, view: &View<'_>, plan: &PreemptionPlan) -> Vec<Vec<GangId>> {
         let mut left: BTreeMap<GangId, BTreeSet<ContainerId>> = BTreeMap::new();
         for (gang, (application, asks)) in &self.0 {
             let running = view.application(*application).into_iter().flat_map(|found| found.containers());
@@ -48,7 +48,7 @@ fn take(left: &mut BTreeMap<GangId, BTreeSet<ContainerId>>, victims: &[Victim]) 
 }
 
 /// The text of the plan, with host names in place of the numbers of nodes.
-pub(super) fn text(plan: &PreemptionPlan, view: &View<'_>, gangs: &Gangs) -> String {
+pub(in crate::cli) fn text(plan: &PreemptionPlan, view: &View<'_>, gangs: &Gangs) -> String {
     let mut ended = gangs.ended(view, plan).into_iter();
     let mut lines: HashMap<String, String> = HashMap::new();
     let with_ended = |line: &str, ended: Option<Vec<GangId>>| {
@@ -75,7 +75,7 @@ pub(super) fn text(plan: &PreemptionPlan, view: &View<'_>, gangs: &Gangs) -> Str
 }
 
 /// The plan as JSON, with a `host` for each node and the gangs that end.
-pub(super) fn json(
+pub(in crate::cli) fn json(
     plan: &PreemptionPlan,
     view: &View<'_>,
     gangs: &Gangs,
@@ -104,6 +104,6 @@ fn add_ended(entry: &mut Value, ended: Option<Vec<GangId>>) -> Result<(), serde_
     Ok(())
 }
 
-fn host(view: &View<'_>, node: NodeId) -> String {
+pub(super) fn host(view: &View<'_>, node: NodeId) -> String {
     view.node(node).map_or_else(|| node.to_string(), |node| node.name().to_owned())
 }

@@ -1,0 +1,7 @@
+//! Plans of preemption: who gets the room of which containers, as text and as JSON with the names of hosts.
+
+mod helped;
+mod named;
+
+pub(super) use helped::{Beneficiary, helped};
+pub(super) use named::{Gangs, json, text};
