@@ -68,14 +68,17 @@ impl<'p> LogInput<'p> {
     /// Opens a file, or the folder of a [`FileLog`](file_log::FileLog). A writer may go on meanwhile.
     pub(super) fn open(path: &'p Path, end_option: &'static str) -> Result<Self, Failure> {
         let wrong = |error: &dyn Display| Failure::input(format!("{}: {error}", path.display()));
+        let belongs = "a log belongs here: a file written with --log, or the folder of a file log";
         let source: Box<dyn Read> = if path.is_dir() {
             Box::new(file_log::read(path).map_err(Failure::input)?)
         } else {
-            let belongs = "a log belongs here: a file written with --log, or the folder of a file log";
             let file = File::open(path).map_err(|error| wrong(&format!("{error}; {belongs}")))?;
             Box::new(BufReader::with_capacity(1 << 20, file))
         };
-        let reader = LogReader::new(source).map_err(|error| wrong(&error))?;
+        let reader = LogReader::new(source).map_err(|error| match error {
+            LogError::NotALog => wrong(&format!("{error}; {belongs}")),
+            error => wrong(&error),
+        })?;
         Ok(Self { path, end_option, reader })
     }
 

@@ -32,9 +32,18 @@ pub(super) struct PreemptArgs {
     at: Option<Moment>,
     #[command(flatten)]
     policy: PolicyOptions,
+    /// List at most this many queues, losses, asks and containers; 0: all. `--json` is complete.
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    limit: usize,
     /// Print JSON.
     #[arg(long)]
     json: bool,
+}
+
+impl PreemptArgs {
+    fn limit(&self) -> usize {
+        if self.limit == 0 { usize::MAX } else { self.limit }
+    }
 }
 
 pub(super) fn run(args: &PreemptArgs) -> Result<(), Failure> {
@@ -54,21 +63,31 @@ pub(super) fn run(args: &PreemptArgs) -> Result<(), Failure> {
         named["policy"] = serde_json::to_value(&policy).map_err(Failure::run)?;
         serde_json::to_string_pretty(&named).map_err(Failure::run)?
     } else {
-        format!("{policy}\n\n{}\n\n{}", shares_text(&round), plan::text(&round, &view, &gangs))
+        format!(
+            "{policy}\n\n{}\n\n{}",
+            shares_text(&round, args.limit()),
+            plan::text(&round, &view, &gangs, args.limit())
+        )
     };
     writeln!(std::io::stdout(), "{text}").map_err(Failure::output)
 }
 
-/// The moment, and the queues with use or demand.
-fn shares_text(plan: &PreemptionPlan) -> String {
+/// The moment, and the queues with use or demand, by partition. If there are more than `limit`, those that want more or
+/// may lose something come first.
+fn shares_text(plan: &PreemptionPlan, limit: usize) -> String {
     let mut text = format!("{}:", moment_text(plan));
     for partition in &plan.partitions {
         let is_shown = |queue: &&QueueShares| !queue.used.is_empty() || !queue.pending.is_empty();
-        let mut queues = partition.queues.iter().filter(is_shown).peekable();
-        if !partition.partition.is_empty() && queues.peek().is_some() {
+        let mut queues: Vec<&QueueShares> = partition.queues.iter().filter(is_shown).collect();
+        if !partition.partition.is_empty() && !queues.is_empty() {
             text += &format!("\nIn the partition {}:", partition.partition);
         }
-        queues.for_each(|queue| text += &format!("\n{queue}"));
+        if queues.len() > limit {
+            queues.sort_by_key(|queue| queue.pending.is_empty() && queue.to_take.is_empty());
+        }
+        for line in plan::limited(queues.into_iter(), limit, ["queue", "queues"], ToString::to_string) {
+            text += &format!("\n{line}");
+        }
     }
     text
 }

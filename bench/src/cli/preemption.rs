@@ -33,7 +33,8 @@ pub(in crate::cli) struct RoundAmounts {
     /// The most that one round takes, as a part of the partition.
     #[arg(long, value_name = "PERCENT", value_parser = part)]
     per_round: Option<Percent>,
-    /// Go on after every queue has its guarantee, until queues have equal parts of the rest; `--balances=false` stops there.
+    /// Go on after every queue has its guarantee, until queues have equal parts of the rest; `--balances=false` stops
+    /// there.
     #[arg(long, value_name = "true|false", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     balances: Option<bool>,
 }

@@ -9,6 +9,7 @@ mod config;
 mod control;
 mod explain;
 mod gangs;
+mod long_plan;
 mod next_round;
 mod philly;
 mod policy;

@@ -1,8 +1,11 @@
 //! `explain` says whether a round of preemption would help a pending ask now, and if not, why.
 
-use apportion::config::{Percent, PreemptionRounds};
+use std::sync::Arc;
+
+use apportion::config::{Capacity, EngineConfig, Percent, PreemptionRounds, QueueConfig};
+use apportion::file_log::{FileLog, FileLogOptions};
 use apportion::preempt::{PreemptionPolicy, WithinQueuePolicy};
-use apportion::{ApplicationSpec, AskSpec, Engine, Resources};
+use apportion::{ApplicationSpec, AskSpec, Engine, ManualClock, Mode, NodeSpec, ResourceTypes, Resources};
 use serde_json::Value;
 
 use crate::case::{Case, contains_all, json};
@@ -85,7 +88,9 @@ fn an_ask_that_no_round_helps_has_the_reason() {
     let text = explains(&case, "--ask urgent");
     contains_all(
         &text,
-        &["would do nothing for it: root.dev has its fair amount, ", ", and uses 10 GiB, 10 vcores.\n"],
+        &[
+            "would do nothing for it: root.dev has its fair amount, with 10 GiB, 10 vcores used, 5 GiB, 5 vcores guaranteed, ",
+        ],
     );
     assert_eq!(next_round(&case, "urgent")["answer"], "not_owed");
     let (handle, events) = (engine.handle(), engine.handle().event_stream(10));
@@ -142,6 +147,32 @@ fn within_a_queue_the_other_applications_are_named() {
         &explains(&case, "--ask late"),
         &[". Within root.dev no application has to give way to it.\n"],
     );
+}
+
+/// The second application of a queue with at most one active application.
+#[test]
+fn an_application_that_is_not_active_gets_nothing() {
+    let case = Case::new();
+    let mut leaf = QueueConfig::leaf("dev", Capacity::Percent(Percent::ALL));
+    leaf.parallel.total = Some(1);
+    let mut config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::root([leaf]));
+    config.preemption = Some(PreemptionRounds::default());
+    let log = FileLog::open(case.folder.path().join("log"), FileLogOptions::default()).unwrap();
+    let engine =
+        Engine::start(config, Mode::Serial, Arc::new(ManualClock::new()), Some(Box::new(log))).unwrap();
+    let (handle, events) = (engine.handle(), engine.handle().event_stream(100));
+    let size = Resources::new(&[1_024, 1_000]);
+    handle.add_node(NodeSpec::new("n0", size)).unwrap();
+    for name in ["first", "second"] {
+        let job = handle.submit_application(ApplicationSpec::new(name, "root.dev", "ann"), &events).unwrap();
+        handle.submit_ask(job, AskSpec::new(size, 1)).unwrap();
+    }
+    engine.run_until_quiet();
+    contains_all(
+        &explains(&case, "--ask second"),
+        &["\nA round of preemption now would do nothing for it: its application is not active.\n"],
+    );
+    assert_eq!(next_round(&case, "second")["answer"], "inactive");
 }
 
 /// Each role is answered for the whole gang.

@@ -47,18 +47,18 @@ pub(super) fn running_with(case: &Case, preemption: Option<PreemptionRounds>) ->
     engine
 }
 
-fn folder(case: &Case) -> PathBuf {
+pub(super) fn folder(case: &Case) -> PathBuf {
     case.folder.path().join("log")
 }
 
-fn printed(case: &Case, arguments: &str) -> String {
+pub(super) fn printed(case: &Case, arguments: &str) -> String {
     let output = case.run(&format!("preempt {arguments}"));
     let problem = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!((output.status.code(), problem.as_str()), (Some(0), ""), "{arguments}");
     String::from_utf8(output.stdout).unwrap()
 }
 
-fn plan(case: &Case, arguments: &str) -> Value {
+pub(super) fn plan(case: &Case, arguments: &str) -> Value {
     json(printed(case, &format!("log --json {arguments}")).as_bytes())
 }
 
@@ -77,7 +77,7 @@ fn summary(plan: &Value) -> (Vec<(String, usize)>, Vec<String>) {
     (rules, unhelped.iter().map(|one| text(&one["reason"])).collect())
 }
 
-const ONCE: &str = "--per-round 100% --natural-termination 100";
+pub(super) const ONCE: &str = "--per-round 100% --natural-termination 100";
 
 #[test]
 fn the_log_of_a_running_engine_shows_who_would_lose_what() {
@@ -91,7 +91,9 @@ fn the_log_of_a_running_engine_shows_who_would_lose_what() {
              termination 20 %, per round 10 %.\n\nAfter change ",
             ", at 3.000 s:\nroot: ",
             "root.dev: 10 GiB, 10 vcores used, nothing pending, 5 GiB, 5 vcores guaranteed",
-            "\n\n1 container would start in place of 1 container; 1 ask is owed more and gets nothing.",
+            "\n\n1 container would start in place of 1 container; 1 ask is owed more and gets nothing.\n\
+             root.dev loses 1 container (1 GiB, 1 vcore) to 1 ask of root.prod, because root.prod is below its \
+             guarantee\n\nask-",
             "of root.prod on n0, because root.prod is below its guarantee: container-",
             "nothing for 1 container. This round takes no more of what it lacks.",
         ],
@@ -100,6 +102,10 @@ fn the_log_of_a_running_engine_shows_who_would_lose_what() {
     let mut expected = serde_json::to_value(&all).unwrap();
     expected["preemptions"].as_array_mut().unwrap().iter_mut().for_each(|one| one["host"] = "n0".into());
     let policy = serde_json::to_value(PreemptionPolicy::default()).unwrap();
+    expected["losses"] = serde_json::json!([{
+        "queue": "root.dev", "to": "root.prod", "rule": "guarantee",
+        "size": { "memory_mib": 1_024, "vcore_milli": 1_000 }, "containers": 1, "asks": 1,
+    }]);
     expected["policy"] = serde_json::json!({
         "source": "default", "options": [], "observe_only": false, "values": policy,
     });
@@ -257,6 +263,7 @@ fn what_is_not_in_the_log_is_refused() {
         ("log --per-round 0%", vec!["--per-round", "with 0% a round takes nothing"]),
         ("log --exempt-tag=", vec!["--exempt-tag", "a value is required"]),
         ("log --dead-zone much", vec!["--dead-zone", "a percentage from 0% to 100% is needed"]),
+        ("log --limit=-1", vec!["--limit", "-1"]),
         ("log --balances=maybe", vec!["--balances", "true, false"]),
         ("log --within-queue fair", vec!["--within-queue", "priority-first", "user-limit-first"]),
         (

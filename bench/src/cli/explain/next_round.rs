@@ -12,6 +12,7 @@ use crate::report::counted;
 
 /// The most lines about an ask; `preempt` has them all.
 const LINES_MAX: usize = 20;
+const HINT: &str = "; `preempt --limit 0` shows all";
 
 /// The plan for the present state, or none if the run makes no rounds or nothing is pending.
 pub(super) struct NextRound<'v> {
@@ -95,9 +96,9 @@ impl<'v> NextRound<'v> {
                 format!("{nothing}, although {queue} is owed more. {}", unhelped.reason)
             }
             Answer::Inactive => format!("{nothing}: its application is not active."),
-            Answer::NotOwed(QueueShares { used, ideal, .. }) => {
-                format!("{nothing}: {queue} has its fair amount, {ideal}, and uses {used}.{also}")
-            }
+            Answer::NotOwed(QueueShares { used, guaranteed, ideal, .. }) => format!(
+                "{nothing}: {queue} has its fair amount, with {used} used, {guaranteed} guaranteed, {ideal} fair.{also}"
+            ),
             Answer::GoesToOthers => {
                 format!("{nothing}: what {queue} is owed is free, or goes to asks that come before it.{also}")
             }
@@ -117,7 +118,7 @@ impl<'v> NextRound<'v> {
         .to_owned();
         let all = self.plan.iter().flat_map(|plan| helped(plan, &self.view, &self.gangs));
         for one in all.filter(|one| is_its(one.beneficiary)) {
-            text += &format!("\n{}", one.text(LINES_MAX));
+            text += &format!("\n{}", one.text((LINES_MAX, LINES_MAX), HINT));
         }
         if let Some(rest) = rest {
             text +=

@@ -14,8 +14,8 @@ use crate::report::{count_text, counted};
 #[derive(Debug)]
 pub(in crate::cli) struct Helped<'p> {
     pub(in crate::cli) beneficiary: Beneficiary,
-    queue: &'p str,
-    rule: PreemptionRule,
+    pub(super) queue: &'p str,
+    pub(super) rule: PreemptionRule,
     /// The number of containers that start.
     containers: usize,
     /// The number of hosts on which they start.
@@ -106,9 +106,19 @@ impl<'p> Helped<'p> {
         }
     }
 
+    pub(super) fn victims(&self) -> impl Iterator<Item = &'p Victim> {
+        self.places.iter().flat_map(|place| &place.victims).copied()
+    }
+
+    /// The number of lines about places, if all of them are named.
+    pub(super) fn places(&self) -> usize {
+        self.places.len()
+    }
+
     /// `ask-3 of root.a on n0, because root.a is below its guarantee: container-7 of root.b (1 GiB)`, or, with several
-    /// places, a line for each of them below the first. At most `lines_max` places and as many victims of each are named.
-    pub(in crate::cli) fn text(&self, lines_max: usize) -> String {
+    /// places, a line for each of them below the first. At most `places_max` places and `victims_max` victims of each
+    /// are named. The hint says how to see the others.
+    pub(in crate::cli) fn text(&self, (places_max, victims_max): (usize, usize), hint: &str) -> String {
         let Self { queue, rule, .. } = self;
         let because = because(*rule, queue);
         let containers = counted(self.containers as u64, "container");
@@ -117,40 +127,42 @@ impl<'p> Helped<'p> {
             Beneficiary::Gang(gang) => format!("{containers} of {gang} of {queue}"),
         };
         if let ([place], 1) = (self.places.as_slice(), self.hosts) {
-            return format!("{who} on {}, because {because}: {}", place.host, place.text(lines_max));
+            return format!("{who} on {}, because {because}: {}", place.host, place.text(victims_max, hint));
         }
         let hosts = counted(self.hosts as u64, "host");
         let mut text = match self.beneficiary {
             Beneficiary::Ask(_) => format!("{who}, because {because}: {containers} on {hosts}"),
             Beneficiary::Gang(_) => format!("{who} on {hosts}, because {because}:"),
         };
-        for place in self.places.iter().take(lines_max) {
-            _ = write!(text, "\n  on {}: {}", place.host, place.text(lines_max));
+        for place in self.places.iter().take(places_max) {
+            _ = write!(text, "\n  on {}: {}", place.host, place.text(victims_max, hint));
         }
-        if let Some(more) = self.places.len().checked_sub(lines_max).filter(|more| *more > 0) {
+        let left_out = self.places.len().saturating_sub(places_max) as u64;
+        if left_out > 0 {
             let places = match self.beneficiary {
-                Beneficiary::Ask(_) => counted(more as u64, "more container"),
-                Beneficiary::Gang(_) => counted(more as u64, "more host"),
+                Beneficiary::Ask(_) => counted(left_out, "more container"),
+                Beneficiary::Gang(_) => counted(left_out, "more host"),
             };
-            _ = write!(text, "\n  ... and {places}");
+            _ = write!(text, "\n  ... and {places}{hint}");
         }
         text
     }
 }
 
 impl Place<'_> {
-    fn text(&self, victims_max: usize) -> String {
+    fn text(&self, victims_max: usize, hint: &str) -> String {
         let shown = self.victims.iter().take(victims_max).map(ToString::to_string);
         let mut text = shown.collect::<Vec<_>>().join(", ");
-        if let Some(more) = self.victims.len().checked_sub(victims_max).filter(|more| *more > 0) {
-            _ = write!(text, ", ... and {} more", count_text(more as u64));
+        let left_out = self.victims.len().saturating_sub(victims_max) as u64;
+        if left_out > 0 {
+            _ = write!(text, ", ... and {} more{hint}", count_text(left_out));
         }
         self.ended.iter().fold(text, |text, gang| format!("{text}; with them all of {gang} ends"))
     }
 }
 
 /// Why the beneficiary in `queue` may have the room.
-fn because(rule: PreemptionRule, queue: &str) -> String {
+pub(super) fn because(rule: PreemptionRule, queue: &str) -> String {
     match rule {
         PreemptionRule::Guarantee => format!("{queue} is below its guarantee"),
         PreemptionRule::Balance => format!("{queue} has a smaller part of the rest"),

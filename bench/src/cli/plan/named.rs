@@ -1,12 +1,14 @@
-//! A plan with the host names of its nodes, and the gangs that end as a whole.
+//! A plan as JSON with the host names of its nodes, and the gangs that end as a whole.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use apportion::preempt::{PreemptionPlan, Victim};
 use apportion::view::View;
 use apportion::{ApplicationId, AskId, Change, ContainerId, GangId, NodeId};
 use serde_json::Value;
 
+use super::helped::helped;
+use super::losses::losses;
 use crate::cli::log_input::gang_of_first;
 
 /// The gangs of a log, with their asks.
@@ -47,34 +49,7 @@ fn take(left: &mut BTreeMap<GangId, BTreeSet<ContainerId>>, victims: &[Victim]) 
     ended
 }
 
-/// The text of the plan, with host names in place of the numbers of nodes.
-pub(in crate::cli) fn text(plan: &PreemptionPlan, view: &View<'_>, gangs: &Gangs) -> String {
-    let mut ended = gangs.ended(view, plan).into_iter();
-    let mut lines: HashMap<String, String> = HashMap::new();
-    let with_ended = |line: &str, ended: Option<Vec<GangId>>| {
-        let each = ended.unwrap_or_default();
-        each.iter().fold(line.to_owned(), |line, gang| format!("{line}; with them all of {gang} ends"))
-    };
-    for gang in &plan.gangs {
-        let line = gang.to_string();
-        let named = with_ended(&line, ended.next());
-        lines.insert(line, named);
-    }
-    for start in &plan.preemptions {
-        let line = start.to_string();
-        let head = |node: &str| format!("{} of {} on {node}", start.ask, start.queue);
-        let named = match line.strip_prefix(&head(&start.node.to_string())) {
-            Some(rest) => head(&host(view, start.node)) + rest,
-            None => line.clone(),
-        };
-        let named = with_ended(&named, ended.next());
-        lines.insert(line, named);
-    }
-    let text = plan.to_string();
-    text.lines().map(|line| lines.get(line).map_or(line, String::as_str)).collect::<Vec<_>>().join("\n")
-}
-
-/// The plan as JSON, with a `host` for each node and the gangs that end.
+/// The plan as JSON, with a `host` for each node, the gangs that end, and what queues lose to each other.
 pub(in crate::cli) fn json(
     plan: &PreemptionPlan,
     view: &View<'_>,
@@ -94,6 +69,7 @@ pub(in crate::cli) fn json(
         entry["host"] = host(view, start.node).into();
         add_ended(entry, ended.next())?;
     }
+    value["losses"] = serde_json::to_value(losses(&helped(plan, view, gangs), view))?;
     Ok(value)
 }
 
