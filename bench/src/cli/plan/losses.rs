@@ -27,28 +27,34 @@ pub(super) struct Loss {
     asks: usize,
 }
 
+#[derive(Default)]
+struct Sum {
+    size: Resources,
+    containers: usize,
+    asks: BTreeSet<Beneficiary>,
+}
+
 /// All losses, the one of the most containers first.
 pub(super) fn losses(all: &[Helped<'_>], view: &View<'_>) -> Vec<Loss> {
     let types = view.resource_types();
-    let mut sums: BTreeMap<(&str, &str, PreemptionRule), (Resources, usize, BTreeSet<Beneficiary>)> =
-        BTreeMap::new();
+    let mut sums: BTreeMap<(&str, &str, PreemptionRule), Sum> = BTreeMap::new();
     for helped in all {
         for victim in helped.victims() {
             let key = (victim.queue.as_str(), helped.queue, helped.rule);
-            let (size, containers, asks) = sums.entry(key).or_default();
+            let sum = sums.entry(key).or_default();
             // The plan names only types of the view.
-            *size += types.resources(&victim.size.iter().collect::<Vec<_>>()).unwrap_or_default();
-            *containers += 1;
-            asks.insert(helped.beneficiary);
+            sum.size += types.resources(&victim.size.iter().collect::<Vec<_>>()).unwrap_or_default();
+            sum.containers += 1;
+            sum.asks.insert(helped.beneficiary);
         }
     }
-    let loss = |((queue, to, rule), (size, containers, asks)): ((&str, &str, _), (_, _, BTreeSet<_>))| Loss {
+    let loss = |((queue, to, rule), sum): ((&str, &str, PreemptionRule), Sum)| Loss {
         queue: queue.to_owned(),
         to: to.to_owned(),
         rule,
-        size: types.amounts(&size),
-        containers,
-        asks: asks.len(),
+        size: types.amounts(&sum.size),
+        containers: sum.containers,
+        asks: sum.asks.len(),
     };
     let mut losses: Vec<Loss> = sums.into_iter().map(loss).collect();
     losses.sort_by_key(|loss| Reverse(loss.containers));
