@@ -52,10 +52,19 @@ impl Stepped {
     fn gang(&mut self, queue: &str, members: u32, partition: PartitionId) -> GangId {
         let spec = ApplicationSpec::new("job", queue, "ann");
         let job = self.handle.submit_application(spec, &self.events).unwrap();
-        let spec = GangSpec::new(job).with_role("worker", ask(1, members).in_partition(partition));
-        let gang = self.handle.submit_gang(spec).unwrap().gang;
+        let gang = self.submit(job, members, partition);
         self.run();
         gang
+    }
+
+    fn application(&self, priority: u32) -> ApplicationId {
+        let spec = ApplicationSpec::new("job", "root.default", "ann").with_priority(priority);
+        self.handle.submit_application(spec, &self.events).unwrap()
+    }
+
+    fn submit(&self, job: ApplicationId, members: u32, partition: PartitionId) -> GangId {
+        let spec = GangSpec::new(job).with_role("worker", ask(1, members).in_partition(partition));
+        self.handle.submit_gang(spec).unwrap().gang
     }
 
     fn commit(&mut self) {
@@ -120,9 +129,14 @@ impl Stepped {
 
 /// Three nodes. The first gang wants all of them and holds two; the second one wants two.
 fn held_by_the_first() -> (Stepped, [GangId; 2]) {
+    held_by_the_first_of(2)
+}
+
+/// The second gang wants this many.
+fn held_by_the_first_of(members: u32) -> (Stepped, [GangId; 2]) {
     let mut stepped = Stepped::full(plain(), &[false; 3]);
     let first = stepped.gang("root.default", 3, PartitionId::DEFAULT);
-    let second = stepped.gang("root.default", 2, PartitionId::DEFAULT);
+    let second = stepped.gang("root.default", members, PartitionId::DEFAULT);
     stepped.end_on(0);
     stepped.end_on(1);
     stepped.run();
@@ -233,4 +247,40 @@ fn a_gang_at_its_limit_leaves_the_room_to_the_next() {
     stepped.decide(look);
     assert_eq!(stepped.ended_turns(), [first]);
     assert!(stepped.is_waiting(stopped) && !stepped.is_waiting(last));
+}
+
+/// The second gang comes after the look has found that no gang needs the room, and before the committer hears of it.
+#[test]
+fn a_gang_that_comes_after_a_look_is_seen_by_the_next() {
+    let mut stepped = Stepped::full(plain(), &[false; 3]);
+    let first = stepped.gang("root.default", 3, PartitionId::DEFAULT);
+    stepped.end_on(0);
+    stepped.end_on(1);
+    stepped.run();
+    assert_eq!(stepped.holders(), [first]);
+    stepped.pass(LIMIT_MS);
+    let look = stepped.look().expect("a look is wanted");
+    let job = stepped.application(0);
+    let second = stepped.submit(job, 2, PartitionId::DEFAULT);
+    stepped.commit();
+    stepped.decide(look);
+    stepped.run();
+    assert_eq!(stepped.ended_turns(), [first]);
+    assert!(!stepped.is_waiting(second), "it has started");
+}
+
+/// The room would do for the urgent gang, but not for the second one.
+#[test]
+fn an_urgent_gang_that_comes_after_a_look_waits_for_no_turn() {
+    let (mut stepped, [first, second]) = held_by_the_first_of(3);
+    stepped.pass(LIMIT_MS);
+    let look = stepped.look().expect("a look is wanted");
+    let job = stepped.application(9);
+    let urgent = stepped.submit(job, 2, PartitionId::DEFAULT);
+    stepped.commit();
+    stepped.decide(look);
+    stepped.run();
+    assert!(!stepped.is_waiting(urgent), "it has started");
+    assert!(stepped.is_waiting(first) && stepped.is_waiting(second));
+    assert_eq!(stepped.running(), 1, "ordinary asks got nothing");
 }

@@ -6,7 +6,8 @@ use apportion::explain::Blocker;
 use apportion::gang::GangSpec;
 use apportion::view::GangView;
 use apportion::{
-    ApplicationId, ApplicationSpec, AskSpec, ContainerId, GangId, Mode, NodeId, NodeSpec, PartitionId,
+    ApplicationId, ApplicationSpec, AskSpec, Blacklist, ContainerId, GangId, Mode, NodeId, NodeSpec,
+    PartitionId,
 };
 use proptest::prelude::*;
 
@@ -284,6 +285,40 @@ fn leaves_a_node(prefers_it: bool) {
     busy.cluster.complete([on(&busy, 1)[0]]);
     busy.cluster.complete([on(&busy, 1)[0]]);
     assert!(busy.view(gang).is_none(), "it starts");
+}
+
+/// The only node of the second gang is reserved, so it holds nothing. The third one has the turn meanwhile.
+#[test]
+fn a_gang_whose_node_is_reserved_leaves_the_turn_to_the_next() {
+    let mut config = config();
+    config.reservations.delay_ms = Some(0);
+    config.reservations.nodes = apportion::config::Percent::ALL;
+    let cluster = Cluster::new(config, Mode::Serial);
+    let [x, y, z] = [2, 1, 1].map(|units| cluster.nodes(1, units)[0]);
+    // Room that helps nobody here, but raises the limits.
+    cluster.nodes(1, 4);
+    let job = cluster.application();
+    cluster.handle.update_blacklist(job, Blacklist::new().with_hosts(["n3"]), Blacklist::new()).unwrap();
+    let on = |node: NodeId| ask(1, 1).on_hosts([node]).strictly_local();
+    for ask in [on(x), on(z), ask(2, 1)] {
+        cluster.handle.submit_ask(job, ask).unwrap();
+        cluster.run();
+    }
+    assert!(cluster.engine.read(|view| view.node(x).unwrap().is_reserved()));
+    let either = ask(1, 2).on_hosts([y, z]).strictly_local();
+    let first = cluster.submit(GangSpec::new(job).with_role("worker", either)).gang;
+    cluster.run();
+    let holders = || -> Vec<GangId> {
+        let gathering = |gang: &GangView| gang.is_gathering;
+        cluster.engine.read(|view| view.gangs().filter(gathering).map(|gang| gang.id).collect())
+    };
+    assert_eq!(holders(), [first]);
+    let second = cluster.submit(GangSpec::new(job).with_role("worker", ask(2, 1))).gang;
+    let third = cluster.submit(GangSpec::new(job).with_role("worker", on(y))).gang;
+    cluster.run();
+    (1..=40).for_each(|number| cluster.at(number * LIMIT_MS));
+    let waits = |gang: GangId| cluster.engine.read(|view| view.gang(gang).is_some());
+    assert_eq!([first, second, third].map(waits), [true, true, false]);
 }
 
 proptest! {

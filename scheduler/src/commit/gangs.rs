@@ -270,10 +270,13 @@ impl Committer<'_> {
         let mut rejected = 0;
         let found = batch.found.take().unwrap_or_default();
         for gang in &found.reviewed {
-            self.state.overdue_turns.remove(gang);
+            // The end may help a gang that the look did not see.
+            if self.state.facts.rivals_since(*gang, found.asks).next().is_none() {
+                self.state.overdue_turns.remove(gang);
+            }
         }
         if let Some(ended) = &found.ended_turn {
-            self.end_turn(ended);
+            self.end_turn(ended, found.asks);
         }
         for gathering in &found.gatherings {
             self.hold_places(gathering);

@@ -92,19 +92,20 @@ impl Committer<'_> {
         let own = facts.gang_key(&facts.gangs[&gathering.gang]);
         facts.asks_submitted > gathering.asks
             && facts
-                .rivals(gathering.gang)
-                .any(|(_, rival)| rival.number > gathering.asks && facts.gang_key(rival) < own)
+                .rivals_since(gathering.gang, gathering.asks)
+                .any(|(_, rival)| facts.gang_key(rival) < own)
     }
 
-    /// Ends the turn, unless the held room has grown since the look, and lets the successors gather.
-    pub(super) fn end_turn(&mut self, ended: &EndedTurn) {
+    /// Ends the turn, unless the held room has grown since the look, and lets the successors gather. Gangs that were
+    /// submitted since have their place among them.
+    pub(super) fn end_turn(&mut self, ended: &EndedTurn, asks: u64) {
         let change = Change::GangTurnEnded { gang: ended.gang };
         if admit_change_of_gang(self.state, &change).is_err() {
             return;
         }
         self.apply(change);
         let mut taken = Vec::new();
-        for &gang in &ended.successors {
+        for gang in self.successors(ended, asks) {
             self.state.recompute_limits();
             let facts = &self.state.facts;
             let unavailable: Vec<_> =
@@ -116,6 +117,19 @@ impl Committer<'_> {
                 taken.extend(self.state.facts.partitions_wanted(waiting));
             }
         }
+    }
+
+    /// The gangs that gather next, in their order.
+    fn successors(&self, ended: &EndedTurn, asks: u64) -> Vec<GangId> {
+        let facts = &self.state.facts;
+        let mut successors = ended.successors.clone();
+        if facts.asks_submitted > asks {
+            let unseen = ended.successors.iter().flat_map(|gang| facts.rivals_since(*gang, asks));
+            successors.extend(unseen.map(|(gang, _)| gang));
+        }
+        successors.sort_by_key(|gang| facts.gangs.get(gang).map(|waiting| facts.gang_key(waiting)));
+        successors.dedup();
+        successors
     }
 
     fn room_gain(&self, gang: GangId, ask: AskId, node: NodeId) -> Option<RoomGain> {

@@ -72,18 +72,17 @@ impl Facts {
         is_new && self.gang_key(gang) < self.gang_key(other)
     }
 
-    /// The later gang whose turn the gang waits for in some partition. It holds no room elsewhere meanwhile: the other
-    /// one may wait for that.
-    pub(crate) fn awaited_turn(&self, id: GangId, gang: &WaitingGang) -> Option<GangId> {
+    /// The later gangs whose turns the gang waits for in some partition. It holds no room elsewhere meanwhile: these may
+    /// wait for that.
+    pub(crate) fn awaited_turns(&self, id: GangId, gang: &WaitingGang) -> impl Iterator<Item = GangId> {
         let holders = self.held_rooms.iter().map(|(partition, held)| (*partition, held.gang));
-        let mut others = holders.filter(|(_, holder)| *holder != id);
-        let is_awaited = |(partition, holder): (PartitionId, GangId)| {
+        let others = holders.filter(move |(_, holder)| *holder != id);
+        others.filter_map(move |(partition, holder)| {
             let other = self.gangs.get(&holder)?;
             let is_later = self.gang_key(gang) < self.gang_key(other);
             let waits = is_later && !self.may_interrupt(gang, other) && self.wants(gang, partition);
             waits.then_some(holder)
-        };
-        others.find_map(is_awaited)
+        })
     }
 
     /// The partitions in which gangs hold room that come before this one.
@@ -100,6 +99,11 @@ impl Facts {
         let others = self.gangs.iter().filter(move |(other, gang)| **other != id && gang.gathers);
         let others = others.filter(move |(_, gang)| wanted.iter().any(|one| self.wants(gang, *one)));
         others.map(|(id, gang)| (*id, gang))
+    }
+
+    /// Those of them that were submitted after so many asks.
+    pub(crate) fn rivals_since(&self, id: GangId, asks: u64) -> impl Iterator<Item = (GangId, &WaitingGang)> {
+        self.rivals(id).filter(move |(_, rival)| rival.number > asks)
     }
 
     fn wants(&self, gang: &WaitingGang, partition: PartitionId) -> bool {

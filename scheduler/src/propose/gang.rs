@@ -53,27 +53,30 @@ pub(crate) struct Found {
     pub(crate) ended_turn: Option<EndedTurn>,
     /// The gangs with overdue turns that the look has decided on.
     pub(crate) reviewed: Vec<GangId>,
+    /// The number of submitted asks that the look saw.
+    pub(crate) asks: u64,
 }
 
-/// Looks first whether an overdue turn should end. Otherwise proposes the first waiting gang, in their order, that `would_accept` admits. If none can start, plans places for
-/// those that gather. `looks` remembers the gangs that found no room: they are left out until some node gains room.
+/// Looks first whether an overdue turn should end. Otherwise proposes the first waiting gang, in their order, that
+/// `would_accept` admits. If none can start, plans places for those that gather. `looks` remembers the gangs that found no
+/// room: they are left out until some node gains room.
 pub(crate) fn look_for_gangs(
     state: &State,
     looks: &mut GangLooks,
     would_accept: impl Fn(&ResourceAllocationCommitRequest) -> bool,
 ) -> Found {
     let facts = &state.facts;
-    let mut reviewed = Vec::new();
+    let mut found = Found { asks: facts.asks_submitted, ..Found::default() };
     for &gang in &state.overdue_turns {
-        reviewed.push(gang);
-        let ended_turn = EndedTurn::find(state, gang);
-        if ended_turn.is_some() {
-            return Found { ended_turn, reviewed, ..Found::default() };
+        found.reviewed.push(gang);
+        found.ended_turn = EndedTurn::find(state, gang);
+        if found.ended_turn.is_some() {
+            return found;
         }
     }
     looks.forget_others(|gang| facts.gangs.contains_key(&gang));
     let mut without_room: Vec<&WaitingGang> = Vec::new();
-    let (mut gatherings, mut taken) = (Vec::new(), Vec::new());
+    let mut taken = Vec::new();
     for id in facts.gangs_in_order() {
         let held = facts.partitions_held_by(id);
         let found_none = looks.found_no_room_since(id, state.room_gained_at());
@@ -90,7 +93,8 @@ pub(crate) fn look_for_gangs(
         } else {
             match propose_gang(state, id) {
                 Ok(request) if would_accept(&request) => {
-                    return Found { start: Some(request), gatherings, reviewed, ended_turn: None };
+                    found.start = Some(request);
+                    return found;
                 }
                 Err(NotNow::NoRoom) => {
                     looks.record_no_room(id, state.version);
@@ -105,12 +109,12 @@ pub(crate) fn look_for_gangs(
                 looks.record_begun_anew(id, state.nodes_version);
             }
             taken.extend(facts.partitions_wanted(gang));
-            gatherings.push(gathering);
+            found.gatherings.push(gathering);
         } else if !held.is_empty() {
-            gatherings.push(Gathering::give_up(state, id));
+            found.gatherings.push(Gathering::give_up(state, id));
         }
     }
-    Found { start: None, gatherings, reviewed, ended_turn: None }
+    found
 }
 
 /// Whether the gang fits nowhere if the other one fits nowhere: it has the same roles, with at least as many members.

@@ -102,7 +102,7 @@ pub(super) fn is_kept_from_gathering(state: &State, gang: GangId, waiting: &Wait
     let holds_nothing = || facts.places_of(gang).all(|(.., place)| place.amount.is_zero());
     !may_gather(state, gang, waiting)
         || holds_nothing() && facts.is_stopped_by_limit(waiting)
-        || facts.awaited_turn(gang, waiting).is_some()
+        || facts.awaited_turns(gang, waiting).next().is_some()
 }
 
 pub(super) fn may_gather(state: &State, gang: GangId, waiting: &WaitingGang) -> bool {
@@ -180,6 +180,12 @@ impl<'a> Targets<'a> {
             targets.place(role.ask, role.minimum.saturating_sub(has)) == 0
         });
         has_all.then_some(targets)
+    }
+
+    /// Whether a member has a place in one of the partitions on a node that is not reserved.
+    pub(super) fn has_open_node(&self, partitions: &BTreeSet<PartitionId>) -> bool {
+        let nodes = self.places.iter().map(|(_, node)| self.state.facts.nodes.at(*node));
+        { nodes }.any(|node| node.is_open() && partitions.contains(&node.partition))
     }
 
     fn room(&self, node: &Node) -> (Room, Room) {

@@ -42,7 +42,8 @@ fn could_move(state: &State, gang: GangId) -> bool {
 }
 
 /// The first gangs that could gather in the gang's partitions. A gang that a limit stops now is one of them, because the
-/// gang's room may use the limit up. But then further gangs may get their turn, too.
+/// gang's room may use the limit up. So is one whose nodes are reserved, or that waits for another turn, too. But then
+/// further gangs may get their turn as well.
 fn rivals_that_could_gather(state: &State, gang: GangId) -> Vec<GangId> {
     let facts = &state.facts;
     let mut rivals: Vec<(GangId, &WaitingGang)> = facts.rivals(gang).collect();
@@ -54,15 +55,16 @@ fn rivals_that_could_gather(state: &State, gang: GangId) -> Vec<GangId> {
         if open.is_empty() {
             break;
         }
-        let could_gather = || {
-            may_gather(state, id, rival) && targets_anew(state, (id, rival), &rival.turns.in_vain).is_some()
-        };
         let wanted = facts.partitions_wanted(rival);
-        if wanted.iter().any(|partition| open.contains(partition)) && could_gather() {
-            found.push(id);
-            if !facts.is_stopped_by_limit(rival) {
-                open.retain(|partition| !wanted.contains(partition));
-            }
+        if !wanted.iter().any(|partition| open.contains(partition)) || !may_gather(state, id, rival) {
+            continue;
+        }
+        let Some(targets) = targets_anew(state, (id, rival), &rival.turns.in_vain) else { continue };
+        found.push(id);
+        let is_stopped =
+            facts.is_stopped_by_limit(rival) || facts.awaited_turns(id, rival).any(|holder| holder != gang);
+        if !is_stopped && targets.has_open_node(&open) {
+            open.retain(|partition| !wanted.contains(partition));
         }
     }
     found
