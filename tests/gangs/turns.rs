@@ -78,6 +78,14 @@ impl Busy {
         self.cluster.events()
     }
 
+    /// The application may use no node, or all.
+    fn shun_all(&self, job: ApplicationId, shuns: bool) {
+        let all = Blacklist::new().with_hosts((0..10).map(|number| format!("n{number}")));
+        let (added, removed) = if shuns { (all, Blacklist::new()) } else { (Blacklist::new(), all) };
+        self.cluster.handle.update_blacklist(job, added, removed).unwrap();
+        self.cluster.run();
+    }
+
     fn pass(&mut self, ms: u64) -> Vec<EventKind> {
         self.now_ms += ms;
         self.cluster.at(self.now_ms);
@@ -287,6 +295,26 @@ fn leaves_a_node(prefers_it: bool) {
     assert!(busy.view(gang).is_none(), "it starts");
 }
 
+/// The first gang waits for two turns in two partitions. The holders of both never start.
+#[test]
+fn a_gang_that_waits_for_two_turns_gets_both() {
+    let mut busy = Busy::new(Mode::Serial, &[(1, 0, false), (1, 1, false), (1, 0, true), (1, 1, true)]);
+    let [job, other] = [(); 2].map(|()| busy.cluster.application());
+    let first = busy.gang(job, &[(1, 1, false), (1, 1, true)]);
+    busy.cluster.run();
+    busy.shun_all(job, true);
+    let in_both = [false, true].map(|is_in_q| busy.gang(other, &[(1, 2, is_in_q)]));
+    busy.cluster.run();
+    busy.end_all();
+    assert_eq!(busy.holders(), in_both);
+    assert!(busy.view(first).is_some());
+    busy.shun_all(job, false);
+    assert_eq!(busy.holders(), in_both, "their turns have begun");
+    busy.pass(LIMIT_MS);
+    busy.pass(LIMIT_MS);
+    assert!(busy.view(first).is_none(), "it has started");
+}
+
 /// The only node of the second gang is reserved, so it holds nothing. The third one has the turn meanwhile.
 #[test]
 fn a_gang_whose_node_is_reserved_leaves_the_turn_to_the_next() {
@@ -326,29 +354,41 @@ proptest! {
 
     /// Each gang that fits beside the containers without an end starts, whichever gangs that never start are before it, and
     /// although nodes on which its members would never have their whole room may look better. It has a turn for each
-    /// such node at most.
+    /// such node at most. The first gangs may be unable to use any node until the others have their turns.
     #[test]
     fn every_gang_that_fits_beside_endless_containers_starts_in_time(
         mode in mode(),
         nodes in prop::collection::vec((1..5i64, 0..5i64, any::<bool>()), 1..6),
         gangs in prop::collection::vec(prop::collection::vec((1..4i64, 1u32..5, any::<bool>()), 1..3), 1..5),
+        late in 0..3usize,
     ) {
         let nodes: Vec<_> = nodes.into_iter().map(|(units, used, in_q)| (units, used.min(units), in_q)).collect();
         let mut busy = Busy::new(mode, &nodes);
         let most = |size: i64, in_q: bool| -> i64 {
             nodes.iter().filter(|node| node.2 == in_q).map(|node| (node.0 - node.1) / size).sum()
         };
-        let mut fitting = Vec::new();
+        let (mut fitting, mut jobs) = (Vec::new(), Vec::new());
         for mut roles in gangs.clone() {
             // One role in a partition, so that it is clear what fits.
             roles.sort_by_key(|role| role.2);
             roles.dedup_by_key(|role| role.2);
-            let gang = busy.gang(busy.cluster.application(), &roles);
+            let job = busy.cluster.application();
+            let gang = busy.gang(job, &roles);
+            if jobs.len() < late {
+                busy.cluster.run();
+                busy.shun_all(job, true);
+            }
+            jobs.push(job);
             if roles.iter().all(|&(size, count, in_q)| i64::from(count) <= most(size, in_q)) {
                 fitting.push(gang);
             }
         }
         busy.cluster.run();
+        if late > 0 {
+            // They wait for the turns of the others.
+            busy.end_all();
+            jobs.iter().take(late).for_each(|job| busy.shun_all(*job, false));
+        }
         let is_waiting = |busy: &Busy| fitting.iter().any(|gang| busy.view(*gang).is_some());
         let mut steps = 0;
         while is_waiting(&busy) {

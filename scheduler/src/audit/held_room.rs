@@ -82,7 +82,7 @@ pub(super) fn check_holders(state: &State, report: &mut AuditReport) {
         if plan_places(state, id, &taken, true).is_none() {
             continue;
         }
-        for partition in facts.partitions_wanted(&facts.gangs[&id]) {
+        for partition in facts.partitions_to_gather(id, &facts.gangs[&id]) {
             let holder = facts.held_rooms.get(&partition).map(|held| held.gang);
             let is_first = taken.contains(&partition) || holder.is_none_or(|holder| holder == id);
             report.check(is_first, "I18", || format!("{holder:?} holds room in {partition} before {id}"));

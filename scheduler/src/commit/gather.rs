@@ -114,7 +114,7 @@ impl Committer<'_> {
             self.hold_places(&gathering);
             // Unless it has started.
             if let Some(waiting) = self.state.facts.gangs.get(&gang) {
-                taken.extend(self.state.facts.partitions_wanted(waiting));
+                taken.extend(self.state.facts.partitions_to_gather(gang, waiting));
             }
         }
     }

@@ -72,9 +72,8 @@ impl Facts {
         is_new && self.gang_key(gang) < self.gang_key(other)
     }
 
-    /// The later gangs whose turns the gang waits for in some partition. It holds no room elsewhere meanwhile: these may
-    /// wait for that.
-    pub(crate) fn awaited_turns(&self, id: GangId, gang: &WaitingGang) -> impl Iterator<Item = GangId> {
+    /// The later gangs whose turns the gang waits for in some partition. It holds no room for which these may wait.
+    fn awaited_turns(&self, id: GangId, gang: &WaitingGang) -> impl Iterator<Item = GangId> {
         let holders = self.held_rooms.iter().map(|(partition, held)| (*partition, held.gang));
         let others = holders.filter(move |(_, holder)| *holder != id);
         others.filter_map(move |(partition, holder)| {
@@ -83,6 +82,37 @@ impl Facts {
             let waits = is_later && !self.may_interrupt(gang, other) && self.wants(gang, partition);
             waits.then_some(holder)
         })
+    }
+
+    /// The partitions that the gang leaves to later gangs as long as it waits for their turns: those that they want, and
+    /// those that gangs want for whose room they wait. If turns have no end, it leaves all. `ended` holds nothing soon.
+    pub(crate) fn partitions_left(
+        &self,
+        id: GangId,
+        gang: &WaitingGang,
+        ended: Option<GangId>,
+    ) -> BTreeSet<PartitionId> {
+        let mut left = BTreeSet::new();
+        let mut open: Vec<GangId> =
+            self.awaited_turns(id, gang).filter(|holder| Some(*holder) != ended).collect();
+        if !open.is_empty() && self.config.gather_limit_ms.is_none() {
+            left.extend(self.partitions_wanted(gang));
+        }
+        while let Some(waiting) = open.pop().and_then(|next| self.gangs.get(&next)) {
+            for partition in self.partitions_wanted(waiting) {
+                let holder = self.held_rooms.get(&partition).map(|held| held.gang);
+                if left.insert(partition) {
+                    open.extend(holder.filter(|holder| *holder != id && Some(*holder) != ended));
+                }
+            }
+        }
+        left
+    }
+
+    /// The partitions in which the gang may hold room now.
+    pub(crate) fn partitions_to_gather(&self, id: GangId, gang: &WaitingGang) -> Vec<PartitionId> {
+        let left = self.partitions_left(id, gang, None);
+        self.partitions_wanted(gang).into_iter().filter(|partition| !left.contains(partition)).collect()
     }
 
     /// The partitions in which gangs hold room that come before this one.

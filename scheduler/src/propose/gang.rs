@@ -108,7 +108,7 @@ pub(crate) fn look_for_gangs(
             if gathering.begins_anew {
                 looks.record_begun_anew(id, state.nodes_version);
             }
-            taken.extend(facts.partitions_wanted(gang));
+            taken.extend(facts.partitions_to_gather(id, gang));
             found.gatherings.push(gathering);
         } else if !held.is_empty() {
             found.gatherings.push(Gathering::give_up(state, id));

@@ -7,10 +7,11 @@
 //!
 //! # No deadlock
 //!
-//! In each partition only one gang holds room (I18). A gang that holds room waits for room that earlier gangs hold, not
-//! for room of a later gang: an earlier gang that waits for the turn of a later one holds nothing anywhere. The first
-//! gang waits only for containers and for reservations on nodes without held room, and these wait only for containers. If
-//! these do not end, its turn does, and the next gang is the first ([`Turns`](crate::facts::Turns)).
+//! In each partition only one gang holds room (I18). A gang that holds room waits for room that earlier gangs hold, or
+//! for the end of a later gang's turn: then neither that gang nor one for which it waits wants what the first one holds.
+//! So no gangs wait for each other in a circle. The one at the end waits only for containers and for reservations on nodes
+//! without held room, and these wait only for containers. If these do not end, its turn does, and the next gang is the
+//! first ([`Turns`](crate::facts::Turns)).
 //!
 //! # What is not there
 //!
@@ -64,14 +65,15 @@ pub(crate) fn plan_places(
     if is_kept_from_gathering(state, gang, waiting) {
         return None;
     }
-    let wanted = facts.partitions_wanted(waiting);
-    if wanted.iter().all(|partition| taken.contains(partition)) {
+    let mut wanted = facts.partitions_to_gather(gang, waiting);
+    wanted.retain(|partition| !taken.contains(partition));
+    if wanted.is_empty() {
         return None;
     }
     let plan = |begins_anew: bool, places: Vec<(AskId, NodeId)>| {
         let is_free = |(_, node): &(AskId, NodeId)| {
             let node = facts.nodes.at(*node);
-            node.is_open() && !taken.contains(&node.partition)
+            node.is_open() && wanted.contains(&node.partition)
         };
         let places = places.into_iter().filter(is_free).collect();
         Gathering { gang, changes: facts.changes, asks: facts.asks_submitted, begins_anew, places }
@@ -100,9 +102,11 @@ pub(crate) fn plan_places(
 pub(super) fn is_kept_from_gathering(state: &State, gang: GangId, waiting: &WaitingGang) -> bool {
     let facts = &state.facts;
     let holds_nothing = || facts.places_of(gang).all(|(.., place)| place.amount.is_zero());
-    !may_gather(state, gang, waiting)
-        || holds_nothing() && facts.is_stopped_by_limit(waiting)
-        || facts.awaited_turns(gang, waiting).next().is_some()
+    let must_leave = || {
+        let left = facts.partitions_left(gang, waiting, None);
+        facts.partitions_held_by(gang).iter().any(|partition| left.contains(partition))
+    };
+    !may_gather(state, gang, waiting) || holds_nothing() && facts.is_stopped_by_limit(waiting) || must_leave()
 }
 
 pub(super) fn may_gather(state: &State, gang: GangId, waiting: &WaitingGang) -> bool {

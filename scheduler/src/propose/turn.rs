@@ -42,8 +42,7 @@ fn could_move(state: &State, gang: GangId) -> bool {
 }
 
 /// The first gangs that could gather in the gang's partitions. A gang that a limit stops now is one of them, because the
-/// gang's room may use the limit up. So is one whose nodes are reserved, or that waits for another turn, too. But then
-/// further gangs may get their turn as well.
+/// gang's room may use the limit up. So is one whose nodes are reserved. But then further gangs may get their turn, too.
 fn rivals_that_could_gather(state: &State, gang: GangId) -> Vec<GangId> {
     let facts = &state.facts;
     let mut rivals: Vec<(GangId, &WaitingGang)> = facts.rivals(gang).collect();
@@ -55,15 +54,15 @@ fn rivals_that_could_gather(state: &State, gang: GangId) -> Vec<GangId> {
         if open.is_empty() {
             break;
         }
-        let wanted = facts.partitions_wanted(rival);
-        if !wanted.iter().any(|partition| open.contains(partition)) || !may_gather(state, id, rival) {
+        let left = facts.partitions_left(id, rival, Some(gang));
+        let mut wanted: BTreeSet<_> = facts.partitions_wanted(rival).into_iter().collect();
+        wanted.retain(|partition| open.contains(partition) && !left.contains(partition));
+        if wanted.is_empty() || !may_gather(state, id, rival) {
             continue;
         }
         let Some(targets) = targets_anew(state, (id, rival), &rival.turns.in_vain) else { continue };
         found.push(id);
-        let is_stopped =
-            facts.is_stopped_by_limit(rival) || facts.awaited_turns(id, rival).any(|holder| holder != gang);
-        if !is_stopped && targets.has_open_node(&open) {
+        if !facts.is_stopped_by_limit(rival) && targets.has_open_node(&wanted) {
             open.retain(|partition| !wanted.contains(partition));
         }
     }
