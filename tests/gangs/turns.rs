@@ -231,6 +231,18 @@ fn a_turn_ends_only_if_that_helps_a_gang() {
     assert_eq!(busy.holders(), [next]);
 }
 
+/// The timer of an overdue turn is not due again and again.
+#[test]
+fn the_clock_may_stand_at_its_end() {
+    let busy = Busy::new(Mode::Serial, &[(1, 0, false), (1, 1, false)]);
+    let gang = busy.gang(busy.cluster.application(), &[(1, 2, false)]);
+    busy.cluster.run();
+    busy.end_all();
+    assert_eq!(busy.holders(), [gang]);
+    busy.cluster.at(u64::MAX);
+    assert_eq!(busy.holders(), [gang]);
+}
+
 /// Gangs that never start have turns one after the other. The limit doubles once they have tried all nodes. A new gang is behind those of
 /// its priority, and before those of lower priority.
 #[test]

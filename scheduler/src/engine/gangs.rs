@@ -130,7 +130,11 @@ impl GroupCommitter {
         state.overdue_turns.insert(gang);
         // If the end does not help now, other nodes or gangs may come.
         let limit_ms = state.facts.config.gather_limit_ms.unwrap_or(u64::MAX);
-        state.timers.add(now_ms.saturating_add(limit_ms), Timer::Turn(gang));
+        let next_ms = now_ms.saturating_add(limit_ms);
+        // At the end of the clock no time comes any more.
+        if next_ms > now_ms {
+            state.timers.add(next_ms, Timer::Turn(gang));
+        }
     }
 }
 
