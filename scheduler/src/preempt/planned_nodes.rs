@@ -26,6 +26,8 @@ pub(super) struct PlannedNodes {
     pub(super) touched: Vec<usize>,
     /// The nodes as they were before a trial, in the order of its changes.
     before: Option<Vec<(usize, PlannedNode)>>,
+    /// The place of the first container on each node whose leaf may lose more in this round, or an earlier place.
+    first: Vec<u32>,
 }
 
 impl PlannedNodes {
@@ -50,7 +52,7 @@ impl PlannedNodes {
             }
             by_slot[slot] = place;
         }
-        let mut sites = Self { all, by_slot, touched: Vec::new(), before: None };
+        let mut sites = Self { first: vec![0; all.len()], all, by_slot, touched: Vec::new(), before: None };
         sites.add_stopping(state);
         candidates(state, partition, exemptions, may_lose, |node, candidate| {
             if let Some(place) = sites.of_node(node) {
@@ -71,6 +73,7 @@ impl PlannedNodes {
     /// The node, to be changed.
     pub(super) fn change(&mut self, place: usize) -> &mut PlannedNode {
         self.touched.push(place);
+        self.first[place] = 0;
         if let Some(before) = &mut self.before {
             before.push((place, self.all[place].clone()));
         }
@@ -87,8 +90,17 @@ impl PlannedNodes {
         let changes = self.before.take().into_iter().flatten();
         for (place, node) in changes.rev().filter(|_| !is_success) {
             self.all[place] = node;
+            self.first[place] = 0;
             self.touched.push(place);
         }
+    }
+
+    /// The first container on the node whose leaf is not spent. A leaf that is spent stays so.
+    pub(super) fn first(&mut self, place: usize, is_spent: impl Fn(QueueId) -> bool) -> Option<&Candidate> {
+        let (candidates, first) = (&self.all[place].candidates, &mut self.first[place]);
+        let spent = candidates[*first as usize..].iter().take_while(|of| is_spent(of.leaf));
+        *first += spent.count() as u32;
+        candidates.get(*first as usize)
     }
 
     fn add_stopping(&mut self, state: &State) {

@@ -4,25 +4,29 @@
 //! plan goes on, so a loss only grows. A node that the plan has changed is looked at again.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-use std::collections::binary_heap::PeekMut;
+use std::collections::{BTreeMap, BinaryHeap};
 
 use super::planned_nodes::{PlannedNode, PlannedNodes};
 use super::planned_use::PlannedUse;
 use super::victims::{Choice, Loss, Wanted};
 use crate::explain::NodeFilter;
 use crate::facts::{Facts, Shape, TagCounts};
-use crate::ids::RackId;
+use crate::ids::{QueueId, RackId};
 use crate::resource::Need;
 use crate::state::State;
 
+/// A node that some loss, or more, would make room on.
+type Entry = (Loss, usize);
+
 pub(super) struct SuitableNodes {
-    heap: BinaryHeap<Reverse<(Loss, usize)>>,
+    /// The nodes by the leaf of the first container that may be taken there; `None` for nodes without victims. Once a leaf may lose
+    /// nothing more, all of its nodes change at once.
+    by_leaf: BTreeMap<Option<QueueId>, BinaryHeap<Reverse<Entry>>>,
     /// Whether the asks may run on each node, if it has room.
     is_suitable: Vec<bool>,
-    /// The number of changes of nodes that the heap knows.
+    /// The number of changes of nodes that the heaps know.
     seen: usize,
-    /// Whether the heap has only nodes with room, because nothing may be taken any more.
+    /// Whether the heaps have only nodes with room, because nothing may be taken any more.
     has_only_room: bool,
 }
 
@@ -39,7 +43,7 @@ impl SuitableNodes {
         let is_suitable =
             |id| is_on_rack(id) && node(id).reservation.is_none() && filter.lacks_at_most_room(id, node(id));
         let is_suitable: Vec<bool> = sites.all.iter().map(|site| is_suitable(site.node)).collect();
-        Self { heap: BinaryHeap::new(), is_suitable, seen: usize::MAX, has_only_room: false }
+        Self { by_leaf: BTreeMap::new(), is_suitable, seen: usize::MAX, has_only_room: false }
     }
 
     /// Whether the asks may run on the node at this place, if it has room.
@@ -56,7 +60,8 @@ impl SuitableNodes {
     pub(super) fn keep_only_room(&mut self, sites: &PlannedNodes, need: &Need) {
         if !self.has_only_room {
             self.has_only_room = true;
-            self.heap.retain(|Reverse((_, index))| sites.all[*index].has_room_for(need));
+            let has_room = |(_, index): &Entry| sites.all[*index].has_room_for(need);
+            self.by_leaf.values_mut().for_each(|heap| heap.retain(|Reverse(entry)| has_room(entry)));
         }
     }
 
@@ -65,31 +70,55 @@ impl SuitableNodes {
         &mut self,
         (facts, shape): (&Facts, &Shape),
         planned_use: &PlannedUse<'_>,
-        sites: &PlannedNodes,
+        sites: &mut PlannedNodes,
         wanted: &Wanted<'_>,
     ) -> Option<(usize, Choice)> {
         self.catch_up(facts, planned_use, sites, wanted);
-        while let Some(mut top) = self.heap.peek_mut() {
-            let Reverse((loss, index)) = *top;
-            let site = &sites.all[index];
-            if let Some(bound) = wanted.bound(planned_use, site, loss).filter(|bound| *bound > loss) {
-                *top = Reverse((bound, index));
+        while let Some((leaf, (loss, index))) = self.first() {
+            if leaf.is_some_and(|leaf| wanted.is_spent(planned_use, leaf)) {
+                self.spread(leaf, planned_use, sites, wanted);
                 continue;
             }
-            let Some(choice) = wanted.choose(facts, planned_use, site) else {
-                PeekMut::pop(top);
-                continue;
-            };
+            self.by_leaf.get_mut(&leaf)?.pop();
+            let Some(choice) = wanted.choose(facts, planned_use, &sites.all[index]) else { continue };
             if choice.loss > loss {
-                *top = Reverse((choice.loss, index));
-                continue;
-            }
-            PeekMut::pop(top);
-            if meets_rule(facts, shape, planned_use, &choice, site.node) {
+                self.insert(planned_use, sites, wanted, (choice.loss, index));
+            } else if meets_rule(facts, shape, planned_use, &choice, sites.all[index].node) {
                 return Some((index, choice));
             }
         }
         None
+    }
+
+    /// The least loss, with the leaf of the first victim.
+    fn first(&self) -> Option<(Option<QueueId>, Entry)> {
+        let tops = self.by_leaf.iter().filter_map(|(leaf, heap)| Some((heap.peek()?.0, *leaf)));
+        tops.min().map(|(top, leaf)| (leaf, top))
+    }
+
+    /// The leaf may lose nothing more: its nodes go to the leaves that lose something instead.
+    fn spread(
+        &mut self,
+        leaf: Option<QueueId>,
+        planned_use: &PlannedUse<'_>,
+        sites: &mut PlannedNodes,
+        wanted: &Wanted<'_>,
+    ) {
+        for Reverse(entry) in self.by_leaf.remove(&leaf).unwrap_or_default() {
+            self.insert(planned_use, sites, wanted, entry);
+        }
+    }
+
+    /// Adds the node, with at least this loss, unless its containers may not be taken any more.
+    fn insert(
+        &mut self,
+        planned_use: &PlannedUse<'_>,
+        sites: &mut PlannedNodes,
+        wanted: &Wanted<'_>,
+        (loss, index): Entry,
+    ) {
+        let Some((leaf, loss)) = wanted.bound(planned_use, sites, (loss, index)) else { return };
+        self.by_leaf.entry(leaf).or_default().push(Reverse((loss, index)));
     }
 
     /// Whether only disruption budgets keep the victims on some node.
@@ -112,7 +141,7 @@ impl SuitableNodes {
         &mut self,
         facts: &Facts,
         planned_use: &PlannedUse<'_>,
-        sites: &PlannedNodes,
+        sites: &mut PlannedNodes,
         wanted: &Wanted<'_>,
     ) {
         let all = 0..sites.all.len();
@@ -121,17 +150,14 @@ impl SuitableNodes {
         let to_see = all.filter(|_| is_first).chain(changed);
         let loss = |index: usize| {
             let choice = wanted.choose(facts, planned_use, &sites.all[index])?;
-            Some(Reverse((choice.loss, index)))
+            Some((choice.loss, index))
         };
         let may_do = |index: &usize| {
             let has_room = || sites.all[*index].has_room_for(wanted.need);
             self.is_suitable[*index] && (!self.has_only_room || has_room())
         };
-        let losses = to_see.filter(may_do).filter_map(loss);
-        if is_first {
-            self.heap = losses.collect::<Vec<_>>().into();
-        } else {
-            self.heap.extend(losses);
+        for entry in to_see.filter(may_do).filter_map(loss).collect::<Vec<_>>() {
+            self.insert(planned_use, sites, wanted, entry);
         }
         self.seen = sites.touched.len();
     }

@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use super::PreemptionRule;
 use super::candidates::Candidate;
 use super::cost::cost_of;
-use super::planned_nodes::PlannedNode;
+use super::planned_nodes::{PlannedNode, PlannedNodes};
 use super::planned_use::{Part, PlannedUse, QueueShortage};
 use super::within::WithinLeaf;
 use crate::facts::Facts;
@@ -78,21 +78,28 @@ impl<'a> Wanted<'a> {
         Self { leaf, need, rule, shortage, within: None, part, ignores_budgets: false }
     }
 
-    /// A loss that the present one is at least, where it was `before`. It only leaves out the leaves that may lose
-    /// nothing more, so it costs much less than a [choice](Self::choose).
+    /// A loss that the present one is at least, where it was `before`, and the leaf that comes first to lose something.
+    /// It only leaves out the leaves that may lose nothing more, so it costs much less than a [choice](Self::choose).
     pub(super) fn bound(
         &self,
         planned_use: &PlannedUse<'_>,
-        site: &PlannedNode,
-        before: Loss,
-    ) -> Option<Loss> {
+        sites: &mut PlannedNodes,
+        (before, site): (Loss, usize),
+    ) -> Option<(Option<QueueId>, Loss)> {
         if !before.has_victims() {
-            return None;
+            return Some((None, before));
         }
-        let may_lose =
-            |of: &&Candidate| self.within.is_some() || planned_use.may_lose_more(of.leaf, self.part);
-        let first = site.candidates.iter().find(may_lose)?;
-        Some(before.with_rank_of_at_least(first.rank))
+        let is_spent = |leaf| self.is_spent(planned_use, leaf);
+        let first = match self.part {
+            Part::OfRound if self.within.is_none() => sites.first(site, is_spent)?,
+            _ => sites.all[site].candidates.iter().find(|of| !is_spent(of.leaf))?,
+        };
+        Some((Some(first.leaf), before.with_rank_of_at_least(first.rank)))
+    }
+
+    /// Whether the leaf may lose nothing more.
+    pub(super) fn is_spent(&self, planned_use: &PlannedUse<'_>, leaf: QueueId) -> bool {
+        self.within.is_none() && !planned_use.may_lose_more(leaf, self.part)
     }
 
     /// The best victims on the node; `None` if those that may be taken do not free enough.
