@@ -194,6 +194,28 @@ fn a_turn_that_has_grown_stops_no_look() {
     assert_eq!(stepped.holders(), [first, in_q]);
 }
 
+/// The other gang wants only a partition in which it gathers itself.
+#[test]
+fn a_turn_does_not_end_for_a_gang_that_gains_nothing() {
+    let mut stepped = Stepped::full(plain(), &[false, false, true, true]);
+    let q = stepped.handle.partition("q").unwrap();
+    stepped.gang("root.default", 2, q);
+    let spec = ApplicationSpec::new("job", "root.default", "ann");
+    let job = stepped.handle.submit_application(spec, &stepped.events).unwrap();
+    let here = ask(1, 2).in_partition(PartitionId::DEFAULT);
+    let spec = GangSpec::new(job).with_role("here", here).with_role("there", ask(1, 1).in_partition(q));
+    let both = stepped.handle.submit_gang(spec).unwrap().gang;
+    stepped.end_on(0);
+    stepped.run();
+    stepped.pass(LIMIT_MS / 2);
+    stepped.end_on(2);
+    stepped.run();
+    assert!(stepped.holders().contains(&both));
+    stepped.pass(LIMIT_MS / 2);
+    stepped.run();
+    assert_eq!(stepped.ended_turns(), []);
+}
+
 #[test]
 fn a_look_that_is_lost_is_repeated() {
     let (mut stepped, [first, second]) = held_by_the_first();

@@ -279,7 +279,11 @@ impl Committer<'_> {
             self.end_turn(ended, found.asks);
         }
         for gathering in &found.gatherings {
-            self.hold_places(gathering);
+            if !self.hold_places(gathering)
+                && let Some(looks) = &mut batch.gang_looks
+            {
+                looks.forget_begun_anew(gathering.gang);
+            }
         }
         for request in std::mem::take(&mut batch.proposals.requests) {
             let gang = request.units().find_map(|ask| self.state.facts.gang_of(ask));

@@ -59,11 +59,13 @@ impl Committer<'_> {
     }
 
     /// Holds room at the places that a look found. Gangs that come later in order give theirs back.
-    pub(super) fn hold_places(&mut self, gathering: &Gathering) {
+    /// Returns whether the look is still good for the gang.
+    pub(super) fn hold_places(&mut self, gathering: &Gathering) -> bool {
         let gang = gathering.gang;
         if !self.state.facts.gangs.contains_key(&gang) || self.is_before_unseen(gathering) {
-            return;
+            return false;
         }
+        let has_changed = self.state.facts.changes > gathering.changes;
         self.state.recompute_limits();
         if gathering.begins_anew {
             self.give_room_back(gang);
@@ -78,11 +80,12 @@ impl Committer<'_> {
                 missed += 1;
             }
         }
-        if missed > 0 && self.state.facts.changes > gathering.changes {
+        if missed > 0 && has_changed {
             // Something came between. Otherwise another look would find the same.
             self.state.record_room_gain();
         }
         self.start_if_complete(gang);
+        true
     }
 
     /// Whether a gang that comes first was submitted since the look. It must not have to wait for this one's turn: the next

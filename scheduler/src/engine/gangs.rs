@@ -128,11 +128,12 @@ impl GroupCommitter {
             return;
         }
         state.overdue_turns.insert(gang);
-        // If the end does not help now, other nodes or gangs may come.
+        // Nodes or gangs that come later may make the end useful. Whole limits after the first time, so that a gang has
+        // one timer only. At the end of the clock no time comes any more.
         let limit_ms = state.facts.config.gather_limit_ms.unwrap_or(u64::MAX);
-        let next_ms = now_ms.saturating_add(limit_ms);
-        // At the end of the clock no time comes any more.
-        if next_ms > now_ms {
+        let limits = (now_ms - until_ms) / limit_ms + 1;
+        if let Some(next_ms) = limits.checked_mul(limit_ms).and_then(|late_ms| until_ms.checked_add(late_ms))
+        {
             state.timers.add(next_ms, Timer::Turn(gang));
         }
     }

@@ -215,7 +215,8 @@ impl GroupCommitter {
             (self.rounds.changes_seen, self.rounds.has_news) = (self.rounds.changes(state), false);
             self.shared.round.transition_wanted();
         } else if self.rounds.due_ms.is_none() && self.rounds.is_worth_a_round(state) {
-            self.rounds.due_ms = Some(now_ms.saturating_add(interval_ms));
+            // None at the end of the clock: no later time comes.
+            self.rounds.due_ms = now_ms.checked_add(interval_ms);
         }
         self.shared.round.set_due(self.rounds.due_ms);
     }

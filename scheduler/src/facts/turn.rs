@@ -2,11 +2,11 @@
 //!
 //! A gang's turn begins when it first holds room. It lasts until it ends by the clock, or another gang holds room in its
 //! place: a node that changes, or places on better nodes, do not prolong it. If the room does not grow for
-//! [`gather_limit_ms`](crate::config::EngineConfig::gather_limit_ms) while other gangs wait, the turn ends: the gang
-//! gives the room back and goes behind all gangs that wait. The turn ends, too, if members with a part of their room
+//! [`gather_limit_ms`](crate::config::EngineConfig::gather_limit_ms) while another gang could use it, the turn ends: the
+//! gang gives the room back and goes behind all gangs that wait. The turn ends, too, if members with a part of their room
 //! could be on other nodes. The next turn prefers nodes on which no part has waited. When parts have waited on such a node
-//! again, the limit doubles, and only the nodes of the last turn are avoided. So a gang that needs long, beside
-//! containers that run long, has its room in the end.
+//! again, or no member had a part of its room, the limit doubles, and only the nodes of the last turn are avoided. So a
+//! gang that needs long, beside containers that run long, has its room in the end.
 
 use std::collections::BTreeSet;
 
@@ -27,7 +27,7 @@ pub(crate) struct Turns {
     doubled: u32,
     /// Nodes on which parts waited in vain since the limit last doubled.
     pub(crate) in_vain: BTreeSet<NodeId>,
-    /// The present turn. The gang may hold no room for a moment.
+    /// The present turn. It may outlast the held room for a moment.
     current: Option<Turn>,
 }
 
@@ -48,7 +48,7 @@ impl Turns {
 }
 
 impl Facts {
-    /// When the turn of a gang that holds room ends, unless the room grows or no other gang waits.
+    /// When the time of the gang's turn is up. `None` without held room or without a limit.
     pub(crate) fn turn_until_ms(&self, gang: GangId) -> Option<u64> {
         let turn = self.gangs.get(&gang)?.turns.current.as_ref().filter(|_| self.holds_room(gang))?;
         Some(turn.grown_ms.saturating_add(self.turn_limit_ms(gang)?))
@@ -72,7 +72,7 @@ impl Facts {
         is_new && self.gang_key(gang) < self.gang_key(other)
     }
 
-    /// The later gangs whose turns the gang waits for in some partition. It holds no room for which these may wait.
+    /// The later gangs whose turns the gang waits for in some partition.
     fn awaited_turns(&self, id: GangId, gang: &WaitingGang) -> impl Iterator<Item = GangId> {
         let holders = self.held_rooms.iter().map(|(partition, held)| (*partition, held.gang));
         let others = holders.filter(move |(_, holder)| *holder != id);
@@ -84,8 +84,9 @@ impl Facts {
         })
     }
 
-    /// The partitions that the gang leaves to later gangs as long as it waits for their turns: those that they want, and
-    /// those that gangs want for whose room they wait. If turns have no end, it leaves all. `ended` holds nothing soon.
+    /// The partitions in which the gang must hold nothing while it waits for the turns of later gangs: those that they
+    /// want, and those that gangs want for whose room they wait. If turns have no time limit, these are all. The gang `ended`
+    /// counts as if it held nothing.
     pub(crate) fn partitions_left(
         &self,
         id: GangId,
@@ -131,7 +132,7 @@ impl Facts {
         others.map(|(id, gang)| (*id, gang))
     }
 
-    /// Those of them that were submitted after so many asks.
+    /// The rivals that were submitted after the first `asks` asks.
     pub(crate) fn rivals_since(&self, id: GangId, asks: u64) -> impl Iterator<Item = (GangId, &WaitingGang)> {
         self.rivals(id).filter(move |(_, rival)| rival.number > asks)
     }

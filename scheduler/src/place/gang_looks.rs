@@ -52,6 +52,11 @@ impl GangLooks {
         self.begun_anew.insert(gang, nodes_version);
     }
 
+    /// The gang was told to begin anew, and did not.
+    pub(crate) fn forget_begun_anew(&mut self, gang: GangId) {
+        self.begun_anew.remove(&gang);
+    }
+
     /// Forgets gangs that wait no longer.
     pub(crate) fn forget_others(&mut self, waits: impl Fn(GangId) -> bool) {
         self.no_room.retain(|gang, _| waits(*gang));

@@ -26,7 +26,7 @@ pub(super) struct PlannedNodes {
     pub(super) touched: Vec<usize>,
     /// The nodes as they were before a trial, in the order of its changes.
     before: Option<Vec<(usize, PlannedNode)>>,
-    /// The place of the first container on each node whose leaf may lose more in this round, or an earlier place.
+    /// By node, the place of its first container whose leaf is not spent in this round, or an earlier place.
     first: Vec<u32>,
 }
 
@@ -95,7 +95,7 @@ impl PlannedNodes {
         }
     }
 
-    /// The first container on the node whose leaf is not spent. A leaf that is spent stays so.
+    /// The first container on the node whose leaf is not spent. Outside of trials, a spent leaf stays so.
     pub(super) fn first(&mut self, place: usize, is_spent: impl Fn(QueueId) -> bool) -> Option<&Candidate> {
         let (candidates, first) = (&self.all[place].candidates, &mut self.first[place]);
         let spent = candidates[*first as usize..].iter().take_while(|of| is_spent(of.leaf));

@@ -1,7 +1,7 @@
 //! The nodes for equal asks, best first.
 //!
-//! A node's loss is computed when the group begins, and again when the node comes to the top: budgets shrink as the
-//! plan goes on, so a loss only grows. A node that the plan has changed is looked at again.
+//! A node's loss is computed when the group begins, and again when the node comes to the top. Budgets shrink as the plan
+//! goes on, so the first loss is nearly always a lower bound. A node that the plan has changed is looked at again.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -19,8 +19,8 @@ use crate::state::State;
 type Entry = (Loss, usize);
 
 pub(super) struct SuitableNodes {
-    /// The nodes by the leaf of the first container that may be taken there; `None` for nodes without victims. Once a leaf may lose
-    /// nothing more, all of its nodes change at once.
+    /// The nodes by the leaf of their first container whose leaf is not spent; `None` for nodes without victims. Once a leaf
+    /// is spent, all of its nodes change at once.
     by_leaf: BTreeMap<Option<QueueId>, BinaryHeap<Reverse<Entry>>>,
     /// Whether the asks may run on each node, if it has room.
     is_suitable: Vec<bool>,
@@ -109,7 +109,7 @@ impl SuitableNodes {
         }
     }
 
-    /// Adds the node, with at least this loss, unless its containers may not be taken any more.
+    /// Adds the node, with at least this loss. If all leaves are spent, the node may still have room later.
     fn insert(
         &mut self,
         planned_use: &PlannedUse<'_>,
@@ -117,7 +117,11 @@ impl SuitableNodes {
         wanted: &Wanted<'_>,
         (loss, index): Entry,
     ) {
-        let Some((leaf, loss)) = wanted.bound(planned_use, sites, (loss, index)) else { return };
+        let bound = wanted.bound(planned_use, sites, (loss, index));
+        if bound.is_none() && !sites.all[index].has_room_for(wanted.need) {
+            return;
+        }
+        let (leaf, loss) = bound.unwrap_or((None, loss));
         self.by_leaf.entry(leaf).or_default().push(Reverse((loss, index)));
     }
 

@@ -78,8 +78,8 @@ impl<'a> Wanted<'a> {
         Self { leaf, need, rule, shortage, within: None, part, ignores_budgets: false }
     }
 
-    /// A loss that the present one is at least, where it was `before`, and the leaf that comes first to lose something.
-    /// It only leaves out the leaves that may lose nothing more, so it costs much less than a [choice](Self::choose).
+    /// A lower bound for the present loss, where it was `before`, and the first leaf on the node that is not spent. It costs
+    /// much less than a [choice](Self::choose). `None` if all leaves are spent.
     pub(super) fn bound(
         &self,
         planned_use: &PlannedUse<'_>,

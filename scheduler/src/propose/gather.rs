@@ -45,7 +45,7 @@ pub(crate) struct Gathering {
 }
 
 impl Gathering {
-    /// The gang gives back what it holds, because its minimum is not possible any more.
+    /// The gang gives back what it holds, because it may not gather now.
     pub(super) fn give_up(state: &State, gang: GangId) -> Self {
         let (changes, asks) = (state.facts.changes, state.facts.asks_submitted);
         Self { gang, changes, asks, begins_anew: true, places: Vec::new() }

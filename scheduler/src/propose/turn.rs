@@ -41,14 +41,14 @@ fn could_move(state: &State, gang: GangId) -> bool {
     !parts.is_empty() && state.facts.gangs.get(&gang).is_some_and(moves)
 }
 
-/// The first gangs that could gather in the gang's partitions. A gang that a limit stops now is one of them, because the
-/// gang's room may use the limit up. So is one whose nodes are reserved. But then further gangs may get their turn, too.
+/// The first gangs that could gather where the gang holds room. A gang that a limit stops now is one of them, because
+/// the room of the ended turn may be what exhausts the limit. So is a gang whose nodes are reserved. But then further
+/// gangs may get their turn, too.
 fn rivals_that_could_gather(state: &State, gang: GangId) -> Vec<GangId> {
     let facts = &state.facts;
     let mut rivals: Vec<(GangId, &WaitingGang)> = facts.rivals(gang).collect();
     rivals.sort_unstable_by_key(|(_, rival)| facts.gang_key(rival));
-    let wanted = |gang: GangId| facts.gangs.get(&gang).map(|gang| facts.partitions_wanted(gang));
-    let mut open: BTreeSet<PartitionId> = wanted(gang).into_iter().flatten().collect();
+    let mut open: BTreeSet<PartitionId> = facts.partitions_held_by(gang).into_iter().collect();
     let mut found = Vec::new();
     for (id, rival) in rivals {
         if open.is_empty() {

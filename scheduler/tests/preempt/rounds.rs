@@ -361,6 +361,17 @@ fn a_locality_delay_that_passes_brings_a_round() {
     assert_eq!(cluster.running(a), 2);
 }
 
+/// No round is due again and again.
+#[test]
+fn the_clock_may_stand_at_its_end() {
+    let (cluster, _) = Running::full(Mode::Serial, rounds());
+    cluster.clock.set(u64::MAX);
+    cluster.engine.handle().tick().unwrap();
+    cluster.demand("root.a", 1);
+    cluster.settle();
+    assert_eq!(cluster.engine.next_timer_ms(), None);
+}
+
 #[test]
 fn an_interval_of_zero_is_refused() {
     let mut config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::single_leaf());
