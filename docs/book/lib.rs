@@ -1,7 +1,7 @@
 //! The examples of the book, as tests: `cargo test -p apportion-book`.
 //!
-//! `src/` has the chapters. Each Rust block in them is a documentation test of this crate. `tests/` checks blocks of other
-//! languages, links, and that no chapter is left out.
+//! `src/` has the chapters. Each Rust block in them is a documentation test of this crate. `tests/` checks blocks of
+//! other languages, links, and that no chapter is left out.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,5 @@
-//! Looks into the log of an engine: the state after each change, why an ask waited at a moment of the past, and how it ended.
+//! Looks into the log of an engine: the state after each change, why an ask waited at a moment of the past, and how
+//! it ended.
 //!
 //! ```sh
 //! cargo run -p apportion --example replay_and_explain             # a log that the example makes

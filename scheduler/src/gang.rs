@@ -1,9 +1,10 @@
 //! Gangs: asks of one application that start together or not at all.
 //!
-//! An application submits a gang with [`Handle::submit_gang`](crate::Handle::submit_gang): roles, each with an ask and a
-//! minimum. Its asks are *held*: they are pending, but nothing is placed or reserved for them. A proposer looks for nodes
-//! for the minimum of all roles, and sends it as one commit request. The committer applies all of it or nothing, and rejects
-//! a request with only a part of a gang. After the start, the units above the minimum are ordinary asks.
+//! An application submits a gang with [`Handle::submit_gang`](crate::Handle::submit_gang): roles, each with an ask
+//! and a minimum. Its asks are *held*: they are pending, but nothing is placed or reserved for them. A proposer looks
+//! for nodes for the minimum of all roles, and sends it as one commit request. The committer applies all of it or
+//! nothing, and rejects a request with only a part of a gang. After the start, the units above the minimum are
+//! ordinary asks.
 //!
 //! # Gathering
 //!
@@ -24,8 +25,9 @@
 //!
 //! # When a gang is looked for
 //!
-//! After each group of commits that changed the state while gangs wait, at most one proposer looks at the gangs, once. A gang
-//! that found no room is left out until some node gains room. An engine without gangs looks at one word for each pass.
+//! After each group of commits that changed the state while gangs wait, at most one proposer looks at the gangs,
+//! once. A gang that found no room is left out until some node gains room. An engine without gangs looks at one word
+//! for each pass.
 //!
 //! # Gangs as victims of preemption
 //!

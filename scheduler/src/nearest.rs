@@ -3,8 +3,8 @@
 /// Longer names are not compared: the time of a comparison grows with the square of the length.
 const NAME_BYTES_MAX: usize = 256;
 
-/// The candidate most similar to `name`, if it is similar enough for a misspelling. Of equally similar ones, the one with
-/// the fewest edits, and then the first in alphabetical order.
+/// The candidate most similar to `name`, if it is similar enough for a misspelling. Of equally similar ones, the one
+/// with the fewest edits, and then the first in alphabetical order.
 #[must_use]
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let about_as_long = |candidate: &&str| {

@@ -30,7 +30,8 @@ pub(crate) struct State {
     pub(crate) version: u64,
     /// Moves whenever a node is added, removed or changed; not with its containers.
     pub(crate) nodes_version: u64,
-    /// The version in which use last moved to another queue or group: an application moved, or a user changed its groups.
+    /// The version in which use last moved to another queue or group: an application moved, or a user changed its
+    /// groups.
     moved_at: u64,
     /// The version in which a container with tags last ended.
     tags_ended_at: u64,

@@ -1,5 +1,5 @@
-//! Reports of the feature `tracing`. The test has a process of its own, because the subscriber serves all threads of the
-//! engine.
+//! Reports of the feature `tracing`. The test has a process of its own, because the subscriber serves all threads of
+//! the engine.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
 #![allow(clippy::disallowed_types, clippy::disallowed_methods, reason = "a test is no part of the engine")]

@@ -16,8 +16,8 @@ type SomeNode = (i64, bool);
 /// The size and number of a role's members, and whether they want the second partition.
 type SomeRole = (i64, u32, bool);
 
-/// Ordinary asks want every node that becomes free, for ever. A gang that could start on empty nodes starts at the latest when
-/// every container has ended that ran before. `pick` chooses the place of the next one that ends.
+/// Ordinary asks want every node that becomes free, for ever. A gang that could start on empty nodes starts at the
+/// latest when every container has ended that ran before. `pick` chooses the place of the next one that ends.
 fn start_in_time(
     mode: Mode,
     nodes: &[SomeNode],

@@ -56,8 +56,8 @@ fn a_gang_that_lacks_only_room_is_at_no_limit() {
     assert!(!why.to_string().contains("limit"), "{why}");
 }
 
-/// Once all room is held, a container elsewhere on the rack has the gang's tag, so the start fails. After that container
-/// has ended, the gang gathers again, although no node has changed.
+/// Once all room is held, a container elsewhere on the rack has the gang's tag, so the start fails. After that
+/// container has ended, the gang gathers again, although no node has changed.
 #[test]
 fn a_gang_gathers_again_once_the_tag_that_stopped_it_is_gone() {
     let cluster = Cluster::serial();

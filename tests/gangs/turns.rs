@@ -243,8 +243,8 @@ fn the_clock_may_stand_at_its_end() {
     assert_eq!(busy.holders(), [gang]);
 }
 
-/// Gangs that never start have turns one after the other. The limit doubles once they have tried all nodes. A new gang is behind those of
-/// its priority, and before those of lower priority.
+/// Gangs that never start have turns one after the other. The limit doubles once they have tried all nodes. A new
+/// gang is behind those of its priority, and before those of lower priority.
 #[test]
 fn turns_go_round() {
     let mut busy = Busy::new(Mode::Serial, &[(2, 1, false), (2, 1, false)]);
@@ -274,8 +274,8 @@ fn turns_go_round() {
     drop(check_log(&busy.cluster.log.bytes()));
 }
 
-/// A member of 2 on a node with one unit free and one that stays, or on one with containers that end one by one. The first
-/// looks better, so a gang alone would wait there for ever.
+/// A member of 2 on a node with one unit free and one that stays, or on one with containers that end one by one. The
+/// first looks better, so a gang alone would wait there for ever.
 #[test]
 fn a_member_leaves_a_node_on_which_its_room_does_not_grow() {
     for prefers_it in [false, true] {
@@ -364,9 +364,9 @@ fn a_gang_whose_node_is_reserved_leaves_the_turn_to_the_next() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// Each gang that fits beside the containers without an end starts, whichever gangs that never start are before it, and
-    /// although nodes on which its members would never have their whole room may look better. It has a turn for each
-    /// such node at most. The first gangs may be unable to use any node until the others have their turns.
+    /// Each gang that fits beside the containers without an end starts, whichever gangs that never start are before
+    /// it, and although nodes on which its members would never have their whole room may look better. It has a turn
+    /// for each such node at most. The first gangs may be unable to use any node until the others have their turns.
     #[test]
     fn every_gang_that_fits_beside_endless_containers_starts_in_time(
         mode in mode(),

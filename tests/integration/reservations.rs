@@ -137,7 +137,8 @@ fn a_reservation_cannot_be_ended_twice_in_one_request() {
     assert_eq!(reservations(&cluster), 1);
 }
 
-/// Whether they are made in one request or one after another. A reservation that the request ends makes way for another.
+/// Whether they are made in one request or one after another. A reservation that the request ends makes way for
+/// another.
 #[test]
 fn an_ask_reserves_no_more_nodes_than_it_wants_containers() {
     for (units, nodes) in [(1, 1), (1, 2), (2, 2), (2, 3)] {
@@ -211,7 +212,8 @@ fn an_ask_that_used_its_reservation_reserves_the_node_again() {
     let mut queue = leaf("default", 100);
     queue.maximum = Maximum::Absolute([Some(40), None, None, None, None, None, None, None]);
     let (mut cluster, application) = two_reservable(reserving(queue, 0));
-    // While the ask is at its queue's maximum, a node has room for it. So the next pass for the ask will look for a node.
+    // While the ask is at its queue's maximum, a node has room for it. So the next pass for the ask will look for a
+    // node.
     let spare = cluster.node("spare", &[10]);
     cluster.run();
     cluster.drain(spare);

@@ -16,8 +16,8 @@ fn guaranteed(events: &[EventKind]) -> Vec<ContainerId> {
     events.iter().filter_map(placed).collect()
 }
 
-/// Held room is no leftover. It counts in the order of loads, and a container that waits beside it starts once the gang has
-/// given it back. Each run audits the order.
+/// Held room is no leftover. It counts in the order of loads, and a container that waits beside it starts once the
+/// gang has given it back. Each run audits the order.
 #[test]
 fn room_that_a_gang_holds_is_no_leftover() {
     for mode in Cluster::modes() {

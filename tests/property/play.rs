@@ -32,7 +32,8 @@ pub(crate) struct Player {
     applications: Vec<ApplicationId>,
     asks: Vec<AskId>,
     containers: Vec<ContainerId>,
-    /// For each of the next runs, the last one first: whether the engine crashes afterwards, and how the next one goes on.
+    /// For each of the next runs, the last one first: whether the engine crashes afterwards, and how the next one
+    /// goes on.
     crashes: Vec<Option<(Source, Mode)>>,
 }
 

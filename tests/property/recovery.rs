@@ -157,8 +157,8 @@ fn whole_changes(log: &[u8]) -> Option<u64> {
     (changes > 0).then_some(changes)
 }
 
-/// Whether a new engine knows all that the configured policies look at. Offers to asks that wait for their hosts are not
-/// in the log, or are counted again.
+/// Whether a new engine knows all that the configured policies look at. Offers to asks that wait for their hosts are
+/// not in the log, or are counted again.
 fn is_exact(plan: &ClusterPlan) -> bool {
     !matches!(plan.locality_delay, LocalityDelay::Nodes { .. })
 }

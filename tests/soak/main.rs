@@ -1,4 +1,5 @@
-//! Runs a crowd with faults on real threads, round after round, for ten minutes. Every third engine is in background mode.
+//! Runs a crowd with faults on real threads, round after round, for ten minutes. Every third engine is in background
+//! mode.
 //!
 //! `cargo soak` runs it. `APPORTION_SOAK_SECONDS` sets the duration, `APPORTION_SOAK_SEED` the first seed. Every
 //! round has its own engine. While it works, the audit runs without a pause and a watchdog observes its health. At

@@ -92,8 +92,8 @@ fn primitives_are_named_only_in_sync() {
     assert!(wrong.is_empty(), "primitives outside sync/:\n{}", wrong.join("\n"));
 }
 
-/// The engine and the placement crate have no clock, no randomness and no sleep of their own. A driver may take the clock
-/// that is ready for it.
+/// The engine and the placement crate have no clock, no randomness and no sleep of their own. A driver may take the
+/// clock that is ready for it.
 #[test]
 fn time_and_chance_come_from_the_driver() {
     let words = ["Instant::now", "SystemTime", "thread::sleep", "rand::", "thread_rng"];
@@ -115,7 +115,8 @@ fn no_file_outgrows_its_room() {
     assert!(long.is_empty(), "{}", long.join("\n"));
 }
 
-/// The engine's reference is read without the repository, and documents of the project's notes are not in the repository.
+/// The engine's reference is read without the repository, and documents of the project's notes are not in the
+/// repository.
 #[test]
 fn the_engines_docs_name_no_document() {
     let sources = Source::of("scheduler/src").into_iter();

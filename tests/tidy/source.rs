@@ -69,7 +69,8 @@ impl Source {
         found.map(|(number, line)| format!("{}:{}: {line}", self.path, number + 1)).collect()
     }
 
-    /// The same as [`lines_with`](Self::lines_with), and the imports that name the word once their groups are written out.
+    /// The same as [`lines_with`](Self::lines_with), and the imports that name the word once their groups are written
+    /// out.
     pub(crate) fn lines_naming(&self, word: &str) -> Vec<String> {
         let mut found = self.lines_with(word);
         let imports = self.imports().into_iter().filter(|(_, path)| path.contains(word));
@@ -77,8 +78,8 @@ impl Source {
         found
     }
 
-    /// The paths of all `use` declarations, with their line numbers. Groups are written out: `a::{b, c::d}` is `a::b` and
-    /// `a::c::d`.
+    /// The paths of all `use` declarations, with their line numbers. Groups are written out: `a::{b, c::d}` is `a::b`
+    /// and `a::c::d`.
     fn imports(&self) -> Vec<(usize, String)> {
         let (mut imports, mut lines) = (Vec::new(), self.code());
         while let Some((number, line)) = lines.next() {

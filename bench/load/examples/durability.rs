@@ -5,8 +5,8 @@
 //! cargo run --release -p apportion-load --example durability -- 100000
 //! ```
 //!
-//! The number is that of containers a second, 200,000 by default. Each millisecond a burst is asked for; containers end as
-//! soon as their event is read. The log is in the folder of temporary files, as a folder and then as a store.
+//! The number is that of containers a second, 200,000 by default. Each millisecond a burst is asked for; containers
+//! end as soon as their event is read. The log is in the folder of temporary files, as a folder and then as a store.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

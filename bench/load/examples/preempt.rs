@@ -1,4 +1,5 @@
-//! The time of one preemption plan in a large full cluster, and of a round that carries one out: `cargo run --release -p apportion-load --example preempt`.
+//! The time of one preemption plan in a large full cluster, and of a round that carries one out: `cargo run --release
+//! -p apportion-load --example preempt`.
 //!
 //! Half of the leaves use all of the cluster, and the other half waits. Arguments: nodes, containers on each node,
 //! leaves, sizes of the waiting asks.

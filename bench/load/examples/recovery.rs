@@ -5,8 +5,8 @@
 //! cargo run --release -p apportion-load --example recovery -- 10000 100000
 //! ```
 //!
-//! The numbers are those of nodes and of running containers; a tenth of the containers has ended and was replaced. The rates
-//! are of containers placed while the log is written to memory, and to the folder of temporary files.
+//! The numbers are those of nodes and of running containers; a tenth of the containers has ended and was replaced.
+//! The rates are of containers placed while the log is written to memory, and to the folder of temporary files.
 
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -174,8 +174,8 @@ impl Cluster {
         self.fill(running.len()).map(drop)
     }
 
-    /// Replaces all containers of an application; returns their number. Looks only at these, so the engine does not wait for
-    /// a long look.
+    /// Replaces all containers of an application; returns their number. Looks only at these, so the engine does not
+    /// wait for a long look.
     fn replace_all_of(&self, application: ApplicationId) -> anyhow::Result<usize> {
         let running: Vec<_> = self.engine.read(|view| {
             let application = view.application(application);
@@ -242,8 +242,8 @@ fn churn(nodes: usize, containers: usize) -> anyhow::Result<()> {
 }
 
 impl Cluster {
-    /// Replaces containers until it is over. Reports the rate, and how old batches were when they were decided: nothing makes
-    /// a batch older than a pause of the engine.
+    /// Replaces containers until it is over. Reports the rate, and how old batches were when they were decided:
+    /// nothing makes a batch older than a pause of the engine.
     fn churn_until(&self, name: &str, is_over: &dyn Fn(Duration) -> bool) -> anyhow::Result<()> {
         drop(self.engine.take_timing());
         let (begun, mut count) = (Instant::now(), 0);

@@ -34,8 +34,8 @@ run.log --ask ask-12 --at 5000\n  apportion-bench explain run.log --ask openb-po
 pub(super) struct ExplainArgs {
     /// The log: a file, or the folder of a file log.
     file: PathBuf,
-    /// The ask, gang or container, or the job whose asks to explain; without it, the asks that have been pending longest, one of each size
-    /// and queue.
+    /// The ask, gang or container, or the job whose asks to explain; without it, the asks that have been pending
+    /// longest, one of each size and queue.
     #[arg(long, value_name = "ID|NAME")]
     ask: Option<String>,
     /// Explain the state after this change (the first is number 1), or at this virtual time: 120s, 2.5min, 3h.

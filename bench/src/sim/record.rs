@@ -140,7 +140,8 @@ pub enum Figure {
     Running,
     /// Containers requested and not placed.
     Pending,
-    /// What all leaves together miss of their guarantees, or of their demands where these are less: a part of the cluster.
+    /// What all leaves together miss of their guarantees, or of their demands where these are less: a part of the
+    /// cluster.
     Owed,
     /// What preemption has taken from the start, as a part of the cluster.
     Taken,

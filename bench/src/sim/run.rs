@@ -391,8 +391,8 @@ impl<'a> Simulation<'a> {
     }
 }
 
-/// A timer that is due later than this after the last event places no pending ask: all other delays are shorter. A round
-/// of preemption may have to wait for the end of the victims' time.
+/// A timer that is due later than this after the last event places no pending ask: all other delays are shorter. A
+/// round of preemption may have to wait for the end of the victims' time.
 fn timer_patience_ms(preemption: Option<&PreemptionRounds>) -> u64 {
     const DELAYS_MS: u64 = 60_000;
     let rounds_ms = preemption.map_or(0, |rounds| {

@@ -147,8 +147,8 @@ impl Steady {
             .read(|view| view.asks().filter(|ask| ask.reserved() > 0).map(|ask| ask.id()).collect())
     }
 
-    /// Ends all containers of the applications with these places, and withdraws their asks. They have no demand from then
-    /// on.
+    /// Ends all containers of the applications with these places, and withdraws their asks. They have no demand from
+    /// then on.
     pub(super) fn leave(
         &mut self,
         leaves: impl Fn(usize) -> bool,

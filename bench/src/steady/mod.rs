@@ -1,5 +1,6 @@
 //! Overloaded clusters on virtual time, which ask again for every container that ends. They answer two questions: how
-//! fairly are resources divided, how long do large containers wait, and how soon does a leaf that returns have its share?
+//! fairly are resources divided, how long do large containers wait, and how soon does a leaf that returns have its
+//! share?
 
 mod demands;
 mod driver;

@@ -1,4 +1,5 @@
-//! Reclaiming: leaves without demand return to a cluster that others have filled. How soon do they have their fair shares?
+//! Reclaiming: leaves without demand return to a cluster that others have filled. How soon do they have their fair
+//! shares?
 
 mod observer;
 
@@ -54,8 +55,8 @@ pub struct Reclaim {
     pub preempted: u64,
     /// How long these had run, all together.
     pub lost_container_ms: u64,
-    /// The part of the work since the return that was lost since then: run time multiplied by size, of the type that runs
-    /// out first.
+    /// The part of the work since the return that was lost since then: run time multiplied by size, of the type that
+    /// runs out first.
     pub lost_part: f64,
     /// Containers of the returning leaves that completed after the return.
     pub completed_of_returning: u64,
@@ -131,8 +132,9 @@ impl Reclaim {
         self.looks.last().map_or(0.0, |look| look.returning_fair)
     }
 
-    /// How long after the return the leaves had converged: from then on, for a minute at least, they missed no more than
-    /// 5 % of their fair shares together. What one leaf has too much does not make up for what another one misses.
+    /// How long after the return the leaves had converged: from then on, for a minute at least, they missed no more
+    /// than 5 % of their fair shares together. What one leaf has too much does not make up for what another one
+    /// misses.
     #[must_use]
     pub fn converged_ms(&self) -> Option<u64> {
         self.first_lasting_ms(|look| look.returning_owed > TOLERANCE * look.returning_fair)
@@ -159,8 +161,8 @@ impl Reclaim {
     }
 }
 
-/// Lets the applications of a tree ask for more than fits. A tenth of the leaves lose their demand and return. Reads the
-/// shares until the end, or until `progress` ends the run.
+/// Lets the applications of a tree ask for more than fits. A tenth of the leaves lose their demand and return. Reads
+/// the shares until the end, or until `progress` ends the run.
 ///
 /// # Errors
 /// When the engine does not start or ends early, or the audit finds a violation.

@@ -27,8 +27,8 @@ fn engine(case: &Case, dev: u32, preemption: Option<PreemptionRounds>) -> (Engin
     (engine, clock)
 }
 
-/// A case with the log of an engine. `trial` of `dev` fills the cluster with a gang of 2 members and 8 plain containers.
-/// The gang of `training` of `prod` waits for 1 and 2 members, and its victims are announced.
+/// A case with the log of an engine. `trial` of `dev` fills the cluster with a gang of 2 members and 8 plain
+/// containers. The gang of `training` of `prod` waits for 1 and 2 members, and its victims are announced.
 pub(super) fn with_log() -> Case {
     let case = Case::new();
     let policy = PreemptionPolicy {

@@ -57,7 +57,8 @@ fn a_missing_folder_or_table_is_named() {
 /// `a` fills both nodes. Later `b` wants one of them, which is half of the cluster, as guaranteed.
 const TWO_OWNERS: &str = "a,0,16,9\nb,10,8,9\nb,1000,8,9\n";
 
-/// Two gangs of `a` fill four nodes, of which half are guaranteed to `b`. The later one makes room for `b`, which wants all of it.
+/// Two gangs of `a` fill four nodes, of which half are guaranteed to `b`. The later one makes room for `b`, which
+/// wants all of it.
 #[test]
 fn a_preempted_gang_starts_again_as_a_whole() {
     let case = case("a,0,16,9\na,0,16,9\nb,10,8,9\nb,10,8,9\nb,2000,8,9\nb,3000,8,9\n");
@@ -107,8 +108,8 @@ fn without_gangs_members_hold_their_gpus() {
         figures["gangs"]["queues"][queue]["completion_s"]["max"].as_f64().unwrap()
     };
     let both = |figures: &Value| (completion(figures, 0), completion(figures, 1));
-    // With gangs, room is held for the gang, which begins at 100 s, and `b` begins at 200 s. Without, `b` begins at 100 s,
-    // when the other node is free, and the gang at 200 s.
+    // With gangs, room is held for the gang, which begins at 100 s, and `b` begins at 200 s. Without, `b` begins at
+    // 100 s, when the other node is free, and the gang at 200 s.
     assert_eq!((both(&on), both(&off)), ((190.0, 280.0), (290.0, 180.0)));
     let table = case.run("replay --format philly --workload . --node-count 2").stdout;
     contains_all(&String::from_utf8(table).unwrap(), &["9 or more", "0 gangs, 0 other jobs", "fragmented"]);

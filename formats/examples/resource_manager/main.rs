@@ -1,13 +1,13 @@
-//! A resource manager: queues from a `capacity-scheduler.xml`, jobs, agents on nodes, and a log from which the next start
-//! goes on.
+//! A resource manager: queues from a `capacity-scheduler.xml`, jobs, agents on nodes, and a log from which the next
+//! start goes on.
 //!
 //! ```text
 //! cargo run -p apportion-formats --example resource_manager             # a demonstration with agents in the program
 //! cargo run -p apportion-formats --example resource_manager -- FOLDER   # reads lines of agents, writes orders
 //! ```
 //!
-//! `manager.rs` is the manager, `lines.rs` the protocol of the second form. `killed.rs` kills the program while it runs ten
-//! thousand containers, and looks for lost ones.
+//! `manager.rs` is the manager, `lines.rs` the protocol of the second form. `killed.rs` kills the program while it
+//! runs ten thousand containers, and looks for lost ones.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "the program of an example writes")]
 

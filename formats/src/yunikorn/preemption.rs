@@ -1,7 +1,7 @@
 //! Preemption: the partition's switch, and the properties of queues about it (`peers.md` 1.1).
 //!
-//! YuniKorn preempts for asks within the guarantee of their queue, once they have waited for a delay. It ends the victims
-//! at once. Here the delay is the time between two rounds.
+//! YuniKorn preempts for asks within the guarantee of their queue, once they have waited for a delay. It ends the
+//! victims at once. Here the delay is the time between two rounds.
 
 use std::collections::BTreeMap;
 

@@ -5,8 +5,8 @@ use crate::facts::{Facts, HeldAsks, HeldRole};
 use crate::propose::propose_gang;
 use crate::state::State;
 
-/// I4: no ask of a waiting gang has a container or a reservation, and each has at least its minimum outstanding. I12: the
-/// held asks are those of the waiting gangs.
+/// I4: no ask of a waiting gang has a container or a reservation, and each has at least its minimum outstanding. I12:
+/// the held asks are those of the waiting gangs.
 pub(super) fn check(facts: &Facts, report: &mut AuditReport) {
     let mut held = HeldAsks::default();
     for (id, gang) in &facts.gangs {

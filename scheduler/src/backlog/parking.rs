@@ -150,8 +150,8 @@ impl Backlog {
         }
     }
 
-    /// Counts one more, or one less, runnable lane in the leaf and for the shape. The queues above count only a leaf's first
-    /// lane.
+    /// Counts one more, or one less, runnable lane in the leaf and for the shape. The queues above count only a
+    /// leaf's first lane.
     fn count_runnable_lane(&mut self, lane_id: LaneId, count: Count) {
         let lane = self.lane(lane_id);
         let (share, user, shape) = (lane.share, lane.user, lane.shape);

@@ -31,8 +31,8 @@ pub struct AskSpec {
     /// Whether its containers run their application. Such containers use only nodes of their own partition, not
     /// borrowed ones.
     pub is_master: bool,
-    /// The caller's own number for the ask, such as the index of its task. The engine only passes it on: to events, views
-    /// and the log, with the ask's containers, too. As YARN's `allocationRequestId`.
+    /// The caller's own number for the ask, such as the index of its task. The engine only passes it on: to events,
+    /// views and the log, with the ask's containers, too. As YARN's `allocationRequestId`.
     pub allocation_request_id: u64,
     /// Whether its containers are guaranteed their size, or [opportunistic](Self::opportunistic).
     #[serde(default)]

@@ -56,7 +56,8 @@ pub struct GangRole {
     /// Its containers. Members that start together go to the nearest hosts and racks that they prefer without a delay,
     /// and use only nodes of their own partition.
     pub ask: AskSpec,
-    /// The number of its members that must start together, at most the ask's `count`. It may be zero for some of the roles.
+    /// The number of its members that must start together, at most the ask's `count`. It may be zero for some of the
+    /// roles.
     pub minimum: u32,
     /// Whether its members are placeholders, which [real containers](crate::Handle::submit_ask_of_group) replace.
     #[serde(default)]

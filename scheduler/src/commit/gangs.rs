@@ -129,8 +129,8 @@ impl<'a> Wanted<'a> {
         Self { roles, sums, topology: spec.topology }
     }
 
-    /// Whether each queue of the chain admits the minimum if nothing else uses it. A queue that may use all of the cluster is
-    /// no limit: the nodes are, and the refusal should name them.
+    /// Whether each queue of the chain admits the minimum if nothing else uses it. A queue that may use all of the
+    /// cluster is no limit: the nodes are, and the refusal should name them.
     fn check_maxima(&self, facts: &Facts, application: &Application) -> Result<(), GangRefusal> {
         for (partition, needed) in &self.sums {
             for queue in facts.queue(application.leaf).chain.iter().map(|id| facts.queue(*id)) {
@@ -228,8 +228,8 @@ fn members_possible<'a>(
     members
 }
 
-/// Whether the request starts each gang of which it has a member with at least its minimum, in one place if it has to be.
-/// Held asks get no reservations. Out of line, because nearly always no gang waits.
+/// Whether the request starts each gang of which it has a member with at least its minimum, in one place if it has to
+/// be. Held asks get no reservations. Out of line, because nearly always no gang waits.
 #[cold]
 pub(super) fn check_starts(
     facts: &Facts,
@@ -258,7 +258,8 @@ pub(super) fn check_starts(
 
 /// Whether a proposer may send the request: the committer would accept it in this state.
 pub(crate) fn would_accept(state: &State, request: &ResourceAllocationCommitRequest) -> bool {
-    // Not through `accept`, which checks single containers without sums: with one caller, the compiler inlines it there.
+    // Not through `accept`, which checks single containers without sums: with one caller, the compiler inlines it
+    // there.
     let facts = &state.facts;
     !state.limits_are_stale() && check_starts(facts, request).is_ok() && accept_sums(facts, request).is_ok()
 }

@@ -88,8 +88,8 @@ impl Committer<'_> {
         true
     }
 
-    /// Whether a gang that comes first was submitted since the look. It must not have to wait for this one's turn: the next
-    /// look sees both.
+    /// Whether a gang that comes first was submitted since the look. It must not have to wait for this one's turn:
+    /// the next look sees both.
     fn is_before_unseen(&self, gathering: &Gathering) -> bool {
         let facts = &self.state.facts;
         let own = facts.gang_key(&facts.gangs[&gathering.gang]);
@@ -195,9 +195,9 @@ fn has_all(facts: &Facts, gang: GangId, waiting: &WaitingGang) -> bool {
         .all(|role| role.minimum == 0 || facts.place_count(gang, role.ask).whole >= role.minimum)
 }
 
-/// The next ask that gains by room on the node, of the gang that holds room in its partition: one with a part there, or the
-/// one with the largest members. Only a look gives a role places on further nodes, because it sees to it that every
-/// member finds one. A second member of a role on a node gets its place once the first has all of its room.
+/// The next ask that gains by room on the node, of the gang that holds room in its partition: one with a part there,
+/// or the one with the largest members. Only a look gives a role places on further nodes, because it sees to it that
+/// every member finds one. A second member of a role on a node gets its place once the first has all of its room.
 fn next_gain(facts: &Facts, node: NodeId) -> Option<AskId> {
     let known = facts.nodes.get(node)?;
     let HeldRoom { gang, nodes, .. } = facts.held_rooms.get(&known.partition)?;

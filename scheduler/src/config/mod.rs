@@ -296,8 +296,8 @@ impl HeartbeatPolicy {
 }
 
 /// Sizes inside the engine. The defaults suit clusters of 10 to 1,000,000 nodes; models and tests use smaller ones.
-/// Serial and background mode have one set per partition, so they ignore `single_set_nodes` and `set_nodes`. The inbox of
-/// serial mode is unbounded.
+/// Serial and background mode have one set per partition, so they ignore `single_set_nodes` and `set_nodes`. The
+/// inbox of serial mode is unbounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EngineLimits {
     /// A pass ends after this many commit requests (B).

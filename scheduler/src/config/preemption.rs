@@ -11,9 +11,9 @@ use crate::nearest::{hint, nearest};
 /// How a running engine preempts: in rounds, each with a [plan](crate::preempt) for the state of that moment.
 ///
 /// A round announces the victims of its plan, as YARN marks containers for preemption. Until the announced time their
-/// applications may give back other containers instead. A victim ends at the first round after that time in which
-/// the plan still names it, in the same commit in which the container of the beneficiary starts. So a container that nobody
-/// needs any more runs on, as with YARN's lazy preemption.
+/// applications may give back other containers instead. A victim ends at the first round after that time in which the
+/// plan still names it, in the same commit in which the container of the beneficiary starts. So a container that
+/// nobody needs any more runs on, as with YARN's lazy preemption.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PreemptionRounds {
@@ -50,7 +50,8 @@ pub struct PreemptionPolicy {
     /// The most that one round takes, as a part of the partition.
     pub per_round: Percent,
     /// Paths of queues that lose nothing to other queues. The queues below them lose nothing to others either. In a
-    /// configuration they must exist, or a queue above them must create queues. The plan names the paths that no queue has.
+    /// configuration they must exist, or a queue above them must create queues. The plan names the paths that no
+    /// queue has.
     pub exempt: BTreeSet<String>,
     /// Names of applications that lose nothing.
     pub exempt_applications: BTreeSet<String>,
@@ -86,7 +87,8 @@ impl Default for PreemptionPolicy {
 pub struct WithinQueuePolicy {
     /// From whom an application may take.
     pub order: WithinQueueOrder,
-    /// A leaf that uses less than this part of its guarantee is left alone. The type with the largest part in use decides.
+    /// A leaf that uses less than this part of its guarantee is left alone. The type with the largest part in use
+    /// decides.
     pub minimum_use: Percent,
     /// The most that one round takes from a leaf, as a part of its guarantee. It includes what other queues take.
     pub max_part: Percent,

@@ -21,9 +21,9 @@ pub(crate) type AskKinds = FxHashMap<AskSpec, AskKindId>;
 /// An [`AskKindId`] is known as long as the engine exists. It is a number: a kind of another engine names the kind
 /// with that number here.
 impl Handle {
-    /// Registers a kind of asks: size, priority, partition, preferences, rule and tags. The count and the allocation request
-    /// of the description do not matter. Returns the known kind if an equal one is registered. Hosts and racks are
-    /// checked with each ask of the kind.
+    /// Registers a kind of asks: size, priority, partition, preferences, rule and tags. The count and the allocation
+    /// request of the description do not matter. Returns the known kind if an equal one is registered. Hosts and
+    /// racks are checked with each ask of the kind.
     ///
     /// # Errors
     /// If asks of this kind would not be valid or their partition is unknown, as for [`submit_ask`](Self::submit_ask).

@@ -6,8 +6,8 @@ use crate::ids::AskId;
 use crate::preempt::{PreemptionPlan, PreemptionPolicy, plan};
 
 impl Engine {
-    /// Explains why an ask is pending, whether preemption will help, or how it ended. The engine is blocked while this looks at the nodes of the
-    /// ask's partition.
+    /// Explains why an ask is pending, whether preemption will help, or how it ended. The engine is blocked while
+    /// this looks at the nodes of the ask's partition.
     #[must_use]
     pub fn explain(&self, ask: AskId) -> Explanation {
         let (mut explanation, beneficiary) = self.read(|view| (view.explain(ask), view.beneficiary(ask)));

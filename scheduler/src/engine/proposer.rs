@@ -98,8 +98,8 @@ impl Proposer {
         Some(propose(&self.shared, set, &mut self.scratch))
     }
 
-    /// As [`propose`](Self::propose), for the thread that also commits. A panic is counted; it leaves a message, so that
-    /// the thread commits a group before it tries again.
+    /// As [`propose`](Self::propose), for the thread that also commits. A panic is counted; it leaves a message, so
+    /// that the thread commits a group before it tries again.
     pub(super) fn propose_or_recover(&mut self) -> Option<Box<ProposalBatch>> {
         let Ok(batch) = catch_unwind(AssertUnwindSafe(|| self.propose())) else {
             self.recover();
@@ -141,8 +141,8 @@ impl Proposer {
     }
 }
 
-/// Asks the committer to look again if a look for a set ends in a panic. The look counts a set as out for a moment, in which
-/// the committer may have taken the engine for busy.
+/// Asks the committer to look again if a look for a set ends in a panic. The look counts a set as out for a moment,
+/// in which the committer may have taken the engine for busy.
 struct LookAgainIfPanicking<'a>(&'a Shared);
 
 impl Drop for LookAgainIfPanicking<'_> {

@@ -114,8 +114,8 @@ impl Engine {
         Ok((engine, recovered))
     }
 
-    /// As [`recover`](Self::recover), without threads: the parts of [`assemble`](Self::assemble) for callers that supply
-    /// their own. Nothing moves until the committer's first step, so streams can be attached before.
+    /// As [`recover`](Self::recover), without threads: the parts of [`assemble`](Self::assemble) for callers that
+    /// supply their own. Nothing moves until the committer's first step, so streams can be attached before.
     ///
     /// # Errors
     /// As for `recover`, and if the number of proposers is out of range.

@@ -1,7 +1,8 @@
 //! Resharding: cuts a partition into a new number of sets when its size has changed a lot.
 //!
-//! By default a partition is split from 1,000 nodes on (`EngineLimits::single_set_nodes`), and sets are merged when it has shrunk
-//! to about half of that. In serial and background mode a partition is always one set, which gets the exact policy.
+//! By default a partition is split from 1,000 nodes on (`EngineLimits::single_set_nodes`), and sets are merged when
+//! it has shrunk to about half of that. In serial and background mode a partition is always one set, which gets the
+//! exact policy.
 
 use super::shared::Shared;
 use super::trace;

@@ -18,7 +18,8 @@ use crate::propose::{BatchOwner, ProposalBatch, RoundStep};
 use crate::state::State;
 use crate::sync::{AtomicU64, Mutex, Ordering};
 
-/// The steps that the committer carries out in one group. A step costs about as much as the decisions over ten requests.
+/// The steps that the committer carries out in one group. A step costs about as much as the decisions over ten
+/// requests.
 const STEPS_PER_GROUP: usize = 100;
 
 /// No proposer has taken the wanted round.
@@ -67,8 +68,8 @@ impl Round {
         self.phase.fetch_and(!(WANTED | BUSY), Ordering::AcqRel);
     }
 
-    /// A batch was dropped undecided. A round that was in it is wanted again, unless it panicked: then the committer wants
-    /// one an interval later, so that a fault of preemption does not stop the proposers.
+    /// A batch was dropped undecided. A round that was in it is wanted again, unless it panicked: then the committer
+    /// wants one an interval later, so that a fault of preemption does not stop the proposers.
     pub(super) fn record_lost_batch(&self, had_round: bool) {
         self.phase.fetch_or(NEWS, Ordering::Release);
         match (had_round, std::thread::panicking()) {
@@ -96,8 +97,8 @@ impl Round {
         self.phase.load(Ordering::Acquire) & (WANTED | BUSY) == 0
     }
 
-    /// The outcome of the last round for the ask or, if the ask is the first of a waiting gang, for the gang. `None` if its
-    /// queue was owed nothing.
+    /// The outcome of the last round for the ask or, if the ask is the first of a waiting gang, for the gang. `None`
+    /// if its queue was owed nothing.
     pub(super) fn outlook(&self, ask: AskId) -> Option<PreemptionOutlook> {
         let plan = self.last_plan.lock();
         let plan = plan.as_ref()?;

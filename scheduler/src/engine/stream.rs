@@ -22,8 +22,8 @@ pub struct Lagging;
 /// Receives the events of the applications submitted with it.
 ///
 /// A stream holds a fixed number of events. When it is full, the committer does not wait: it marks the stream as
-/// lagging and leaves events out until the reader [resynchronises](crate::Handle::resync). That tells the reader what runs,
-/// but not what has ended or was refused meanwhile.
+/// lagging and leaves events out until the reader [resynchronises](crate::Handle::resync). That tells the reader what
+/// runs, but not what has ended or was refused meanwhile.
 #[doc = include_str!("../../doc/event_stream.md")]
 #[derive(Clone, Debug)]
 pub struct EventStream(Arc<StreamCore>);

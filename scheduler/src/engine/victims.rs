@@ -13,11 +13,12 @@ use crate::ids::{ApplicationId, ContainerId};
 impl Handle {
     /// Sets the cost of a container's loss to its application. Preemption takes as few containers as possible; among
     /// equally many on a node that it could clear, it takes the cheapest. A container that costs
-    /// [never](PreemptionCost::Never) is never a victim. Other queues lose the amount that such containers use above their
-    /// queue's guarantee.
+    /// [never](PreemptionCost::Never) is never a victim. Other queues lose the amount that such containers use above
+    /// their queue's guarantee.
     ///
     /// An announced victim stays announced. If its cost becomes never, its announcement is
-    /// [withdrawn](crate::event::EventKind::PreemptionWithdrawn) at once. A container that is unknown or being stopped is [refused](Self::take_refusals).
+    /// [withdrawn](crate::event::EventKind::PreemptionWithdrawn) at once. A container that is unknown or being
+    /// stopped is [refused](Self::take_refusals).
     ///
     /// # Errors
     /// If the engine is shut down.

@@ -56,7 +56,8 @@ impl fmt::Debug for StateDigest {
     }
 }
 
-/// Most facts in a fixed order; the configuration stands before them, newer features behind them. Vacant slots and the numbers of shapes are not facts.
+/// Most facts in a fixed order; the configuration stands before them, newer features behind them. Vacant slots and
+/// the numbers of shapes are not facts.
 #[derive(Serialize)]
 struct Canonical<'a> {
     queue_mapping: &'a QueueMapping,

@@ -281,9 +281,9 @@ impl Facts {
         self.shapes.at(self.asks.at(ask).shape)
     }
 
-    /// Whether the member may get a place, or more room at its place, on the node. If each member of the gang has a place,
-    /// a whole one helps, too, and a part ends for it: sooner, that could take the only place of a member that has none.
-    /// Limits must be computed.
+    /// Whether the member may get a place, or more room at its place, on the node. If each member of the gang has a
+    /// place, a whole one helps, too, and a part ends for it: sooner, that could take the only place of a member that
+    /// has none. Limits must be computed.
     pub(crate) fn room_gain(&self, gang: GangId, ask: AskId, node: NodeId) -> Option<RoomGain> {
         let waiting = self.gangs.get(&gang).filter(|waiting| waiting.gathers)?;
         let role = waiting.roles.iter().find(|role| role.ask == ask)?;

@@ -1,8 +1,8 @@
 //! The facts as bytes from which a later engine makes them again.
 //!
-//! An image has more than the [canonical bytes](super::digest): vacant slots, free identifiers, numbers of shapes, and
-//! orders that depend on history. So an engine that starts from an image decides as after a full replay. Facts that follow
-//! from others are left out and computed again.
+//! An image has more than the [canonical bytes](super::digest): vacant slots, free identifiers, numbers of shapes,
+//! and orders that depend on history. So an engine that starts from an image decides as after a full replay. Facts
+//! that follow from others are left out and computed again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -31,8 +31,8 @@ pub(super) fn unknown_node() -> NodeId {
     NodeId::new(u32::MAX, 0)
 }
 
-/// Declares a borrowing image to write and an owning image to read, and the conversions from and to the facts. A fact is
-/// either `plain` or a `table`.
+/// Declares a borrowing image to write and an owning image to read, and the conversions from and to the facts. A fact
+/// is either `plain` or a `table`.
 macro_rules! images {
     (@borrowed plain $life:lifetime $type:ty) => { &$life $type };
     (@borrowed table $life:lifetime $type:ty) => { &$life [Slot<$type>] };

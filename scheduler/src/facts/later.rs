@@ -10,8 +10,8 @@ use super::placeholders::Placeholders;
 use super::{Disruption, Facts, FactsImage, NodeQueues, PreemptionNotice};
 use crate::ids::ContainerId;
 
-/// The facts of newer features. They stand at the end of a snapshot, so that an older one is read as one in which they are
-/// empty.
+/// The facts of newer features. They stand at the end of a snapshot, so that an older one is read as one in which
+/// they are empty.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct LaterFacts {
     pub(super) notices: BTreeMap<ContainerId, PreemptionNotice>,

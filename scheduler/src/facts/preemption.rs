@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::ids::AskId;
 use crate::label::seconds;
 
-/// A container is to end, and when, for whom and by which rule. It may still be spared: if its application gives back enough
-/// other containers, or the beneficiary no longer needs the room.
+/// A container is to end, and when, for whom and by which rule. It may still be spared: if its application gives back
+/// enough other containers, or the beneficiary no longer needs the room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct PreemptionNotice {
     /// The ask that it would make room for; for a gang, the ask of its first role. A later round may give the room to

@@ -1,12 +1,12 @@
 //! Turns of gangs that gather.
 //!
-//! A gang's turn begins when it first holds room. It lasts until it ends by the clock, or another gang holds room in its
-//! place: a node that changes, or places on better nodes, do not prolong it. If the room does not grow for
-//! [`gather_limit_ms`](crate::config::EngineConfig::gather_limit_ms) while another gang could use it, the turn ends: the
-//! gang gives the room back and goes behind all gangs that wait. The turn ends, too, if members with a part of their room
-//! could be on other nodes. The next turn prefers nodes on which no part has waited. When parts have waited on such a node
-//! again, or no member had a part of its room, the limit doubles, and only the nodes of the last turn are avoided. So a
-//! gang that needs long, beside containers that run long, has its room in the end.
+//! A gang's turn begins when it first holds room. It lasts until it ends by the clock, or another gang holds room in
+//! its place: a node that changes, or places on better nodes, do not prolong it. If the room does not grow for
+//! [`gather_limit_ms`](crate::config::EngineConfig::gather_limit_ms) while another gang could use it, the turn ends:
+//! the gang gives the room back and goes behind all gangs that wait. The turn ends, too, if members with a part of
+//! their room could be on other nodes. The next turn prefers nodes on which no part has waited. When parts have
+//! waited on such a node again, or no member had a part of its room, the limit doubles, and only the nodes of the
+//! last turn are avoided. So a gang that needs long, beside containers that run long, has its room in the end.
 
 use std::collections::BTreeSet;
 
@@ -84,9 +84,9 @@ impl Facts {
         })
     }
 
-    /// The partitions in which the gang must hold nothing while it waits for the turns of later gangs: those that they
-    /// want, and those that gangs want for whose room they wait. If turns have no time limit, these are all. The gang `ended`
-    /// counts as if it held nothing.
+    /// The partitions in which the gang must hold nothing while it waits for the turns of later gangs: those that
+    /// they want, and those that gangs want for whose room they wait. If turns have no time limit, these are all. The
+    /// gang `ended` counts as if it held nothing.
     pub(crate) fn partitions_left(
         &self,
         id: GangId,
@@ -153,9 +153,9 @@ impl Facts {
         not_lower.into_iter().max().or_else(all).unwrap_or_default()
     }
 
-    /// The gang begins to hold room in a partition. The turns of other gangs that hold none are over. A turn of its own in
-    /// which it held none for a moment goes on, unless its time is over; but gangs submitted until now have had their
-    /// chance to interrupt it.
+    /// The gang begins to hold room in a partition. The turns of other gangs that hold none are over. A turn of its
+    /// own in which it held none for a moment goes on, unless its time is over; but gangs submitted until now have
+    /// had their chance to interrupt it.
     pub(super) fn begin_turn(&mut self, gang: GangId) {
         let (limit_ms, asks_submitted, now_ms) = (self.turn_limit_ms(gang), self.asks_submitted, self.now_ms);
         let holders: BTreeSet<GangId> = self.held_rooms.values().map(|held| held.gang).collect();
@@ -183,8 +183,8 @@ impl Facts {
         }
     }
 
-    /// The gang holds no room in the partition any more. Gangs that hold room elsewhere and waited for that one have their
-    /// whole time from now on: otherwise two gangs could end their turns together for ever.
+    /// The gang holds no room in the partition any more. Gangs that hold room elsewhere and waited for that one have
+    /// their whole time from now on: otherwise two gangs could end their turns together for ever.
     pub(super) fn restart_turns(&mut self, partition: PartitionId, gang: GangId) {
         let holders: Vec<GangId> = self.held_rooms.values().map(|held| held.gang).collect();
         for id in holders.into_iter().filter(|id| *id != gang) {

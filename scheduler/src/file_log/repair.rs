@@ -25,8 +25,8 @@ pub struct Repaired {
     pub bytes: u64,
 }
 
-/// Cuts off a log at its first group that is not whole, and keeps the rest in a file `damaged-<position>.bin` beside it.
-/// Changes that were announced may be lost. `None` if all groups are whole; then nothing is changed.
+/// Cuts off a log at its first group that is not whole, and keeps the rest in a file `damaged-<position>.bin` beside
+/// it. Changes that were announced may be lost. `None` if all groups are whole; then nothing is changed.
 ///
 /// # Errors
 /// If a writer or a compaction has the log, a segment is missing, no group is whole, or the file system fails. The log
@@ -59,8 +59,8 @@ fn read_all(log: impl Read) -> Result<LogEnd, LogError> {
     Ok(reader.end())
 }
 
-/// Copies the bytes behind a position to a new file, whole or not at all, and returns their number. An earlier repair that
-/// was interrupted may have done so already, and cut off a part of them since.
+/// Copies the bytes behind a position to a new file, whole or not at all, and returns their number. An earlier repair
+/// that was interrupted may have done so already, and cut off a part of them since.
 fn keep(folder: &Folder, at: u64, cut_off: &Path) -> Result<u64, FileLogError> {
     if let Ok(kept) = fs::metadata(cut_off) {
         folder.sync().map_err(io_error(cut_off))?;

@@ -13,9 +13,9 @@ pub enum Durability {
     /// The end of the process, but no crash of the machine: the operating system chooses when to write to the disk.
     None,
     /// A crash of the machine costs no more than the last groups with this many bytes together. In a folder, the end
-    /// of the process costs nothing. If the file system kept a later part of these groups and not an earlier one, the log
-    /// in the folder is damaged there, and `file_log::repair` cuts it off. In a store, the end of the process by a
-    /// signal or an abort costs as much as a crash of the machine.
+    /// of the process costs nothing. If the file system kept a later part of these groups and not an earlier one, the
+    /// log in the folder is damaged there, and `file_log::repair` cuts it off. In a store, the end of the process by
+    /// a signal or an abort costs as much as a crash of the machine.
     Grouped {
         /// The disk is behind by less than this.
         bytes: u64,

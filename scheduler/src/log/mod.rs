@@ -1,15 +1,16 @@
 //! The log: every change in the order applied, written to any sink and read back.
 //!
 //! A log is a header and frames. A frame holds the changes of one group commit and a checksum. A torn end or other
-//! damage is an error with its position; the frames before it are intact. A frame that is not whole counts as torn if no
-//! whole frame follows it: then a crash has cut the log there, and a [recovery](crate::Engine::recover) goes on before it.
+//! damage is an error with its position; the frames before it are intact. A frame that is not whole counts as torn if
+//! no whole frame follows it: then a crash has cut the log there, and a [recovery](crate::Engine::recover) goes on
+//! before it.
 //!
-//! In place of the header, a log may begin with a snapshot: a header of its own, then a frame with the number of the last
-//! change and the state after it. The frames of later changes follow.
+//! In place of the header, a log may begin with a snapshot: a header of its own, then a frame with the number of the
+//! last change and the state after it. The frames of later changes follow.
 //!
 //! The header has eight bytes: name and version. A frame is length, CRC-32, and the changes in postcard encoding. A
-//! replay checks every change again and commits with the same `accept`. The repository has a log of each version that can
-//! be read, in `tests/old_logs`.
+//! replay checks every change again and commits with the same `accept`. The repository has a log of each version that
+//! can be read, in `tests/old_logs`.
 
 mod digest;
 mod encode;
@@ -47,8 +48,8 @@ pub use sink::{LogSink, LoggedGroup};
 pub(crate) const HEADER: [u8; 8] = *b"APPLOG\x00\x0b";
 /// The oldest version that can be read. [`upgrade`] brings it into the present form.
 pub(crate) const OLDEST_VERSION: u8 = 9;
-/// The first version with [`RackNamed`](crate::Change::RackNamed). In older logs an ask may refer to a rack that the log
-/// has not named.
+/// The first version with [`RackNamed`](crate::Change::RackNamed). In older logs an ask may refer to a rack that the
+/// log has not named.
 const RACKS_NAMED_SINCE: u8 = 10;
 /// The first bytes of a log that begins with a snapshot, with the version of the snapshot's format.
 pub(crate) const SNAPSHOT_HEADER: [u8; 8] = *b"APPSNAP\x02";

@@ -239,11 +239,11 @@ impl<R: Read> LogReader<R> {
     }
 }
 
-/// How far behind a frame that is not whole, a whole one of any size up to this is searched for, where the frame's length
-/// does not lead to it.
+/// How far behind a frame that is not whole, a whole one of any size up to this is searched for, where the frame's
+/// length does not lead to it.
 const SEARCHED_BYTES_MAX: usize = 4 << 20;
-/// The longest frame that is searched for further behind. Each byte may seem to begin a frame, and the checksum of a long
-/// one takes long.
+/// The longest frame that is searched for further behind. Each byte may seem to begin a frame, and the checksum of a
+/// long one takes long.
 const FAR_FRAME_BYTES_MAX: usize = 64 << 10;
 
 /// Whether a whole frame that is at most this long begins at one of these bytes.

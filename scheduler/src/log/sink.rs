@@ -34,7 +34,8 @@ pub trait LogSink: Send {
     /// As for [`start`](Self::start).
     fn append(&mut self, group: &LoggedGroup<'_>) -> io::Result<()>;
 
-    /// Whether the engine ends if the sink fails, and announces nothing of the group, instead of going on without a log.
+    /// Whether the engine ends if the sink fails, and announces nothing of the group, instead of going on without a
+    /// log.
     fn is_required(&self) -> bool {
         false
     }

@@ -1,8 +1,9 @@
-//! Reads older formats: brings the bytes of logs up to version 10, and of snapshots of version 1, into the present form.
+//! Reads older formats: brings the bytes of logs up to version 10, and of snapshots of version 1, into the present
+//! form.
 //!
 //! These formats differ from the present one in two places. The configuration, which stands first in both, had no
-//! preemption, no queues of opportunistic containers and no limit for gangs that gather. A snapshot ended without the facts that newer features have
-//! ([`LaterFacts`]).
+//! preemption, no queues of opportunistic containers and no limit for gangs that gather. A snapshot ended without the
+//! facts that newer features have ([`LaterFacts`]).
 
 use std::sync::Arc;
 

@@ -52,8 +52,8 @@ impl From<&ContainerStart> for RunningContainer {
 }
 
 impl NodeDirectives {
-    /// Whether the node has nothing to do. An answer that names only containers to keep does nothing to a node that runs
-    /// these.
+    /// Whether the node has nothing to do. An answer that names only containers to keep does nothing to a node that
+    /// runs these.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.start.is_empty() && self.stop.is_empty() && self.adopted.is_empty()

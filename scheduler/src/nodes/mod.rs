@@ -27,9 +27,9 @@
 //!
 //! # Starts and crashes
 //!
-//! A container is started at most once. An agent that lost an answer asks again with its old version, and the answer names
-//! the same starts. An agent that registers again may have lost its memory. A start that was handed out before and not
-//! confirmed is then not repeated: if the agent does not report the container, it has ended as
+//! A container is started at most once. An agent that lost an answer asks again with its old version, and the answer
+//! names the same starts. An agent that registers again may have lost its memory. A start that was handed out before
+//! and not confirmed is then not repeated: if the agent does not report the container, it has ended as
 //! [lost](crate::EndCause::NodeLost). A start that was never handed out is still to come.
 //!
 //! After a manager [recovered](crate::Engine::recover), the tracker takes all containers of the engine for handed out,

@@ -18,7 +18,8 @@ use crate::sync::Ticket;
 /// The settings of a [`ResourceTracker`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrackerOptions {
-    /// A number greater than that of every earlier manager of these nodes, such as the time of the start in milliseconds.
+    /// A number greater than that of every earlier manager of these nodes, such as the time of the start in
+    /// milliseconds.
     pub epoch: u64,
     /// How long a node may be silent before it is removed.
     pub lease_ms: u64,
@@ -152,8 +153,8 @@ impl ResourceTracker {
         Ok(node)
     }
 
-    /// Renews the lease, takes reports of ended containers, and tells the agent what to do. As long as the engine has not
-    /// followed the registration, the answer is empty and its version is 0.
+    /// Renews the lease, takes reports of ended containers, and tells the agent what to do. As long as the engine has
+    /// not followed the registration, the answer is empty and its version is 0.
     ///
     /// # Errors
     /// If the session is over or the node was removed, so that the agent registers again, or the engine is shut down.
@@ -189,8 +190,8 @@ impl ResourceTracker {
         self.directives.resync();
     }
 
-    /// Removes the nodes whose lease has run out, and returns their sessions. Their containers end as lost. Also tells the
-    /// engine which nodes have sent heartbeats, so call it at least once in each
+    /// Removes the nodes whose lease has run out, and returns their sessions. Their containers end as lost. Also
+    /// tells the engine which nodes have sent heartbeats, so call it at least once in each
     /// [interval](crate::config::HeartbeatPolicy::interval_ms).
     ///
     /// # Errors

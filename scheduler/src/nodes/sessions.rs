@@ -72,8 +72,8 @@ struct Session {
 }
 
 impl NodeSessions {
-    /// No sessions. `epoch` has to be greater than that of every earlier manager of these nodes, such as the time of the
-    /// start in milliseconds. So no session of an earlier manager is valid.
+    /// No sessions. `epoch` has to be greater than that of every earlier manager of these nodes, such as the time of
+    /// the start in milliseconds. So no session of an earlier manager is valid.
     #[must_use]
     pub fn new(epoch: u64, lease_ms: u64) -> Self {
         Self { lease_ms, last: Incarnation { epoch, number: 0 }, sessions: BTreeMap::new() }

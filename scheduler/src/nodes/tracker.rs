@@ -91,9 +91,9 @@ impl DirectiveTracker {
         }
     }
 
-    /// What the node has to do, if it has carried out everything up to `version`. With 0, or with a version that is too
-    /// old or not reached yet, this is the full picture. A version of another tracker means nothing here: begin with 0. A
-    /// node that asks again with the same version gets the same answer, with what is new since.
+    /// What the node has to do, if it has carried out everything up to `version`. With 0, or with a version that is
+    /// too old or not reached yet, this is the full picture. A version of another tracker means nothing here: begin
+    /// with 0. A node that asks again with the same version gets the same answer, with what is new since.
     pub fn since(&mut self, node: NodeId, version: u64) -> NodeDirectives {
         let starts = self.table(node).starts_since(version);
         let start =

@@ -6,9 +6,9 @@
 //! node, so every victim's room is used. [`Preemption::request`] is the commit request that ends the victims and
 //! starts the beneficiary's container in one step. The plan changes nothing, and an embedder decides what it commits.
 //!
-//! The preemptions of a plan hold in their order: each counts on the room and the limits that the preemptions before it leave
-//! (`planned_use`, `planned_nodes`). A later change of the state may make a preemption stale. Then the committer rejects its request,
-//! and no container ends.
+//! The preemptions of a plan hold in their order: each counts on the room and the limits that the preemptions before
+//! it leave (`planned_use`, `planned_nodes`). A later change of the state may make a preemption stale. Then the
+//! committer rejects its request, and no container ends.
 //!
 //! Gangs that wait come first (`gangs`): one gets room for its whole minimum in one commit request, or nothing. For a
 //! gang, and for the first container of a round, leaves may lose more than the part of a round: all that they owe.
@@ -25,8 +25,8 @@
 //! out a step of a round (`recheck`).
 //!
 //! A gang that has started loses members one by one down to the minimum of each role. The others end together in one
-//! commit, if nothing else helps and the leaf owes all of their room (`whole_gangs`). Such a loss may exceed what a round
-//! takes. Within a leaf, no gang ends as a whole.
+//! commit, if nothing else helps and the leaf owes all of their room (`whole_gangs`). Such a loss may exceed what a
+//! round takes. Within a leaf, no gang ends as a whole.
 //!
 //! Two plans in turn do not go in circles. A beneficiary gets no more than its fair amount, and a leaf loses nothing
 //! below its guarantee. Neither does a queue above the leaf, unless it is above the beneficiary, too: then it keeps the

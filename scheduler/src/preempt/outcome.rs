@@ -28,8 +28,8 @@ impl Planner<'_> {
         }
     }
 
-    /// Whether the leaf is owed this much. Otherwise says why it gets nothing; no reason is given if it is owed nothing that
-    /// helps. `too_little` is the reason if it is owed less than this.
+    /// Whether the leaf is owed this much. Otherwise says why it gets nothing; no reason is given if it is owed
+    /// nothing that helps. `too_little` is the reason if it is owed less than this.
     pub(super) fn check_owed(
         &self,
         leaf: QueueId,

@@ -240,9 +240,9 @@ impl<'a> PlannedUse<'a> {
         size.types().any(helps) && size.types().all(stays)
     }
 
-    /// Whether the leaf may lose this much at once, and that helps with the `lacking` amount: it owes all of it. If it kept
-    /// less than its fair amount, a gang that ends as a whole would have the next claim to the room, start again, and end
-    /// again.
+    /// Whether the leaf may lose this much at once, and that helps with the `lacking` amount: it owes all of it. If
+    /// it kept less than its fair amount, a gang that ends as a whole would have the next claim to the room, start
+    /// again, and end again.
     pub(super) fn may_lose_all(
         &self,
         leaf: QueueId,
@@ -256,8 +256,8 @@ impl<'a> PlannedUse<'a> {
         lost.types().any(helps) && lost.types().all(stays)
     }
 
-    /// Whether each queue above the leaf keeps its guarantee if it loses this much on top of the victims. A queue that is
-    /// above the beneficiary, too, keeps the room.
+    /// Whether each queue above the leaf keeps its guarantee if it loses this much on top of the victims. A queue
+    /// that is above the beneficiary, too, keeps the room.
     pub(super) fn parents_stay(
         &self,
         (leaf, size): (QueueId, &Resources),

@@ -148,8 +148,8 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// The verdict on one unit. The first start for which a round takes something may take all that leaves owe. Otherwise a container larger
-    /// than the part of a round would never start.
+    /// The verdict on one unit. The first start for which a round takes something may take all that leaves owe.
+    /// Otherwise a container larger than the part of a round would never start.
     fn verdict(&mut self, leaf: QueueId, due: &mut Due) -> Verdict {
         if let Err(reason) = self.check_owed(leaf, &self.size(due), UnhelpedReason::LessThanOneContainer) {
             let got_some = self.beneficiaries.leaves[leaf.index()].got_some;

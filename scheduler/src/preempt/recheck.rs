@@ -33,10 +33,10 @@ impl Recheck {
             && (!facts.has_disruption_groups() || self.keeps_budgets(facts, request))
     }
 
-    /// Whether no queue falls below its guarantee by these victims. The plan saw to that, but containers may have ended
-    /// since. As in the plan, a leaf that is below its guarantee of one type may lose more of it with a container that
-    /// frees another. A queue above both victims and beneficiary keeps the room, as a leaf does of which one application
-    /// loses what another one gets.
+    /// Whether no queue falls below its guarantee by these victims. The plan saw to that, but containers may have
+    /// ended since. As in the plan, a leaf that is below its guarantee of one type may lose more of it with a
+    /// container that frees another. A queue above both victims and beneficiary keeps the room, as a leaf does of
+    /// which one application loses what another one gets.
     fn keeps_guarantees(
         &mut self,
         facts: &Facts,

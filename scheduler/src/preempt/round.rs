@@ -11,8 +11,8 @@ use crate::propose::RoundStep;
 use crate::request::ResourceAllocationCommitRequest;
 use crate::state::State;
 
-/// The plan for the present state, and the steps that carry it out. Victims whose time has come end first, because other
-/// preemptions of the plan may count on their room.
+/// The plan for the present state, and the steps that carry it out. Victims whose time has come end first, because
+/// other preemptions of the plan may count on their room.
 pub(crate) fn round(state: &State, rounds: &PreemptionRounds) -> (PreemptionPlan, Vec<RoundStep>) {
     let plan = plan(state, &rounds.policy);
     if rounds.observe_only {

@@ -1,7 +1,8 @@
 //! The nodes for equal asks, best first.
 //!
-//! A node's loss is computed when the group begins, and again when the node comes to the top. Budgets shrink as the plan
-//! goes on, so the first loss is nearly always a lower bound. A node that the plan has changed is looked at again.
+//! A node's loss is computed when the group begins, and again when the node comes to the top. Budgets shrink as the
+//! plan goes on, so the first loss is nearly always a lower bound. A node that the plan has changed is looked at
+//! again.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -19,8 +20,8 @@ use crate::state::State;
 type Entry = (Loss, usize);
 
 pub(super) struct SuitableNodes {
-    /// The nodes by the leaf of their first container whose leaf is not spent; `None` for nodes without victims. Once a leaf
-    /// is spent, all of its nodes change at once.
+    /// The nodes by the leaf of their first container whose leaf is not spent; `None` for nodes without victims. Once
+    /// a leaf is spent, all of its nodes change at once.
     by_leaf: BTreeMap<Option<QueueId>, BinaryHeap<Reverse<Entry>>>,
     /// Whether the asks may run on each node, if it has room.
     is_suitable: Vec<bool>,

@@ -78,8 +78,8 @@ impl<'a> Wanted<'a> {
         Self { leaf, need, rule, shortage, within: None, part, ignores_budgets: false }
     }
 
-    /// A lower bound for the present loss, where it was `before`, and the first leaf on the node that is not spent. It costs
-    /// much less than a [choice](Self::choose). `None` if all leaves are spent.
+    /// A lower bound for the present loss, where it was `before`, and the first leaf on the node that is not spent.
+    /// It costs much less than a [choice](Self::choose). `None` if all leaves are spent.
     pub(super) fn bound(
         &self,
         planned_use: &PlannedUse<'_>,

@@ -1,10 +1,11 @@
 //! Proposing the start of a gang: nodes for the minimum of each role, in one request.
 //!
-//! A look for gangs needs no lease. It reads the nodes of the facts, and ignores amounts in flight: if other requests come
-//! first, the committer looks again under its own guard. Roles are placed in their order. Each member goes to the first
-//! node in the configured order, as a pass would choose it, but an ask's hosts and racks come first, without a delay.
-//! On one rack, the first rack by number that holds the minimum is taken. `nearest_racks.rs` looks for few racks. Room
-//! that the gang holds is free to it. For a gang that finds too little room, `gather.rs` plans where to hold some.
+//! A look for gangs needs no lease. It reads the nodes of the facts, and ignores amounts in flight: if other requests
+//! come first, the committer looks again under its own guard. Roles are placed in their order. Each member goes to
+//! the first node in the configured order, as a pass would choose it, but an ask's hosts and racks come first,
+//! without a delay. On one rack, the first rack by number that holds the minimum is taken. `nearest_racks.rs` looks
+//! for few racks. Room that the gang holds is free to it. For a gang that finds too little room, `gather.rs` plans
+//! where to hold some.
 //!
 //! # What is not there
 //!
@@ -58,8 +59,8 @@ pub(crate) struct Found {
 }
 
 /// Looks first whether an overdue turn should end. Otherwise proposes the first waiting gang, in their order, that
-/// `would_accept` admits. If none can start, plans places for those that gather. `looks` remembers the gangs that found no
-/// room: they are left out until some node gains room.
+/// `would_accept` admits. If none can start, plans places for those that gather. `looks` remembers the gangs that
+/// found no room: they are left out until some node gains room.
 pub(crate) fn look_for_gangs(
     state: &State,
     looks: &mut GangLooks,
@@ -142,8 +143,8 @@ pub(crate) fn propose_gang(state: &State, id: GangId) -> Result<ResourceAllocati
     find_nodes(state, gang).map_err(|_| NotNow::NoRoom)
 }
 
-/// Finds nodes for the minimum of a gang, whatever the limits. Otherwise returns the number of members that found a node;
-/// on one rack, on the best one.
+/// Finds nodes for the minimum of a gang, whatever the limits. Otherwise returns the number of members that found a
+/// node; on one rack, on the best one.
 pub(crate) fn find_nodes(state: &State, gang: &WaitingGang) -> Result<ResourceAllocationCommitRequest, u64> {
     let (facts, mut found) = (&state.facts, 0);
     let places: &mut dyn Iterator<Item = Option<RackId>> = match gang.topology {

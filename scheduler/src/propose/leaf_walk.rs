@@ -160,8 +160,8 @@ impl<'a> QueueWalk<'a> {
         }
     }
 
-    /// Adds the lane's next application to the heap, since the top one may fall behind it. In FIFO order it does not, and the
-    /// next one comes once the top one has no further ask in the lane.
+    /// Adds the lane's next application to the heap, since the top one may fall behind it. In FIFO order it does not,
+    /// and the next one comes once the top one has no further ask in the lane.
     pub(super) fn advance(&mut self, leaf: QueueId) {
         let heads = &mut self.scratch.queues[leaf.index()].leaf.heads;
         // Mutable access only if the top changes, because it costs a new order of the heap.

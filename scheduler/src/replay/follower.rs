@@ -13,10 +13,11 @@ use crate::sync::Mutex;
 /// Groups that were logged and not followed yet.
 type Waiting = Mutex<VecDeque<Vec<u8>>>;
 
-/// Follows an engine's log on another thread, so that snapshots need no guard of the engine, whatever the log is kept on.
+/// Follows an engine's log on another thread, so that snapshots need no guard of the engine, whatever the log is kept
+/// on.
 ///
-/// The caller chooses the thread and calls [`follow`](Self::follow) now and then: until then, a copy of each group waits in
-/// memory. The follower has a state of its own, as large as the engine's.
+/// The caller chooses the thread and calls [`follow`](Self::follow) now and then: until then, a copy of each group
+/// waits in memory. The follower has a state of its own, as large as the engine's.
 #[doc = include_str!("../../doc/follower.md")]
 pub struct Follower {
     waiting: Arc<Waiting>,
@@ -26,8 +27,8 @@ pub struct Follower {
     has_failed: bool,
 }
 
-/// The log of an engine with a [`Follower`]: writes to another sink, and keeps a copy of each group that was written, as
-/// long as the follower is there.
+/// The log of an engine with a [`Follower`]: writes to another sink, and keeps a copy of each group that was written,
+/// as long as the follower is there.
 pub struct FollowedLog {
     sink: Box<dyn LogSink>,
     waiting: Weak<Waiting>,

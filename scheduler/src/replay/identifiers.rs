@@ -16,8 +16,8 @@ pub(crate) struct Identifiers {
 }
 
 impl Identifiers {
-    /// Follows a change and its effects. Handles take identifiers before the change comes to the log, so each pool gives
-    /// out the identifier that the change names, which need not be the next one.
+    /// Follows a change and its effects. Handles take identifiers before the change comes to the log, so each pool
+    /// gives out the identifier that the change names, which need not be the next one.
     pub(super) fn follow(&mut self, taken: Taken, effects: &Effects) {
         match taken {
             Taken::Nothing => {}

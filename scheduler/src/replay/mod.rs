@@ -60,7 +60,8 @@ impl Replay {
         }
     }
 
-    /// Begins with the first change of a log, the configuration, or with its snapshot. The caller applies further changes.
+    /// Begins with the first change of a log, the configuration, or with its snapshot. The caller applies further
+    /// changes.
     ///
     /// # Errors
     /// If the log does not begin with a valid configuration or snapshot.

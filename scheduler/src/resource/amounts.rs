@@ -82,8 +82,8 @@ impl Display for Amounts {
     }
 }
 
-/// One amount as text. The end of the type's name says the unit: `memory_mib` is memory in MiB, `vcore_milli` counts vcores
-/// in thousandths. Other types are counted one by one.
+/// One amount as text. The end of the type's name says the unit: `memory_mib` is memory in MiB, `vcore_milli` counts
+/// vcores in thousandths. Other types are counted one by one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WithUnit<'a> {
     pub(crate) name: &'a str,

@@ -50,8 +50,8 @@ impl Display for ApplicationView<'_> {
     }
 }
 
-/// `root.dev: 6 GiB used, 10 GiB guaranteed, at most 20 GiB; 1 application`. Other partitions than the default one follow
-/// with their names if the queue uses them.
+/// `root.dev: 6 GiB used, 10 GiB guaranteed, at most 20 GiB; 1 application`. Other partitions than the default one
+/// follow with their names if the queue uses them.
 impl Display for QueueView<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "{}: ", self.path())?;

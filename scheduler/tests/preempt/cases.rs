@@ -24,7 +24,8 @@ fn with_masters(cluster: &Cluster, size: i64, others: u32) -> Vec<apportion::App
 
 #[test]
 fn scenario_64_masters_are_taken_last() {
-    // A's guarantee, B's guarantee, size, other containers, pending containers, victims of the newest application first.
+    // A's guarantee, B's guarantee, size, other containers, pending containers, victims of the newest application
+    // first.
     for (a, b, size, others, pending, expected) in
         [(50, 50, 1, 24, 50, [24, 24, 2, 0]), (10, 90, 5, 4, 18, [5, 5, 4, 4])]
     {

@@ -167,8 +167,8 @@ fn a_gang_starts_when_its_victims_have_had_their_time() {
     }
 }
 
-/// Two empty partitions of four units on two nodes each. Queues `a` and `b` have these guarantees in the default one and
-/// in `x`.
+/// Two empty partitions of four units on two nodes each. Queues `a` and `b` have these guarantees in the default one
+/// and in `x`.
 fn with_partition(guarantees: [(i64, i64); 2]) -> (Cluster, PartitionId) {
     let queue = |(name, (here, there)): (&str, (i64, i64))| {
         let own = PartitionCapacity {

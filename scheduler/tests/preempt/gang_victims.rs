@@ -75,8 +75,8 @@ fn a_gang_ends_as_a_whole_only_if_nothing_else_helps() {
     }
 }
 
-/// As a whole the gang has more than its leaf owes, or would take its leaf below the guarantee, or a budget, a cost or an
-/// exempt tag keeps a member.
+/// As a whole the gang has more than its leaf owes, or would take its leaf below the guarantee, or a budget, a cost
+/// or an exempt tag keeps a member.
 #[test]
 fn a_gang_that_may_not_end_as_a_whole_stays() {
     for (guarantee, minimum, demand, has_budget, has_cost, expected) in [

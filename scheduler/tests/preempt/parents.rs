@@ -30,8 +30,8 @@ fn cluster(parent: i64, second: i64) -> (Cluster, Arc<ManualClock>) {
     (cluster, clock)
 }
 
-/// The first leaf has all that its parent is guaranteed. What it loses beyond the beneficiary's container is room of the
-/// parent, so the beneficiary gets its container although the parent uses less afterwards.
+/// The first leaf has all that its parent is guaranteed. What it loses beyond the beneficiary's container is room of
+/// the parent, so the beneficiary gets its container although the parent uses less afterwards.
 #[test]
 fn a_queue_above_both_leaves_keeps_the_room() {
     let (cluster, clock) = cluster(8, 4);

@@ -265,8 +265,8 @@ fn check_within(cluster: &Cluster, plan: &PreemptionPlan, policy: &PreemptionPol
     }
 }
 
-/// Beneficiaries get at most their owed amounts. A leaf loses at most its part of the round and a part of one container.
-/// Only the first start of the round may take more, up to the amount above the fair one.
+/// Beneficiaries get at most their owed amounts. A leaf loses at most its part of the round and a part of one
+/// container. Only the first start of the round may take more, up to the amount above the fair one.
 fn check_amounts(cluster: &Cluster, plan: &PreemptionPlan, types: &ResourceTypes) {
     for queue in &plan.partitions[0].queues {
         let gets = plan.preemptions.iter().filter(|one| is_between(one) && one.queue == queue.path);

@@ -150,7 +150,8 @@ impl Running {
     }
 }
 
-/// `capacity-scheduler.md` 6.7, 55: ten victims are announced at once, no other at half the time, and they end after it.
+/// `capacity-scheduler.md` 6.7, 55: ten victims are announced at once, no other at half the time, and they end after
+/// it.
 #[test]
 fn scenario_55_victims_have_time_before_they_end() {
     for mode in modes() {

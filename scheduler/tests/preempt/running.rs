@@ -1,4 +1,5 @@
-//! Random load on an engine that makes rounds: steps of committer, proposers and callers in random order, on one thread.
+//! Random load on an engine that makes rounds: steps of committer, proposers and callers in random order, on one
+//! thread.
 
 #![allow(clippy::disallowed_types, reason = "the log outlives its engine, as a file does")]
 

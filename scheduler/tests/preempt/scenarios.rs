@@ -63,8 +63,8 @@ fn scenarios() -> Vec<Scenario> {
         scenario("59: hierarchy with an exempt parent", HIERARCHY, exempt("root.a"), &[("d.e", 10)]),
         scenario("63: no guarantees", &[("a", 0, 100, 60, 10), ("b", 0, 100, 40, 10), ("c", 100, 100, 0, 0)],
             at_once(), &[]),
-        // C takes 25 of the 39 units that the guarantees leave. A and B share the other 14 by weight: 37 for A, and 37 for B.
-        // With priorities, B gets them alone: see `priority.rs`.
+        // C takes 25 of the 39 units that the guarantees leave. A and B share the other 14 by weight: 37 for A, and
+        // 37 for B. With priorities, B gets them alone: see `priority.rs`.
         scenario("70: queues above their guarantees, without priorities", &[("a", 30, 100, 40, 50), ("b", 30, 100, 59, 50), ("c", 40, 100, 1, 25)],
             at_once(), &[("a", 3), ("b", 22)]),
         scenario("73: satisfied", SATISFIED, at_once(), &[]),

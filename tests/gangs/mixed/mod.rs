@@ -31,10 +31,10 @@ fn cases() -> ProptestConfig {
 proptest! {
     #![proptest_config(cases())]
 
-    /// In every mode, at each position of the log: the audit is clean, gangs start whole or not at all, preemption keeps
-    /// guarantees, budgets and costs, and opportunistic containers count against nothing. The replay ends as the live
-    /// engine, also from a snapshot in the middle. With the same demand, rounds of preemption come to an end. When the
-    /// load ends, everything that fits has started, and nothing is held.
+    /// In every mode, at each position of the log: the audit is clean, gangs start whole or not at all, preemption
+    /// keeps guarantees, budgets and costs, and opportunistic containers count against nothing. The replay ends as
+    /// the live engine, also from a snapshot in the middle. With the same demand, rounds of preemption come to an
+    /// end. When the load ends, everything that fits has started, and nothing is held.
     #[test]
     fn features_keep_their_promises_beside_each_other(
         setting in setting(),

@@ -15,8 +15,8 @@ use super::{INTERVAL_MS, LEAVES};
 const ROUNDS_MAX: usize = 300;
 
 impl Play {
-    /// Makes rounds with the same demand: the applications of victims ask for their containers again. Nodes stop what they are
-    /// told to stop.
+    /// Makes rounds with the same demand: the applications of victims ask for their containers again. Nodes stop what
+    /// they are told to stop.
     pub(crate) fn rest(&mut self) {
         self.run();
         let mut still = 0;

@@ -167,8 +167,8 @@ impl Checker {
         }
         let is_exact = self.applies_first;
         let is_timed = matches!(change, Change::TimeAdvanced { .. }) || is_due(change);
-        // A change that is possible only after the end of an application or of a queue was refused before that end, if at
-        // all.
+        // A change that is possible only after the end of an application or of a queue was refused before that end,
+        // if at all.
         let is_end = match change {
             Change::ApplicationEnded { .. } | Change::QueueExpired { .. } => true,
             Change::ContainerEnded { container, .. } => self.oracle.is_last_awaited(*container),

@@ -1,12 +1,13 @@
 //! Instructions per container and step, counted by callgrind: the same number on every run, so a gate in CI.
 //!
-//! `cargo bench -p apportion-load --bench instructions` compares with `instructions.json` in the folder above. It ends
-//! with 1 if a workload takes over 2 % more than the file says, or one of its steps over 4 % more; `-- --save` writes the
-//! new numbers, for the commit that changes them. An engine in serial mode does the same work each time. Two runs of
-//! different length share the setting up, and their difference has none of it. The audit at the end is not counted.
+//! `cargo bench -p apportion-load --bench instructions` compares with `instructions.json` in the folder above. It
+//! ends with 1 if a workload takes over 2 % more than the file says, or one of its steps over 4 % more; `-- --save`
+//! writes the new numbers, for the commit that changes them. An engine in serial mode does the same work each time.
+//! Two runs of different length share the setting up, and their difference has none of it. The audit at the end is
+//! not counted.
 //!
-//! `-- --misses` prints the misses of simulated caches instead, for `churn` in a large cluster. They depend on addresses, so
-//! no number is saved and nothing fails.
+//! `-- --misses` prints the misses of simulated caches instead, for `churn` in a large cluster. They depend on
+//! addresses, so no number is saved and nothing fails.
 //!
 //! The steps are the calls of the functions in [`Steps::of`]. The budgets are aims and fail nothing.
 

@@ -29,7 +29,8 @@ fn configurations_are_valid() {
     assert!(count > 5, "{count} configurations");
 }
 
-/// A block of YAML that begins with `about` is a scenario, and its expectations hold. The book has no other blocks of YAML.
+/// A block of YAML that begins with `about` is a scenario, and its expectations hold. The book has no other blocks of
+/// YAML.
 #[test]
 fn scenarios_pass() {
     let folder = tempfile::tempdir().expect("a folder");

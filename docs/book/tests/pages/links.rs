@@ -5,7 +5,8 @@ use std::path::{Component, Path, PathBuf};
 
 use super::page::{Page, root};
 
-/// Files and anchors that pages name exist. Links of the book stay in the book, because it is read without the repository.
+/// Files and anchors that pages name exist. Links of the book stay in the book, because it is read without the
+/// repository.
 #[test]
 fn links_resolve() {
     let pages = Page::all();

@@ -111,8 +111,8 @@ fn a_rack_has_one_number() {
     });
 }
 
-/// I11. Two callers ask for nodes on the same rack, which none has named before. The bug: a number that the second caller
-/// finds although the log does not name its rack yet. The engine refuses such an ask.
+/// I11. Two callers ask for nodes on the same rack, which none has named before. The bug: a number that the second
+/// caller finds although the log does not name its rack yet. The engine refuses such an ask.
 #[test]
 fn a_rack_is_named_before_it_is_asked_for() {
     model(Bound::None, || {
@@ -130,8 +130,8 @@ fn a_rack_is_named_before_it_is_asked_for() {
     });
 }
 
-/// I10. Two callers register the same kind of asks and ask for it at once. The bug: a kind that the second caller finds although
-/// the committer does not know it yet, so that its ask overtakes the kind.
+/// I10. Two callers register the same kind of asks and ask for it at once. The bug: a kind that the second caller
+/// finds although the committer does not know it yet, so that its ask overtakes the kind.
 #[test]
 fn a_kind_comes_before_its_asks() {
     model(Bound::None, || {

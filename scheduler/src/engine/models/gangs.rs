@@ -105,8 +105,8 @@ fn a_gang_gathers_what_a_pass_wants() {
     });
 }
 
-/// Three full nodes, for which ordinary asks wait, too. The first gang wants all and holds one; its turn is over. The second
-/// gang wants one.
+/// Three full nodes, for which ordinary asks wait, too. The first gang wants all and holds one; its turn is over. The
+/// second gang wants one.
 fn overdue() -> (Cluster, Workers, [GangId; 2]) {
     let config = crate::config::EngineConfig { gather_limit_ms: Some(1), ..plain() };
     let clock = Arc::new(ManualClock::new());

@@ -69,8 +69,8 @@ fn a_committer_answers_a_queue_update_before_it_ends() {
     });
 }
 
-/// I13, I14. The one thread of background mode against a caller. The bug: a thread that sleeps although a set is wanted,
-/// or that does not report that it has nothing left to do.
+/// I13, I14. The one thread of background mode against a caller. The bug: a thread that sleeps although a set is
+/// wanted, or that does not report that it has nothing left to do.
 #[test]
 fn a_background_engine_places_an_ask_and_ends() {
     model(Bound::Four, || {

@@ -69,8 +69,8 @@ fn a_round_may_panic_at_any_step() {
         }));
         let has_come_through = fault::withdraw();
         assert_eq!(round.is_ok(), has_come_through, "step {steps}");
-        // After a panic the next round comes an interval later, so that passes have their turn. The first two steps come
-        // before the round is taken.
+        // After a panic the next round comes an interval later, so that passes have their turn. The first two steps
+        // come before the round is taken.
         hand.run_until_idle();
         let is_put_off = hand.engine.stats().preemption_rounds == 0;
         assert_eq!(is_put_off, !has_come_through && steps >= 2, "step {steps}");
@@ -91,8 +91,8 @@ fn a_round_that_is_dropped_is_computed_again() {
     hand.expect_preempted(2);
 }
 
-/// The only unit of an ask is in flight when the round looks, so it does nothing for it. Its rejection changes nothing in the
-/// facts, and is yet a reason for another round.
+/// The only unit of an ask is in flight when the round looks, so it does nothing for it. Its rejection changes
+/// nothing in the facts, and is yet a reason for another round.
 #[test]
 fn a_unit_that_is_rejected_after_a_round_gets_another() {
     let (mut hand, clock) = preempting(4);

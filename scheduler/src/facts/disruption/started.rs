@@ -87,8 +87,8 @@ impl Facts {
         self.disruption.gangs.get(&id)
     }
 
-    /// A gang starts: the containers of its asks are members from now on. Placeholders and real containers of task groups are
-    /// none.
+    /// A gang starts: the containers of its asks are members from now on. Placeholders and real containers of task
+    /// groups are none.
     #[cold]
     pub(crate) fn transition_begin_gang(&mut self, id: GangId) {
         let Some(WaitingGang { roles, .. }) = self.gangs.get(&id) else { return };

@@ -12,8 +12,8 @@ impl Facts {
         self.node_queues.asks.insert(id, ask);
     }
 
-    /// Cancels units of an opportunistic ask, at most those that are outstanding. Returns its application and their number;
-    /// `None` for any other ask.
+    /// Cancels units of an opportunistic ask, at most those that are outstanding. Returns its application and their
+    /// number; `None` for any other ask.
     pub(crate) fn transition_cancel_opportunistic(
         &mut self,
         id: AskId,
