@@ -24,9 +24,8 @@ use crate::report::{count_text, counted};
 #[derive(Clone, Debug, Args)]
 #[command(
     after_help = "An ask has the name that reports and explanations give it: ask-12, or ask-12.3 if the number was used \
-before; or the name of its job in the trace. A gang, gang-12, stands for the ask of its first role. Of a container, \
-container-12, the answer is whether preemption is to end it. For a \
-pending ask the answer includes what a round of preemption would do for it now, by the policy of the run. Tasks of equal size are one ask.\nA log holds only accepted requests, \
+before; or the name of its job in the trace. A gang, gang-12, stands for the ask of its first role. For a \
+container, container-12, the answer says whether preemption will end it. For a pending ask it includes what a round of preemption would do for it now, by the policy of the run. Tasks of equal size are one ask.\nA log holds only accepted requests, \
 so it shows no rejections. If locality delays are counted in nodes, it does not show which nodes were offered to an \
 ask.\n\nExample:\n  apportion-bench replay ... --log run.log\n  apportion-bench explain run.log\n  apportion-bench explain \
 run.log --ask ask-12 --at 5000\n  apportion-bench explain run.log --ask openb-pod-0017 --at 120s"
@@ -111,7 +110,9 @@ fn explain_container(view: &View<'_>, id: ContainerId, is_json: bool) -> Result<
 fn rule_text(rule: PreemptionRule) -> &'static str {
     match rule {
         PreemptionRule::Guarantee => "the queue of that ask is below its guarantee",
-        PreemptionRule::Balance => "the queue of that ask has a smaller part of the rest",
+        PreemptionRule::Balance => {
+            "the queue of that ask has a smaller share of what is left beyond the guarantees"
+        }
         PreemptionRule::ApplicationPriority => "the application of that ask has a higher priority",
         PreemptionRule::UserLimit => "the user of that ask is within the user limit",
         _ => "a rule that this program does not know",

@@ -34,7 +34,7 @@ impl fmt::Display for PreemptionNotice {
 pub enum PreemptionRule {
     /// Its leaf uses less than its guarantee.
     Guarantee,
-    /// Its leaf has its guarantee, and a smaller part of the rest than others.
+    /// Its leaf has its guarantee, and a smaller share of the rest than others.
     Balance,
     /// Within its leaf: it has a higher priority than the applications that lose containers.
     ApplicationPriority,

@@ -72,7 +72,9 @@ fn write_victims(
 ) -> fmt::Result {
     match rule {
         PreemptionRule::Guarantee => write!(f, "{queue} is below its guarantee: "),
-        PreemptionRule::Balance => write!(f, "{queue} has a smaller part of the rest: "),
+        PreemptionRule::Balance => {
+            write!(f, "{queue} has a smaller share of what is left beyond the guarantees: ")
+        }
         PreemptionRule::ApplicationPriority => f.write_str("its application has a higher priority: "),
         PreemptionRule::UserLimit => f.write_str("its user is within the user limit: "),
     }?;

@@ -165,7 +165,9 @@ impl Place<'_> {
 pub(super) fn because(rule: PreemptionRule, queue: &str) -> String {
     match rule {
         PreemptionRule::Guarantee => format!("{queue} is below its guarantee"),
-        PreemptionRule::Balance => format!("{queue} has a smaller part of the rest"),
+        PreemptionRule::Balance => {
+            format!("{queue} has a smaller share of what is left beyond the guarantees")
+        }
         PreemptionRule::ApplicationPriority => "its application has a higher priority".to_owned(),
         PreemptionRule::UserLimit => "its user is within the user limit".to_owned(),
         _ => "of a rule that this program does not know".to_owned(),
