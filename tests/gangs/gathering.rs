@@ -260,7 +260,7 @@ fn every_end_gives_all_back() {
         let why = cluster.engine.read(|view| view.explain(gang.asks[0]));
         let Some(Blocker::Gang(wait)) = &why.pending().unwrap().blocker else { panic!("{why:?}") };
         assert_eq!((wait.is_gathering, wait.held, wait.found), (true, 3, 3));
-        assert!(why.to_string().contains("The gang gathers: all room is held for 3 of 5."), "{why}");
+        assert!(why.to_string().contains("The gang gathers: room is held for 3 of 5 members."), "{why}");
         end(&cluster, job, gang.gang);
         cluster.run();
         assert_eq!(cluster.running(other), 6);

@@ -49,7 +49,7 @@ fn a_gang_that_lacks_only_room_is_at_no_limit() {
     assert_eq!((wait.found, wait.is_limited, &wait.limit), (2, false, &None));
     let text = format!(
         "It is role worker of {}, which starts with 3 members at once; 2 of 3 would find a node now. The gang \
-         gathers: all room is held for 2 of 3.",
+         gathers: room is held for 2 of 3 members.",
         gang.gang
     );
     assert!(why.to_string().contains(&text), "{why}");

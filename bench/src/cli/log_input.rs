@@ -196,6 +196,9 @@ impl Jobs {
     pub(super) fn unknown(&self, name: &str) -> String {
         let nearest = nearest(name, self.by_name.keys().map(String::as_str));
         let hint = nearest.map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
+        if name.parse::<GangId>().is_ok() {
+            return format!("no gang {name} was submitted, and no job has that name{hint}");
+        }
         format!(
             "no job is called `{name}`, and it is no identifier like `ask-12`, of an ask, a gang or a container{hint}"
         )

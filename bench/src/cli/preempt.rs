@@ -20,7 +20,7 @@ use super::plan::{self, Gangs};
 started in their place. The plan follows the policy of the run, [engine.preemption] of its configuration, or YARN's \
 default policy if the run has none. Each option replaces one value; a list replaces the whole list. \
 Percentages are written 20% or 20.\nFILE may be the folder of an engine that is running: the plan is for the state after its \
-last change. If the last group of changes is being written, try again.\n\nExample:\n  \
+last change. If the last group of changes is being written, try again.\n\nExamples:\n  \
 apportion-bench preempt run.log --at 120s --per-round 100% --natural-termination 100%\n  apportion-bench preempt \
 /var/lib/scheduler/log --within-queue priority-first --exempt root.prod --json"
 )]
@@ -28,12 +28,12 @@ pub(super) struct PreemptArgs {
     /// The log: a file, or the folder of a file log.
     file: PathBuf,
     /// Plan for the state after this change (the first is number 1), or at this virtual time: 120s, 2.5min, 3h.
-    #[arg(long, value_name = "SEQ|TIME")]
+    #[arg(long, value_name = "SEQ|TIME", allow_negative_numbers = true)]
     at: Option<Moment>,
     #[command(flatten)]
     policy: PolicyOptions,
     /// List at most this many queues, losses, asks and containers; 0: all. `--json` is complete.
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(long, value_name = "N", default_value_t = 20, allow_negative_numbers = true)]
     limit: usize,
     /// Print JSON.
     #[arg(long)]

@@ -25,13 +25,13 @@ impl PreemptionArg {
 #[derive(Clone, Copy, Debug, Args)]
 pub(in crate::cli) struct RoundAmounts {
     /// A queue loses nothing while it exceeds its guarantee by at most this part.
-    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    #[arg(long, value_name = "PERCENT", value_parser = percent, allow_hyphen_values = true)]
     dead_zone: Option<Percent>,
     /// The part of the owed amount that one round takes.
-    #[arg(long, value_name = "PERCENT", value_parser = part)]
+    #[arg(long, value_name = "PERCENT", value_parser = part, allow_hyphen_values = true)]
     natural_termination: Option<Percent>,
     /// The most that one round takes, as a part of the partition.
-    #[arg(long, value_name = "PERCENT", value_parser = part)]
+    #[arg(long, value_name = "PERCENT", value_parser = part, allow_hyphen_values = true)]
     per_round: Option<Percent>,
     /// Go on after every queue has its guarantee, until queues have equal parts of the rest; `--balances=false` stops
     /// there.

@@ -100,6 +100,7 @@ fn the_log_names_gangs_and_announced_victims() {
         &["of trial by ann in root.dev on alpha, to make room for ask-1.1 at 19.000 s, rule guarantee"],
     );
     assert_eq!(lines(&case, "--ask ask-1.1 --kind preemption_announced").len(), 3, "by their beneficiary");
+    assert_eq!(lines(&case, "--gang gang-1.1 --kind preemption_announced").len(), 3, "by the gang");
 
     let submitted = lines(&case, "--job training --kind gang_submitted");
     assert_eq!(submitted.len(), 1, "{submitted:?}");
@@ -136,7 +137,7 @@ fn gangs_and_containers_are_explained_by_their_identifiers() {
     assert_eq!(text, format!("{victim} of trial on alpha is not announced to end by preemption.\n"));
 
     for (id, problem) in
-        [("container-99", "no container-99 is running"), ("gang-1", "no job is called `gang-1`")]
+        [("container-99", "no container-99 is running"), ("gang-1", "no gang gang-1 was submitted")]
     {
         let output = case.run(&format!("explain log --ask {id}"));
         assert_eq!(output.status.code(), Some(2), "{id}");

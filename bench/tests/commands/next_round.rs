@@ -50,7 +50,8 @@ fn an_ask_that_a_round_helps_has_its_victims() {
     contains_all(
         &text,
         &[
-            "\nA round of preemption now would help it:\nask-",
+            "\nA round of preemption now would help it. Victims end 15.0 s after their announcement, if the room is still \
+             needed:\nask-",
             " of root.prod on n0, because root.prod is below its guarantee: container-",
             " of root.dev (1 GiB, 1 vcore)\nNothing for 1 other container. This round takes no more of what it lacks.",
         ],
@@ -68,7 +69,7 @@ fn an_ask_that_a_round_helps_has_its_victims() {
     assert_eq!(planned["preemptions"], answer["preemptions"], "explain and preempt make the same plan");
     let longest = json(explains(&case, "--json").as_bytes())["pending_longest"].clone();
     assert!(longest.as_array().unwrap().iter().any(|kind| kind["next_round"] == answer), "{longest}");
-    contains_all(&explains(&case, ""), &["A round of preemption now would help it:"]);
+    contains_all(&explains(&case, ""), &["A round of preemption now would help it. Victims end"]);
 }
 
 #[test]
@@ -183,7 +184,8 @@ fn a_gang_that_waits_has_its_answer() {
         contains_all(
             &explains(&case, &format!("--ask {name}")),
             &[
-                "A round of preemption now would help it:\n3 containers of gang-1.1 of root.prod on alpha, because root.prod is \
+                "A round of preemption now would help it. Victims end 15.0 s after their announcement, if the room is still \
+                 needed:\n3 containers of gang-1.1 of root.prod on alpha, because root.prod is \
                below its guarantee: container-",
             ],
         );

@@ -105,6 +105,7 @@ fn the_log_of_a_running_engine_shows_who_would_lose_what() {
     expected["losses"] = serde_json::json!([{
         "queue": "root.dev", "to": "root.prod", "rule": "guarantee",
         "size": { "memory_mib": 1_024, "vcore_milli": 1_000 }, "containers": 1, "asks": 1,
+        "gangs": 0,
     }]);
     expected["policy"] = serde_json::json!({
         "source": "default", "options": [], "observe_only": false, "values": policy,

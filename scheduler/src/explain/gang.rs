@@ -57,11 +57,11 @@ impl Display for GangWait {
             write!(f, " {limit}")?;
         }
         if self.is_gathering {
-            write!(f, " The gang gathers: all room is held for {held} of {members}.")?;
+            write!(f, " The gang gathers: room is held for {held} of {members} members.")?;
         }
         if let Some(until_ms) = self.turn_until_ms {
             let until = seconds(until_ms);
-            write!(f, " Unless that grows by {until}, another gang or other nodes may be tried.")?;
+            write!(f, " Unless that grows before {until}, another gang or other nodes may be tried.")?;
         }
         if let Some(behind) = self.behind {
             write!(f, " Room is held for {behind}.")?;

@@ -59,7 +59,7 @@ pub enum UnhelpedReason {
     Exempt,
     /// The round takes no more of what the ask lacks.
     RoundSpent,
-    /// On no node the containers that may be taken leave enough room.
+    /// On no node do the containers that may be taken leave enough room.
     NoVictims,
     /// Some node would have enough room if no disruption budget or minimum of a gang kept the containers there.
     DisruptionBudget,
@@ -83,7 +83,11 @@ impl Display for PreemptionOutlook {
             }
             Self::Planned { at_ms, containers, rest } => {
                 let containers = counted((*containers).into(), "container");
-                write!(f, "Preemption: the round at {} planned {containers} of it", seconds(*at_ms))?;
+                write!(
+                    f,
+                    "Preemption: the round at {} planned to start {containers} of it",
+                    seconds(*at_ms)
+                )?;
                 match rest {
                     Some(reason) => write!(f, ", and nothing for the rest. {reason}"),
                     None => f.write_str("."),
@@ -109,7 +113,7 @@ impl Display for UnhelpedReason {
             }
             Self::Exempt => "Only exempt queues use more than their fair amount of what it lacks.",
             Self::RoundSpent => "This round takes no more of what it lacks.",
-            Self::NoVictims => "On no node the containers that may be taken leave enough room.",
+            Self::NoVictims => "On no node do the containers that may be taken leave enough room.",
             Self::DisruptionBudget => {
                 "Disruption budgets or minima of gangs keep the containers that would leave enough room."
             }

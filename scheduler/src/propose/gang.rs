@@ -67,13 +67,9 @@ pub(crate) fn look_for_gangs(
     would_accept: impl Fn(&ResourceAllocationCommitRequest) -> bool,
 ) -> Found {
     let facts = &state.facts;
-    let mut found = Found { asks: facts.asks_submitted, ..Found::default() };
-    for &gang in &state.overdue_turns {
-        found.reviewed.push(gang);
-        found.ended_turn = EndedTurn::find(state, gang);
-        if found.ended_turn.is_some() {
-            return found;
-        }
+    let mut found = review_turns(state);
+    if found.ended_turn.is_some() {
+        return found;
     }
     looks.forget_others(|gang| facts.gangs.contains_key(&gang));
     let mut without_room: Vec<&WaitingGang> = Vec::new();
@@ -113,6 +109,19 @@ pub(crate) fn look_for_gangs(
             found.gatherings.push(gathering);
         } else if !held.is_empty() {
             found.gatherings.push(Gathering::give_up(state, id));
+        }
+    }
+    found
+}
+
+/// Decides on overdue turns, up to the first that should end.
+fn review_turns(state: &State) -> Found {
+    let mut found = Found { asks: state.facts.asks_submitted, ..Found::default() };
+    for &gang in &state.overdue_turns {
+        found.reviewed.push(gang);
+        found.ended_turn = EndedTurn::find(state, gang);
+        if found.ended_turn.is_some() {
+            break;
         }
     }
     found

@@ -328,7 +328,7 @@ fn an_explanation_says_that_a_round_helped_with_a_part() {
         let rest = Some(UnhelpedReason::RoundSpent);
         let planned = PreemptionOutlook::Planned { at_ms: INTERVAL_MS, containers: 2, rest };
         assert_eq!(why.preemption, Some(planned));
-        let text = "Preemption: the round at 1.000 s planned 2 containers of it, and nothing for the rest. This round";
+        let text = "Preemption: the round at 1.000 s planned to start 2 containers of it, and nothing for the rest. This round";
         assert!(explanation.to_string().contains(text), "{explanation}");
     }
 }

@@ -8,7 +8,7 @@ use apportion::{AskId, GangId};
 use serde_json::{Map, Value, json};
 
 use crate::cli::plan::{self, Beneficiary, Gangs, helped};
-use crate::report::counted;
+use crate::report::{counted, duration_text};
 
 /// The most lines about an ask; `preempt` has them all.
 const LINES_MAX: usize = 20;
@@ -112,10 +112,10 @@ impl<'v> NextRound<'v> {
             Beneficiary::Gang(id) => Some(id) == gang,
         };
         let mut text = match self.rounds.is_some_and(|rounds| rounds.observe_only) {
-            true => "Preemption would help it now, but the rounds of the run only observe and end nothing:",
-            false => "A round of preemption now would help it:",
-        }
-        .to_owned();
+            true => "Preemption would help it now, but the rounds of the run only observe and end nothing:"
+                .to_owned(),
+            false => format!("A round of preemption now would help it. {}", self.when_text()),
+        };
         let all = self.plan.iter().flat_map(|plan| helped(plan, &self.view, &self.gangs));
         for one in all.filter(|one| is_its(one.beneficiary)) {
             text += &format!("\n{}", one.text((LINES_MAX, LINES_MAX), HINT));
@@ -125,6 +125,19 @@ impl<'v> NextRound<'v> {
                 &format!("\nNothing for {}. {}", counted(rest.units.into(), "other container"), rest.reason);
         }
         text
+    }
+
+    /// When the victims of a round end.
+    fn when_text(&self) -> String {
+        match self.rounds.map(|rounds| rounds.max_wait_before_kill_ms) {
+            None | Some(0) => "Victims end at once:".to_owned(),
+            Some(wait_ms) => {
+                format!(
+                    "Victims end {} after their announcement, if the room is still needed:",
+                    duration_text(wait_ms)
+                )
+            }
+        }
     }
 
     /// The explanation as JSON, with the answer in `next_round` if the ask is pending.
@@ -150,6 +163,7 @@ impl<'v> NextRound<'v> {
         value.insert("answer".to_owned(), label.into());
         if let Some(rounds) = self.rounds {
             value.insert("observe_only".to_owned(), rounds.observe_only.into());
+            value.insert("max_wait_before_kill_ms".to_owned(), rounds.max_wait_before_kill_ms.into());
         }
         if let Some(Unhelped { units, reason, .. }) = unhelped {
             value.insert("unhelped".to_owned(), json!({ "units": units, "reason": reason }));

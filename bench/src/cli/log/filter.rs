@@ -7,6 +7,7 @@ use clap::Args;
 
 use super::entry::{About, Entry};
 use crate::cli::Failure;
+use crate::cli::log_input::first_ask;
 
 /// The command lists changes that match all of these.
 #[derive(Clone, Debug, Default, Args)]
@@ -21,6 +22,9 @@ pub(super) struct Filter {
     /// About this ask.
     #[arg(long, value_name = "ID")]
     ask: Option<apportion::AskId>,
+    /// About this gang, or the ask of its first role.
+    #[arg(long, value_name = "ID")]
+    gang: Option<apportion::GangId>,
     /// About this container.
     #[arg(long, value_name = "ID")]
     container: Option<apportion::ContainerId>,
@@ -66,6 +70,7 @@ impl Filter {
         let all = [
             ("job", self.job.clone()),
             ("ask", self.ask.map(|id| id.to_string())),
+            ("gang", self.gang.map(|id| id.to_string())),
             ("container", self.container.map(|id| id.to_string())),
             ("node", self.node.clone()),
             ("queue", self.queue.clone()),
@@ -83,6 +88,14 @@ impl Filter {
     }
 }
 
+/// Whether it is the ask, one of the asks, or the ask that gets the room of an announced victim.
+fn is_about_ask(about: &About, ask: &str) -> bool {
+    let is_it = |known: &String| known == ask;
+    about.ask.as_ref().is_some_and(is_it)
+        || about.asks.iter().any(is_it)
+        || about.notice.is_some_and(|notice| notice.ask.to_string() == ask)
+}
+
 /// A filter that names a subject.
 #[derive(Debug)]
 pub(super) struct Named {
@@ -96,10 +109,10 @@ impl Named {
         let is = |found: &Option<String>| found.as_ref() == Some(&self.name);
         match self.thing {
             "job" => is(&about.job) || is(&about.application),
-            "ask" => {
-                let is_beneficiary =
-                    || about.notice.is_some_and(|notice| notice.ask.to_string() == self.name);
-                is(&about.ask) || about.asks.contains(&self.name) || is_beneficiary()
+            "ask" => is_about_ask(about, &self.name),
+            "gang" => {
+                let first = self.name.parse().ok().and_then(first_ask);
+                is(&about.gang) || first.is_some_and(|first| is_about_ask(about, &first.to_string()))
             }
             "container" => is(&about.container),
             "node" => is(&about.node),

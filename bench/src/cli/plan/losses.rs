@@ -23,15 +23,17 @@ pub(super) struct Loss {
     rule: PreemptionRule,
     size: Amounts,
     containers: usize,
-    /// The number of asks and gangs that get the room.
+    /// The number of asks that get the room, without those of gangs.
     asks: usize,
+    /// The number of gangs that get the room.
+    gangs: usize,
 }
 
 #[derive(Default)]
 struct Sum {
     size: Resources,
     containers: usize,
-    asks: BTreeSet<Beneficiary>,
+    beneficiaries: BTreeSet<Beneficiary>,
 }
 
 /// All losses, the one of the most containers first.
@@ -45,7 +47,7 @@ pub(super) fn losses(all: &[Helped<'_>], view: &View<'_>) -> Vec<Loss> {
             // The plan names only types of the view.
             sum.size += types.resources(&victim.size.iter().collect::<Vec<_>>()).unwrap_or_default();
             sum.containers += 1;
-            sum.asks.insert(helped.beneficiary);
+            sum.beneficiaries.insert(helped.beneficiary);
         }
     }
     let loss = |((queue, to, rule), sum): ((&str, &str, PreemptionRule), Sum)| Loss {
@@ -54,7 +56,8 @@ pub(super) fn losses(all: &[Helped<'_>], view: &View<'_>) -> Vec<Loss> {
         rule,
         size: types.amounts(&sum.size),
         containers: sum.containers,
-        asks: sum.asks.len(),
+        asks: sum.beneficiaries.iter().filter(|one| matches!(one, Beneficiary::Ask(_))).count(),
+        gangs: sum.beneficiaries.iter().filter(|one| matches!(one, Beneficiary::Gang(_))).count(),
     };
     let mut losses: Vec<Loss> = sums.into_iter().map(loss).collect();
     losses.sort_by_key(|loss| Reverse(loss.containers));
@@ -64,8 +67,11 @@ pub(super) fn losses(all: &[Helped<'_>], view: &View<'_>) -> Vec<Loss> {
 /// `root.b loses 3 containers (3 GiB) to 2 asks of root.a, because root.a is below its guarantee`.
 impl Display for Loss {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Self { queue, to, rule, size, containers, asks } = self;
-        let (containers, asks) = (counted(*containers as u64, "container"), counted(*asks as u64, "ask"));
+        let Self { queue, to, rule, size, containers, asks, gangs } = self;
+        let containers = counted(*containers as u64, "container");
+        let named = [(*asks, "ask"), (*gangs, "gang")].into_iter().filter(|(count, _)| *count > 0);
+        let named: Vec<String> = named.map(|(count, noun)| counted(count as u64, noun)).collect();
+        let asks = named.join(" and ");
         let because = because(*rule, to);
         match queue == to {
             true => write!(f, "Within {queue}, {containers} ({size}) end for {asks}, because {because}"),
