@@ -75,6 +75,11 @@ impl Stepped {
         self.parts.proposers[0].propose()
     }
 
+    fn look_after_limit(&mut self) -> Box<ProposalBatch> {
+        self.pass(LIMIT_MS);
+        self.look().expect("a look is wanted")
+    }
+
     fn decide(&mut self, batch: Box<ProposalBatch>) {
         self.parts.proposers[0].send(batch).unwrap();
         self.commit();
@@ -165,8 +170,7 @@ fn a_turn_does_not_end_if_the_room_grows_after_the_look() {
     let second = stepped.gang("root.default", 1, PartitionId::DEFAULT);
     stepped.end_on(0);
     stepped.run();
-    stepped.pass(LIMIT_MS);
-    let look = stepped.look().expect("a look is wanted");
+    let look = stepped.look_after_limit();
     stepped.end_on(1);
     stepped.decide(look);
     assert_eq!((stepped.holders(), stepped.ended_turns()), (vec![first], vec![]));
@@ -264,8 +268,7 @@ fn a_gang_at_its_limit_leaves_the_room_to_the_next() {
     stepped.end_on(1);
     stepped.run();
     assert_eq!(stepped.holders(), [first]);
-    stepped.pass(LIMIT_MS);
-    let look = stepped.look().expect("a look is wanted");
+    let look = stepped.look_after_limit();
     stepped.decide(look);
     assert_eq!(stepped.ended_turns(), [first]);
     assert!(stepped.is_waiting(stopped) && !stepped.is_waiting(last));
@@ -280,8 +283,7 @@ fn a_gang_that_comes_after_a_look_is_seen_by_the_next() {
     stepped.end_on(1);
     stepped.run();
     assert_eq!(stepped.holders(), [first]);
-    stepped.pass(LIMIT_MS);
-    let look = stepped.look().expect("a look is wanted");
+    let look = stepped.look_after_limit();
     let job = stepped.application(0);
     let second = stepped.submit(job, 2, PartitionId::DEFAULT);
     stepped.commit();
@@ -295,8 +297,7 @@ fn a_gang_that_comes_after_a_look_is_seen_by_the_next() {
 #[test]
 fn an_urgent_gang_that_comes_after_a_look_waits_for_no_turn() {
     let (mut stepped, [first, second]) = held_by_the_first_of(3);
-    stepped.pass(LIMIT_MS);
-    let look = stepped.look().expect("a look is wanted");
+    let look = stepped.look_after_limit();
     let job = stepped.application(9);
     let urgent = stepped.submit(job, 2, PartitionId::DEFAULT);
     stepped.commit();

@@ -276,8 +276,8 @@ impl Committer<'_> {
                 self.state.overdue_turns.remove(gang);
             }
         }
-        if let Some(ended) = &found.ended_turn {
-            self.end_turn(ended, found.asks);
+        if let Some(end) = &found.turn_end {
+            self.end_turn(end, found.asks);
         }
         for gathering in &found.gatherings {
             if !self.hold_places(gathering)

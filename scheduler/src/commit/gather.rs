@@ -10,7 +10,7 @@ use super::gangs::admit_change_of_gang;
 use crate::change::Change;
 use crate::facts::{Facts, HeldRole, HeldRoom, RoomGain, WaitingGang};
 use crate::ids::{AskId, GangId, NodeId};
-use crate::propose::{EndedTurn, Gathering, plan_places};
+use crate::propose::{Gathering, TurnEnd, plan_places};
 use crate::request::{AllocationProposal, CommitOutcome, ResourceAllocationCommitRequest};
 
 impl Committer<'_> {
@@ -101,14 +101,14 @@ impl Committer<'_> {
 
     /// Ends the turn, unless the held room has grown since the look, and lets the successors gather. Gangs that were
     /// submitted since have their place among them.
-    pub(super) fn end_turn(&mut self, ended: &EndedTurn, asks: u64) {
-        let change = Change::GangTurnEnded { gang: ended.gang };
+    pub(super) fn end_turn(&mut self, end: &TurnEnd, asks: u64) {
+        let change = Change::GangTurnEnded { gang: end.gang };
         if admit_change_of_gang(self.state, &change).is_err() {
             return;
         }
         self.apply(change);
         let mut taken = Vec::new();
-        for gang in self.successors(ended, asks) {
+        for gang in self.successors(end, asks) {
             self.state.recompute_limits();
             let facts = &self.state.facts;
             let unavailable: Vec<_> =
@@ -122,14 +122,12 @@ impl Committer<'_> {
         }
     }
 
-    /// The gangs that gather next, in their order.
-    fn successors(&self, ended: &EndedTurn, asks: u64) -> Vec<GangId> {
+    /// The gangs that gather next, in their order, in which the gang itself is the last one now.
+    fn successors(&self, end: &TurnEnd, asks: u64) -> Vec<GangId> {
         let facts = &self.state.facts;
-        let mut successors = ended.successors.clone();
-        if facts.asks_submitted > asks {
-            let unseen = ended.successors.iter().flat_map(|gang| facts.rivals_since(*gang, asks));
-            successors.extend(unseen.map(|(gang, _)| gang));
-        }
+        let seen: Vec<GangId> = end.rivals.iter().copied().chain([end.gang]).collect();
+        let unseen = seen.iter().flat_map(|gang| facts.rivals_since(*gang, asks));
+        let mut successors: Vec<GangId> = unseen.map(|(gang, _)| gang).chain(seen.iter().copied()).collect();
         successors.sort_by_key(|gang| facts.gangs.get(gang).map(|waiting| facts.gang_key(waiting)));
         successors.dedup();
         successors

@@ -87,33 +87,34 @@ impl Facts {
     /// The partitions in which the gang must hold nothing while it waits for the turns of later gangs: those that
     /// they want, and those that gangs want for whose room they wait. If turns have no time limit, these are all. The
     /// gang `ended` counts as if it held nothing.
-    pub(crate) fn partitions_left(
+    pub(crate) fn partitions_ceded(
         &self,
         id: GangId,
         gang: &WaitingGang,
         ended: Option<GangId>,
     ) -> BTreeSet<PartitionId> {
-        let mut left = BTreeSet::new();
+        let mut ceded = BTreeSet::new();
         let mut open: Vec<GangId> =
             self.awaited_turns(id, gang).filter(|holder| Some(*holder) != ended).collect();
         if !open.is_empty() && self.config.gather_limit_ms.is_none() {
-            left.extend(self.partitions_wanted(gang));
+            ceded.extend(self.partitions_wanted(gang));
         }
-        while let Some(waiting) = open.pop().and_then(|next| self.gangs.get(&next)) {
+        while let Some(next) = open.pop() {
+            let Some(waiting) = self.gangs.get(&next) else { continue };
             for partition in self.partitions_wanted(waiting) {
                 let holder = self.held_rooms.get(&partition).map(|held| held.gang);
-                if left.insert(partition) {
+                if ceded.insert(partition) {
                     open.extend(holder.filter(|holder| *holder != id && Some(*holder) != ended));
                 }
             }
         }
-        left
+        ceded
     }
 
     /// The partitions in which the gang may hold room now.
     pub(crate) fn partitions_to_gather(&self, id: GangId, gang: &WaitingGang) -> Vec<PartitionId> {
-        let left = self.partitions_left(id, gang, None);
-        self.partitions_wanted(gang).into_iter().filter(|partition| !left.contains(partition)).collect()
+        let ceded = self.partitions_ceded(id, gang, None);
+        self.partitions_wanted(gang).into_iter().filter(|partition| !ceded.contains(partition)).collect()
     }
 
     /// The partitions in which gangs hold room that come before this one.

@@ -90,6 +90,7 @@ impl<'a> Wanted<'a> {
             return Some((None, before));
         }
         let is_spent = |leaf| self.is_spent(planned_use, leaf);
+        // The nodes remember what is spent in this round; other searches have a bound of their own.
         let first = match self.part {
             Part::OfRound if self.within.is_none() => sites.first(site, is_spent)?,
             _ => sites.all[site].candidates.iter().find(|of| !is_spent(of.leaf))?,

@@ -19,7 +19,7 @@ use rustc_hash::FxHashMap;
 use super::gather::{Gathering, is_kept_from_gathering, plan_places};
 use super::member_walk::{MemberWalk, Position};
 use super::nearest_racks::find_near;
-use super::turn::EndedTurn;
+use super::turn_end::TurnEnd;
 use crate::facts::{
     Application, Ask, Facts, GangTopology, HeldRole, Locality, Node, PartitionShare, Shape, TagCounts,
     WaitingGang,
@@ -51,7 +51,7 @@ pub(crate) struct Found {
     /// Places for gangs that cannot start. They come first in order.
     pub(crate) gatherings: Vec<Gathering>,
     /// A turn that should end. Then the look found nothing else.
-    pub(crate) ended_turn: Option<EndedTurn>,
+    pub(crate) turn_end: Option<TurnEnd>,
     /// The gangs with overdue turns that the look has decided on.
     pub(crate) reviewed: Vec<GangId>,
     /// The number of submitted asks that the look saw.
@@ -68,7 +68,7 @@ pub(crate) fn look_for_gangs(
 ) -> Found {
     let facts = &state.facts;
     let mut found = review_turns(state);
-    if found.ended_turn.is_some() {
+    if found.turn_end.is_some() {
         return found;
     }
     looks.forget_others(|gang| facts.gangs.contains_key(&gang));
@@ -119,8 +119,8 @@ fn review_turns(state: &State) -> Found {
     let mut found = Found { asks: state.facts.asks_submitted, ..Found::default() };
     for &gang in &state.overdue_turns {
         found.reviewed.push(gang);
-        found.ended_turn = EndedTurn::find(state, gang);
-        if found.ended_turn.is_some() {
+        found.turn_end = TurnEnd::find(state, gang);
+        if found.turn_end.is_some() {
             break;
         }
     }

@@ -102,11 +102,11 @@ pub(crate) fn plan_places(
 pub(super) fn is_kept_from_gathering(state: &State, gang: GangId, waiting: &WaitingGang) -> bool {
     let facts = &state.facts;
     let holds_nothing = || facts.places_of(gang).all(|(.., place)| place.amount.is_zero());
-    let must_leave = || {
-        let left = facts.partitions_left(gang, waiting, None);
-        facts.partitions_held_by(gang).iter().any(|partition| left.contains(partition))
+    let must_cede = || {
+        let ceded = facts.partitions_ceded(gang, waiting, None);
+        facts.partitions_held_by(gang).iter().any(|partition| ceded.contains(partition))
     };
-    !may_gather(state, gang, waiting) || holds_nothing() && facts.is_stopped_by_limit(waiting) || must_leave()
+    !may_gather(state, gang, waiting) || holds_nothing() && facts.is_stopped_by_limit(waiting) || must_cede()
 }
 
 pub(super) fn may_gather(state: &State, gang: GangId, waiting: &WaitingGang) -> bool {
@@ -188,8 +188,8 @@ impl<'a> Targets<'a> {
 
     /// Whether a member has a place in one of the partitions on a node that is not reserved.
     pub(super) fn has_open_node(&self, partitions: &BTreeSet<PartitionId>) -> bool {
-        let nodes = self.places.iter().map(|(_, node)| self.state.facts.nodes.at(*node));
-        { nodes }.any(|node| node.is_open() && partitions.contains(&node.partition))
+        let is_open = |node: &Node| node.is_open() && partitions.contains(&node.partition);
+        self.places.iter().any(|(_, node)| is_open(self.state.facts.nodes.at(*node)))
     }
 
     fn room(&self, node: &Node) -> (Room, Room) {

@@ -45,7 +45,7 @@ mod shares;
 mod starved;
 #[cfg(test)]
 mod tests;
-mod turn;
+mod turn_end;
 
 pub use batch::ProposalBatch;
 pub(crate) use batch::{Amount, Amounts, BatchOwner, Observation, RoundStep};
@@ -55,4 +55,4 @@ pub use pass::PassScope;
 pub(crate) use pass::{PassLimits, run_pass};
 pub(crate) use scratch::Scratch;
 pub(crate) use starved::propose_for_starved;
-pub(crate) use turn::EndedTurn;
+pub(crate) use turn_end::TurnEnd;

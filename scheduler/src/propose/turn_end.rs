@@ -11,25 +11,22 @@ use crate::facts::WaitingGang;
 use crate::ids::{GangId, PartitionId};
 use crate::state::State;
 
-/// A turn that should end.
+/// The proposal to end a gang's turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct EndedTurn {
+pub(crate) struct TurnEnd {
     pub(crate) gang: GangId,
-    /// The gangs that gather next, in their order. The gang itself is the last one.
-    pub(crate) successors: Vec<GangId>,
+    /// Other gangs that could gather in its place. None if only the gang itself gains, on other nodes.
+    pub(crate) rivals: Vec<GangId>,
 }
 
-impl EndedTurn {
+impl TurnEnd {
     /// The turn of the gang, if it is still over and its end helps some gang.
     pub(super) fn find(state: &State, gang: GangId) -> Option<Self> {
         if !state.facts.is_turn_over(gang) {
             return None;
         }
-        let mut successors = rivals_that_could_gather(state, gang);
-        (!successors.is_empty() || could_move(state, gang)).then(|| {
-            successors.push(gang);
-            Self { gang, successors }
-        })
+        let rivals = rivals_that_could_gather(state, gang);
+        (!rivals.is_empty() || could_move(state, gang)).then_some(Self { gang, rivals })
     }
 }
 
@@ -54,9 +51,9 @@ fn rivals_that_could_gather(state: &State, gang: GangId) -> Vec<GangId> {
         if open.is_empty() {
             break;
         }
-        let left = facts.partitions_left(id, rival, Some(gang));
+        let ceded = facts.partitions_ceded(id, rival, Some(gang));
         let mut wanted: BTreeSet<_> = facts.partitions_wanted(rival).into_iter().collect();
-        wanted.retain(|partition| open.contains(partition) && !left.contains(partition));
+        wanted.retain(|partition| open.contains(partition) && !ceded.contains(partition));
         if wanted.is_empty() || !may_gather(state, id, rival) {
             continue;
         }
