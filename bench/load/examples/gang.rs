@@ -1,4 +1,4 @@
-//! The time to start a large gang, and of a look in vain: `cargo run --release -p apportion-load --example gang`.
+//! The time to start a large gang, of a look in vain, and of the end of a turn: `cargo run --release -p apportion-load --example gang`.
 //!
 //! Half of each node is in use. Arguments: nodes, containers for which each node has room, members of the gang.
 
@@ -12,6 +12,9 @@ use apportion::gang::GangSpec;
 use apportion::{
     ApplicationSpec, AskSpec, Engine, ManualClock, NodeSpec, ProposalBatch, ResourceTypes, Resources,
 };
+
+/// How long a gang holds room that does not grow.
+const LIMIT_MS: u64 = 1_000;
 
 /// An engine whose parts this thread steps.
 struct Stepped {
@@ -43,8 +46,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let given: Vec<u32> = std::env::args().skip(1).map(|text| text.parse()).collect::<Result<_, _>>()?;
     let argument = |place: usize, default: u32| given.get(place).copied().unwrap_or(default);
     let (nodes, on_node, members) = (argument(0, 10_000), argument(1, 20), argument(2, 1_000));
-    let config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::single_leaf());
-    let (engine, parts) = Engine::assemble(config, 1, Arc::new(ManualClock::new()), None)?;
+    let mut config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::single_leaf());
+    config.gather_limit_ms = Some(LIMIT_MS);
+    let clock = Arc::new(ManualClock::new());
+    let (engine, parts) = Engine::assemble(config, 1, Arc::clone(&clock) as _, None)?;
     let Parts { committer, mut proposers } = parts;
     let mut stepped = Stepped { committer, proposer: proposers.remove(0) };
     let (handle, events) = (engine.handle(), engine.handle().event_stream(1 << 24));
@@ -62,27 +67,44 @@ fn main() -> Result<(), Box<dyn Error>> {
         let each = if large { on_node / 2 + 1 } else { 1 };
         let ask = AskSpec::new(size(each), members);
         let gang = handle.submit_gang(GangSpec::new(job).with_role("worker", ask))?;
-        let start = Instant::now();
-        stepped.commit();
-        let submitted = start.elapsed();
-        let start = Instant::now();
-        let batch = stepped.proposer.propose();
-        let looked = start.elapsed();
+        let submitted = timed(|| stepped.commit());
+        let mut batch = None;
+        let looked = timed(|| batch = stepped.proposer.propose());
         let found = batch.as_ref().map_or(0, |batch| batch.requests().len());
-        let start = Instant::now();
-        batch.into_iter().for_each(|batch| stepped.send(batch));
-        let decided = start.elapsed();
-        let ms = |time: std::time::Duration| time.as_secs_f64() * 1e3;
+        let decided = timed(|| batch.into_iter().for_each(|batch| stepped.send(batch)));
         println!(
-            "{nodes} nodes, {members} members, {found} gangs found: admitted in {:.2} ms, look {:.2} ms, commit {:.2} ms",
-            ms(submitted),
-            ms(looked),
-            ms(decided)
+            "{nodes} nodes, {members} members, {found} gangs found: admitted in {submitted:.2} ms, look {looked:.2} ms, commit {decided:.2} ms"
         );
         if large {
             handle.cancel_gang(gang.gang)?;
         }
         stepped.run();
     }
+
+    // Of two large gangs the first holds room, and its time is over.
+    for _ in 0..2 {
+        let ask = AskSpec::new(size(on_node / 2 + 1), members);
+        handle.submit_gang(GangSpec::new(job).with_role("worker", ask))?;
+        stepped.run();
+    }
+    clock.set(LIMIT_MS);
+    handle.tick()?;
+    let noted = timed(|| stepped.commit());
+    let mut batch = None;
+    let looked = timed(|| batch = stepped.proposer.propose());
+    let batch = batch.ok_or("no look is wanted")?;
+    let ended = timed(|| stepped.send(batch));
+    let holders =
+        engine.read(|view| view.gangs().filter(|gang| gang.is_gathering && gang.turns == 0).count());
+    println!(
+        "the end of a turn: noted in {noted:.2} ms, look {looked:.2} ms, commit {ended:.2} ms; {holders} gang gathers next"
+    );
     Ok(())
+}
+
+/// The time that the work takes, in milliseconds.
+fn timed(work: impl FnOnce()) -> f64 {
+    let start = Instant::now();
+    work();
+    start.elapsed().as_secs_f64() * 1e3
 }
