@@ -1,5 +1,6 @@
 //! `apportion-bench explain`.
 
+mod container;
 mod next_round;
 
 use std::cmp::Reverse;
@@ -7,7 +8,6 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use apportion::explain::{Explanation, Standing};
-use apportion::preempt::PreemptionRule;
 use apportion::view::View;
 use apportion::{AskId, ContainerId, GangId};
 use clap::Args;
@@ -73,49 +73,13 @@ fn explain_named(
     if let Some(asks) = jobs.asks_of(name) {
         return explain_job(view, name, (&asks, gangs), is_json);
     }
-    if let Ok(container) = name.parse::<ContainerId>() {
-        return explain_container(view, container, is_json);
+    if let Ok(id) = name.parse::<ContainerId>() {
+        return container::explain(view, id, is_json);
     }
     let of_gang = || name.parse::<GangId>().ok().and_then(first_ask).filter(|ask| jobs.is_gang(*ask));
     match name.parse::<AskId>().ok().or_else(of_gang) {
         Some(ask) => explain_one(view, ask, gangs, is_json),
         None => Err(format!("up to change {}, at {} {}", view.seq(), now_text(view), jobs.unknown(name))),
-    }
-}
-
-/// Says where a container runs, and whether preemption is to end it.
-fn explain_container(view: &View<'_>, id: ContainerId, is_json: bool) -> Result<String, String> {
-    let Some(container) = view.container(id) else {
-        return Err(format!("after change {}, at {} no {id} is running", view.seq(), now_text(view)));
-    };
-    let host = view.node(container.node).map(|node| node.name().to_owned());
-    let job = view.application(container.application).map(|application| application.name().to_owned());
-    if is_json {
-        let figures = serde_json::json!({
-            "seq": view.seq(), "now_ms": view.now_ms(), "container": id, "application": container.application,
-            "application_name": job, "node": container.node, "host": host, "preemption": container.preemption,
-            "stopping": container.stopping,
-        });
-        return serde_json::to_string_pretty(&figures).map_err(|error| error.to_string());
-    }
-    let (job, host) = (job.unwrap_or_default(), host.unwrap_or_else(|| container.node.to_string()));
-    let end = match (container.stopping, container.preemption) {
-        (Some(stopping), _) => format!("is being stopped: {}", stopping.cause),
-        (None, Some(notice)) => format!("is announced to end {notice}: {}", rule_text(notice.rule)),
-        (None, None) => "is not announced to end by preemption".to_owned(),
-    };
-    Ok(format!("{id} of {job} on {host} {end}."))
-}
-
-fn rule_text(rule: PreemptionRule) -> &'static str {
-    match rule {
-        PreemptionRule::Guarantee => "the queue of that ask is below its guarantee",
-        PreemptionRule::Balance => {
-            "the queue of that ask has a smaller share of what is left beyond the guarantees"
-        }
-        PreemptionRule::ApplicationPriority => "the application of that ask has a higher priority",
-        PreemptionRule::UserLimit => "the user of that ask is within the user limit",
-        _ => "a rule that this program does not know",
     }
 }
 

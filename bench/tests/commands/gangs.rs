@@ -129,12 +129,18 @@ fn gangs_and_containers_are_explained_by_their_identifiers() {
 
     let victim = lines(&case, "--kind preemption_announced")[0]["container"].as_str().unwrap().to_owned();
     let text = printed(&case, &format!("explain log --ask {victim}"));
-    let announced = "is announced to end to make room for ask-1.1 at 19.000 s: the queue of that ask is below its guarantee.";
-    assert_eq!(text, format!("{victim} of trial on alpha {announced}\n"));
+    let announced =
+        "is announced to end to make room for ask-1.1 at 19.000 s, because root.prod is below its guarantee.";
+    let order = "This one is guaranteed, costs 0 units, and its application has priority 0.";
+    contains_all(&text, &[&format!("{victim} of trial on alpha {announced}\n"), order]);
     let figures = json(printed(&case, &format!("explain log --ask {victim} --json")).as_bytes());
     assert_eq!((&figures["preemption"]["ask"], &figures["host"]), (&"ask-1.1".into(), &"alpha".into()));
+    assert_eq!(
+        (&figures["victim_class"], &figures["application_priority"]),
+        (&"guaranteed".into(), &0.into())
+    );
     let text = printed(&case, &format!("explain log --ask {victim} --at 2s"));
-    assert_eq!(text, format!("{victim} of trial on alpha is not announced to end by preemption.\n"));
+    contains_all(&text, &[&format!("{victim} of trial on alpha is not announced to end by preemption.\n")]);
 
     for (id, problem) in
         [("container-99", "no container-99 is running"), ("gang-1", "no gang gang-1 was submitted")]

@@ -79,7 +79,11 @@ impl Display for PreemptionOutlook {
         match self {
             Self::Announced { victims, kill_ms } => {
                 let victims = counted((*victims).into(), "container");
-                write!(f, "Preemption: {victims} may end for it from {} on.", seconds(*kill_ms))
+                write!(
+                    f,
+                    "Preemption: {victims} may end for it from {} on, if no later round changes that.",
+                    seconds(*kill_ms)
+                )
             }
             Self::Planned { at_ms, containers, rest } => {
                 let containers = counted((*containers).into(), "container");

@@ -300,7 +300,12 @@ fn an_explanation_says_whether_preemption_helps() {
     assert_eq!(outlook(hopeless), Some(PreemptionOutlook::Unhelped { at_ms: INTERVAL_MS, reason }));
     assert_eq!(outlook(not_owed), None);
     let text = cluster.engine.explain(helped).to_string();
-    assert!(text.contains("Preemption: 1 container may end for it from 11.000 s on."), "{text}");
+    assert!(
+        text.contains(
+            "Preemption: 1 container may end for it from 11.000 s on, if no later round changes that."
+        ),
+        "{text}"
+    );
     let text = cluster.engine.explain(hopeless).to_string();
     assert!(text.contains("Preemption: the round at 1.000 s did nothing for it. No node"), "{text}");
     let notices: Vec<_> =

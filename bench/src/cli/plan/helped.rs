@@ -162,7 +162,7 @@ impl Place<'_> {
 }
 
 /// Why the beneficiary in `queue` may have the room.
-pub(super) fn because(rule: PreemptionRule, queue: &str) -> String {
+pub(in crate::cli) fn because(rule: PreemptionRule, queue: &str) -> String {
     match rule {
         PreemptionRule::Guarantee => format!("{queue} is below its guarantee"),
         PreemptionRule::Balance => {

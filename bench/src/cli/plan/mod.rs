@@ -5,6 +5,6 @@ mod losses;
 mod named;
 mod text;
 
-pub(super) use helped::{Beneficiary, helped};
+pub(super) use helped::{Beneficiary, because, helped};
 pub(super) use named::{Gangs, json};
 pub(super) use text::{limited, text};
