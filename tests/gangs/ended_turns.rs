@@ -7,11 +7,13 @@ use apportion::engine::{Parts, Step};
 use apportion::event::{Event, EventKind};
 use apportion::gang::GangSpec;
 use apportion::{
-    ApplicationId, ApplicationSpec, ContainerId, Engine, EventStream, GangId, Handle, ManualClock, NodeSpec,
-    PartitionId, ProposalBatch,
+    ApplicationId, ApplicationSpec, ContainerId, Engine, EventStream, GangId, Handle, ManualClock, Mode,
+    NodeId, NodeSpec, PartitionId, ProposalBatch,
 };
 
-use crate::{amount, ask, plain};
+use apportion::view::View;
+
+use crate::{Cluster, amount, ask, plain};
 
 const LIMIT_MS: u64 = 100;
 
@@ -161,6 +163,74 @@ fn a_look_ends_a_turn_and_the_next_gang_has_the_room_in_the_same_group() {
     assert!(!stepped.is_waiting(second), "it has started");
     stepped.run();
     assert_eq!(stepped.running(), 1, "ordinary asks got nothing");
+}
+
+/// The committer lets the first gang gather again only behind them.
+#[test]
+fn all_gangs_that_can_start_in_the_room_of_an_ended_turn_start_at_once() {
+    let mut stepped = Stepped::full(plain(), &[false; 4]);
+    let first = stepped.gang("root.default", 4, PartitionId::DEFAULT);
+    let [second, third, fourth] =
+        [1, 1, 2].map(|members| stepped.gang("root.default", members, PartitionId::DEFAULT));
+    for node in 0..3 {
+        stepped.end_on(node);
+    }
+    stepped.run();
+    let look = stepped.look_after_limit();
+    stepped.decide(look);
+    assert_eq!(stepped.ended_turns(), [first]);
+    assert!(!stepped.is_waiting(second) && !stepped.is_waiting(third), "both have started");
+    assert_eq!(stepped.holders(), [fourth]);
+    assert_eq!(stepped.running(), 1, "ordinary asks got nothing");
+}
+
+#[test]
+fn a_turn_ends_for_the_next_gang_if_the_first_is_cancelled_after_the_look() {
+    let (mut stepped, [first, second]) = held_by_the_first();
+    let third = stepped.gang("root.default", 2, PartitionId::DEFAULT);
+    let look = stepped.look_after_limit();
+    stepped.handle.cancel_gang(second).unwrap();
+    stepped.commit();
+    stepped.decide(look);
+    stepped.run();
+    assert_eq!(stepped.ended_turns(), [first]);
+    assert!(!stepped.is_waiting(third), "it has started");
+}
+
+#[test]
+fn no_turn_ends_for_a_gang_that_is_cancelled_after_the_look() {
+    let (mut stepped, [first, second]) = held_by_the_first();
+    let look = stepped.look_after_limit();
+    stepped.handle.cancel_gang(second).unwrap();
+    stepped.commit();
+    stepped.decide(look);
+    stepped.run();
+    assert_eq!((stepped.holders(), stepped.ended_turns()), (vec![first], vec![]));
+}
+
+/// An ordinary ask has reserved the other node that is large enough. The gang would have to wait for that one, too.
+#[test]
+fn no_turn_ends_for_a_move_to_a_reserved_node() {
+    let mut config = EngineConfig { gather_limit_ms: Some(LIMIT_MS), ..plain() };
+    config.reservations.delay_ms = Some(0);
+    let cluster = Cluster::new(config, Mode::Serial);
+    let nodes = cluster.nodes(2, 2);
+    cluster.nodes(3, 1);
+    let other = cluster.application();
+    for node in &nodes {
+        cluster.handle.submit_ask(other, ask(1, 1).on_hosts([*node]).strictly_local()).unwrap();
+    }
+    cluster.run();
+    cluster.handle.submit_ask(other, ask(2, 1)).unwrap();
+    cluster.run();
+    let is_reserved = |view: &View<'_>, node: &NodeId| view.node(*node).unwrap().is_reserved();
+    let reserved = cluster.engine.read(|view| nodes.iter().filter(|node| is_reserved(view, node)).count());
+    assert_eq!(reserved, 1);
+    let gang = cluster.submit(GangSpec::new(cluster.application()).with_role("worker", ask(2, 1))).gang;
+    cluster.run();
+    cluster.at(LIMIT_MS);
+    assert!(!cluster.events().iter().any(|event| matches!(event, EventKind::GangTurnEnded { .. })));
+    assert!(cluster.engine.read(|view| view.gang(gang).unwrap().is_gathering));
 }
 
 #[test]

@@ -100,8 +100,12 @@ impl Committer<'_> {
     }
 
     /// Ends the turn, unless the held room has grown since the look, and lets the successors gather. Gangs that were
-    /// submitted since have their place among them.
+    /// submitted since have their place among them. If a rival is gone, another look names those behind it.
     pub(super) fn end_turn(&mut self, end: &TurnEnd, asks: u64) {
+        if end.rivals.iter().any(|rival| !self.state.facts.gangs.contains_key(rival)) {
+            self.state.overdue_turns.insert(end.gang);
+            return;
+        }
         let change = Change::GangTurnEnded { gang: end.gang };
         if admit_change_of_gang(self.state, &change).is_err() {
             return;

@@ -85,11 +85,12 @@ pub(crate) fn plan_places(
             return Some(plan(false, Vec::new()));
         }
         let rack = (waiting.topology == GangTopology::SameRack).then_some(rack);
-        if let Some(targets) = Targets::find(state, (gang, waiting), (rack, &waiting.turns.in_vain), true) {
+        let avoided = &waiting.turns.in_vain;
+        if let Some(targets) = Targets::find(state, (gang, waiting), (rack, avoided), Basis::Kept) {
             return Some(plan(false, targets.places));
         }
     }
-    let targets = targets_anew(state, (gang, waiting), &waiting.turns.in_vain)?;
+    let targets = targets_anew(state, (gang, waiting), &waiting.turns.in_vain, None)?;
     if kept.is_some() && !may_begin_anew {
         return Some(plan(false, Vec::new()));
     }
@@ -116,20 +117,46 @@ pub(super) fn may_gather(state: &State, gang: GangId, waiting: &WaitingGang) -> 
         && !state.has_failed_start(gang)
 }
 
-/// Places for all members as if the gang had none. On one rack, the rack with room for most members now.
+/// Places for all members as if the gang had none, and as if nodes had these rooms. On one rack, the rack with room for
+/// most members now.
 pub(super) fn targets_anew<'a>(
     state: &'a State,
     gang: (GangId, &WaitingGang),
     avoided: &'a BTreeSet<NodeId>,
+    rooms: Option<&'a NodeRooms>,
 ) -> Option<Targets<'a>> {
-    let find = |rack| Targets::find(state, gang, (rack, avoided), false);
+    let find = |rack| Targets::find(state, gang, (rack, avoided), Basis::Anew(rooms));
     match gang.1.topology {
         GangTopology::Anywhere | GangTopology::NearestRacks => find(None),
         GangTopology::SameRack => {
             let found = state.facts.rack_ids().filter_map(|rack| find(Some(rack)));
-            found.max_by_key(|targets| (Reverse(targets.in_vain), targets.have_room, Reverse(targets.rack)))
+            found.max_by_key(|targets| {
+                (Reverse(targets.on_last_nodes), targets.have_room, Reverse(targets.rack))
+            })
         }
     }
+}
+
+/// The room of some nodes.
+pub(super) type NodeRooms = FxHashMap<NodeId, Room>;
+
+/// From where a search for places begins.
+#[derive(Clone, Copy)]
+enum Basis<'a> {
+    /// The gang keeps the places that it has.
+    Kept,
+    /// The gang holds nothing. Some nodes may have other rooms than they have now.
+    Anew(Option<&'a NodeRooms>),
+}
+
+/// Which nodes come first for a member, and which last.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum NodeRank {
+    Usual,
+    /// It has no room, and the gang has waited for it in vain.
+    InVain,
+    /// The gang may hold nothing there yet.
+    Reserved,
 }
 
 /// A search for places on one rack, or on all.
@@ -137,10 +164,9 @@ pub(super) struct Targets<'a> {
     state: &'a State,
     gang: GangId,
     rack: Option<RackId>,
-    /// Nodes that come last unless they have room now: the gang has waited for them in vain.
+    /// Nodes for which the gang has waited in vain. They come last unless they have room now.
     avoided: &'a BTreeSet<NodeId>,
-    /// Whether the gang keeps the places that it has.
-    keeps: bool,
+    basis: Basis<'a>,
     /// The present room of nodes, and the room that they would have if they were empty, beside earlier members.
     rooms: FxHashMap<NodeId, (Room, Room)>,
     /// The tagged containers of earlier members.
@@ -149,7 +175,7 @@ pub(super) struct Targets<'a> {
     /// How many of these have room now.
     have_room: usize,
     /// How many of these are on nodes that come last.
-    pub(super) in_vain: usize,
+    pub(super) on_last_nodes: usize,
 }
 
 impl<'a> Targets<'a> {
@@ -160,20 +186,21 @@ impl<'a> Targets<'a> {
         state: &'a State,
         (gang, waiting): (GangId, &WaitingGang),
         (rack, avoided): (Option<RackId>, &'a BTreeSet<NodeId>),
-        keeps: bool,
+        basis: Basis<'a>,
     ) -> Option<Self> {
         let mut targets = Self {
             state,
             gang,
             rack,
             avoided,
-            keeps,
+            basis,
             rooms: FxHashMap::default(),
             tags: TagCounts::default(),
             places: Vec::new(),
             have_room: 0,
-            in_vain: 0,
+            on_last_nodes: 0,
         };
+        let keeps = matches!(basis, Basis::Kept);
         if keeps {
             targets.tags = state.facts.tags_of_places(gang);
         }
@@ -192,15 +219,42 @@ impl<'a> Targets<'a> {
         self.places.iter().any(|(_, node)| is_open(self.state.facts.nodes.at(*node)))
     }
 
+    /// Whether all members could start now.
+    pub(super) fn all_have_room(&self) -> bool {
+        self.have_room == self.places.len()
+    }
+
+    /// The rooms of nodes once all members that have room have started there.
+    pub(super) fn into_rooms(self) -> NodeRooms {
+        let mut rooms = match self.basis {
+            Basis::Anew(Some(rooms)) => rooms.clone(),
+            Basis::Anew(None) | Basis::Kept => NodeRooms::default(),
+        };
+        rooms.extend(self.rooms.into_iter().map(|(node, (room, _))| (node, room)));
+        rooms
+    }
+
     fn room(&self, node: &Node) -> (Room, Room) {
         let facts = &self.state.facts;
-        self.rooms.get(&node.id).copied().unwrap_or_else(|| {
-            if self.keeps {
-                (node.room, facts.room_beside_places(self.gang, node))
-            } else {
-                (facts.room_without(self.gang, node), node.empty_room())
+        self.rooms.get(&node.id).copied().unwrap_or_else(|| match self.basis {
+            Basis::Kept => (node.room, facts.room_beside_places(self.gang, node)),
+            Basis::Anew(rooms) => {
+                let room = rooms.and_then(|rooms| rooms.get(&node.id)).copied();
+                (room.unwrap_or_else(|| facts.room_without(self.gang, node)), node.empty_room())
             }
         })
+    }
+
+    fn rank(&self, node: &Node, has_room: bool) -> NodeRank {
+        if has_room {
+            NodeRank::Usual
+        } else if !node.is_open() {
+            NodeRank::Reserved
+        } else if self.avoided.contains(&node.id) {
+            NodeRank::InVain
+        } else {
+            NodeRank::Usual
+        }
     }
 
     fn has_room(&self, shape: &Shape, node: &Node) -> bool {
@@ -209,7 +263,7 @@ impl<'a> Targets<'a> {
 }
 
 impl<'a> MemberWalk<'a> for Targets<'a> {
-    type Key = (bool, Locality, bool, i128, usize, usize);
+    type Key = (NodeRank, Locality, bool, i128, usize, usize);
 
     fn state(&self) -> &'a State {
         self.state
@@ -228,22 +282,21 @@ impl<'a> MemberWalk<'a> for Targets<'a> {
             && self.state.facts.breach_with(shape, node, Some(&self.tags)).is_none()
     }
 
-    /// Last those on which the gang has waited in vain. Of the others, the nearest to the ask's hosts and racks, then
-    /// those with room now, then with most of it.
+    /// Last the reserved nodes, and before them those on which the gang has waited in vain. Of the others, the nearest
+    /// to the ask's hosts and racks, then those with room now, then with most of it.
     fn key(&self, shape: &Shape, node: &Node, at: Position) -> Self::Key {
         let Position { locality, position, positions } = at;
         let (room, has_room) = (self.room(node).0, self.has_room(shape, node));
         let lacks = if has_room { 0 } else { missing_share(&shape.need.resources, &room.free) };
         let scored = ScoredNode { capacity: &node.capacity, free: &room.free, position, positions };
         let score = score(self.state.facts.config.node_order, &scored);
-        let is_last = !has_room && self.avoided.contains(&node.id);
-        (is_last, locality, !has_room, lacks, score, position)
+        (self.rank(node, has_room), locality, !has_room, lacks, score, position)
     }
 
     fn take(&mut self, id: AskId, ask: &Ask, shape: &Shape, node: &Node) {
         let has_room = self.has_room(shape, node);
         self.have_room += usize::from(has_room);
-        self.in_vain += usize::from(!has_room && self.avoided.contains(&node.id));
+        self.on_last_nodes += usize::from(self.rank(node, has_room) != NodeRank::Usual);
         let (mut room, mut beside) = self.room(node);
         room.take(&shape.need);
         beside.take(&shape.need);

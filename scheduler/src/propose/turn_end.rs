@@ -6,8 +6,8 @@
 
 use std::collections::BTreeSet;
 
-use super::gather::{may_gather, targets_anew};
-use crate::facts::WaitingGang;
+use super::gather::{NodeRooms, may_gather, targets_anew};
+use crate::facts::{Facts, WaitingGang};
 use crate::ids::{GangId, PartitionId};
 use crate::state::State;
 
@@ -30,19 +30,23 @@ impl TurnEnd {
     }
 }
 
-/// Whether all members of the gang could be elsewhere than on the nodes where they have a part of their room.
+/// Whether all members of the gang could be elsewhere than on the nodes where they have a part of their room, and not
+/// on reserved nodes either, for which they would have to wait, too.
 fn could_move(state: &State, gang: GangId) -> bool {
-    let parts = state.facts.nodes_of_parts(gang);
-    let moves =
-        |waiting| targets_anew(state, (gang, waiting), &parts).is_some_and(|targets| targets.in_vain == 0);
-    !parts.is_empty() && state.facts.gangs.get(&gang).is_some_and(moves)
+    let facts = &state.facts;
+    let parts = facts.nodes_of_parts(gang);
+    let moves = |waiting| {
+        targets_anew(state, (gang, waiting), &parts, None).is_some_and(|targets| targets.on_last_nodes == 0)
+    };
+    !parts.is_empty() && facts.gangs.get(&gang).is_some_and(moves)
 }
 
-/// The first gangs that could gather where the gang holds room. A gang that a limit stops now is one of them, because
-/// the room of the ended turn may be what exhausts the limit. So is a gang whose nodes are reserved. But then further
-/// gangs may get their turn, too.
+/// The first gangs that could gather where the gang holds room, up to one that would then wait for more. A gang that
+/// a limit stops now is one of them, because the room of the ended turn may be what exhausts the limit. So is a gang
+/// whose nodes are reserved. But then further gangs may get their turn, too.
 fn rivals_that_could_gather(state: &State, gang: GangId) -> Vec<GangId> {
     let facts = &state.facts;
+    let mut rooms = rooms_given_back(facts, gang);
     let mut rivals: Vec<(GangId, &WaitingGang)> = facts.rivals(gang).collect();
     rivals.sort_unstable_by_key(|(_, rival)| facts.gang_key(rival));
     let mut open: BTreeSet<PartitionId> = facts.partitions_held_by(gang).into_iter().collect();
@@ -57,11 +61,24 @@ fn rivals_that_could_gather(state: &State, gang: GangId) -> Vec<GangId> {
         if wanted.is_empty() || !may_gather(state, id, rival) {
             continue;
         }
-        let Some(targets) = targets_anew(state, (id, rival), &rival.turns.in_vain) else { continue };
+        let Some(targets) = targets_anew(state, (id, rival), &rival.turns.in_vain, Some(&rooms)) else {
+            continue;
+        };
         found.push(id);
-        if !facts.is_stopped_by_limit(rival) && targets.has_open_node(&wanted) {
+        if facts.is_stopped_by_limit(rival) || !targets.has_open_node(&wanted) {
+            continue;
+        }
+        if targets.all_have_room() {
+            rooms = targets.into_rooms();
+        } else {
             open.retain(|partition| !wanted.contains(partition));
         }
     }
     found
+}
+
+/// The room of the gang's nodes once it holds nothing.
+fn rooms_given_back(facts: &Facts, gang: GangId) -> NodeRooms {
+    let nodes = facts.places_of(gang).map(|(_, node, _)| facts.nodes.at(node));
+    nodes.map(|node| (node.id, facts.room_without(gang, node))).collect()
 }
