@@ -230,13 +230,13 @@ impl GroupCommitter {
                     return;
                 }
                 let victims = request.release.len();
-                let containers = state.facts.containers.len() + request.allocate.len();
                 let is_accepted = self.committer(state).commit(request).is_accepted();
                 if is_accepted {
                     self.stats.preempted += victims as u64;
                 }
-                // Opportunistic containers may have made way, too.
-                if !is_accepted || state.facts.containers.len() + victims != containers {
+                // Opportunistic containers may have made way, too. Their number does not show it: others may have been
+                // queued in the same change.
+                if !is_accepted || state.facts.node_loads.is_on() {
                     *recheck = Recheck::default();
                 }
             }

@@ -2,15 +2,16 @@
 
 use DisruptionLimit::{MaxUnavailable, MinAvailable};
 use apportion::config::{
-    Capacity, EngineConfig, Maximum, PartitionAccess, PartitionCapacity, Percent, PreemptionRounds,
-    QueueConfig,
+    Capacity, EngineConfig, Maximum, OpportunisticPolicy, PartitionAccess, PartitionCapacity, Percent,
+    PreemptionRounds, QueueConfig,
 };
 use apportion::engine::SubmitError;
 use apportion::event::{EventKind, Refusal, Subject};
 use apportion::explain::{PreemptionOutlook, Standing};
 use apportion::preempt::{DisruptionBudget, DisruptionLimit, UnhelpedReason, WithinQueuePolicy};
 use apportion::{
-    ApplicationEnd, ApplicationId, ApplicationSpec, AskSpec, EndCause, NodeSpec, ResourceTypes, Resources,
+    ApplicationEnd, ApplicationId, ApplicationSpec, AskSpec, ContainerId, EndCause, Mode, NodeId, NodeSpec,
+    ResourceTypes, Resources,
 };
 
 use crate::rounds::{INTERVAL_MS, Running, WAIT_MS, modes, rounds};
@@ -235,30 +236,78 @@ fn an_explanation_names_budgets() {
 }
 
 /// The large ask takes a victim, and the room of an opportunistic container that makes way. Both are unavailable to the
-/// further steps of the same round.
+/// step behind it.
 #[test]
 fn opportunistic_containers_that_make_way_count() {
-    let at_once = PreemptionRounds { max_wait_before_kill_ms: 0, ..rounds() };
     for mode in modes() {
-        let (cluster, [_, c]) = Running::full(mode, at_once.clone());
+        let (cluster, [_, c], (demoted, node)) = Running::with_budget_of_c(mode, 40);
         let handle = cluster.engine.handle();
-        let budget = DisruptionBudget::new(40, MaxUnavailable(3));
-        handle.set_disruption_budgets(c, vec![budget]).unwrap();
-        let of_c = cluster.engine.read(|view| {
-            let containers = view.application(c).unwrap().containers();
-            containers.map(|one| (one.container, one.node)).collect::<Vec<_>>()
-        });
-        let (demoted, node) = of_c[0];
         handle.demote_container(demoted).unwrap();
         cluster.settle();
-        let other = of_c.iter().map(|(_, other)| *other).find(|other| *other != node).unwrap();
-        let a = cluster.demand("root.a", 0);
-        for (size, count, on) in [(2, 1, node), (1, 4, other)] {
+        assert_eq!(cluster.running_after_large_ask(2, node, c), (2, 37), "{mode:?}");
+    }
+}
+
+/// Victim and opportunistic container leave more room than the large ask needs. In it a container from the node's queue
+/// starts, and one more is queued. So as many containers are known as if none had made way.
+#[test]
+fn opportunistic_containers_that_make_way_count_although_others_are_queued() {
+    for mode in modes() {
+        let (cluster, [b, c], (_, node)) = Running::with_budget_of_c(mode, 38);
+        let handle = cluster.engine.handle();
+        let here =
+            |size, count| AskSpec::new(Resources::new(&[size]), count).on_hosts([node]).strictly_local();
+        for container in cluster.containers_on(c, node).into_iter().take(4) {
+            handle.complete_container(container).unwrap();
+        }
+        handle.submit_ask(c, here(2, 1)).unwrap();
+        handle.submit_ask(c, here(2, 1).opportunistic()).unwrap();
+        cluster.settle();
+        let queue_length = OpportunisticPolicy::default().queue_length_max;
+        handle.submit_ask(b, here(1, queue_length + 1).opportunistic()).unwrap();
+        cluster.settle();
+        assert_eq!(cluster.running(c), 38);
+        assert_eq!(cluster.running_after_large_ask(3, node, c), (2, 35), "{mode:?}");
+    }
+}
+
+impl Running {
+    /// C has this number of replicas, of which three may be unavailable. Also returns a container of it and its node,
+    /// on which it has three others.
+    fn with_budget_of_c(mode: Mode, replicas: u32) -> (Self, [ApplicationId; 2], (ContainerId, NodeId)) {
+        let at_once = PreemptionRounds { max_wait_before_kill_ms: 0, ..rounds() };
+        let (cluster, [b, c]) = Self::full(mode, at_once);
+        let budget = DisruptionBudget::new(replicas, MaxUnavailable(3));
+        cluster.engine.handle().set_disruption_budgets(c, vec![budget]).unwrap();
+        let nodes: Vec<NodeId> = cluster.engine.read(|view| view.nodes().map(|node| node.id()).collect());
+        let node = nodes.into_iter().find(|node| cluster.containers_on(c, *node).len() >= 4).unwrap();
+        let first = cluster.containers_on(c, node)[0];
+        (cluster, [b, c], (first, node))
+    }
+
+    fn containers_on(&self, application: ApplicationId, node: NodeId) -> Vec<ContainerId> {
+        self.engine.read(|view| {
+            let containers = view.application(application).unwrap().containers();
+            containers.filter(|one| one.node == node).map(|one| one.container).collect()
+        })
+    }
+
+    /// A wants a container of this size on the node, and then four of one unit on another node of `c`. Returns what runs
+    /// of A and C.
+    fn running_after_large_ask(&self, size: i64, node: NodeId, c: ApplicationId) -> (usize, usize) {
+        let handle = self.engine.handle();
+        let of_c = self.engine.read(|view| {
+            let containers = view.application(c).unwrap().containers();
+            containers.map(|one| one.node).collect::<Vec<_>>()
+        });
+        let other = of_c.into_iter().find(|other| *other != node).unwrap();
+        let a = self.demand("root.a", 0);
+        for (size, count, on) in [(size, 1, node), (1, 4, other)] {
             let local = AskSpec::new(Resources::new(&[size]), count).on_hosts([on]).strictly_local();
             handle.submit_ask(a, local.with_priority(9 - size as u32)).unwrap();
         }
-        cluster.run_to(4 * INTERVAL_MS);
-        assert_eq!((cluster.running(a), cluster.running(c)), (2, 37), "{mode:?}");
-        cluster.expect_replay_equal();
+        self.run_to(4 * INTERVAL_MS);
+        self.expect_replay_equal();
+        (self.running(a), self.running(c))
     }
 }
