@@ -22,11 +22,6 @@ pub(crate) fn counted(count: u64, thing: &str) -> String {
     if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
 }
 
-/// The verb for this number of things.
-pub(crate) fn are(count: usize) -> &'static str {
-    if count == 1 { "is" } else { "are" }
-}
-
 /// A point in time or a duration, in seconds as logs have it: `12.500 s`.
 pub(crate) fn seconds(ms: u64) -> String {
     format!("{}.{:03} s", ms / 1_000, ms % 1_000)

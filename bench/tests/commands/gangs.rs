@@ -5,8 +5,10 @@ use std::sync::Arc;
 use apportion::config::{Capacity, EngineConfig, Percent, PreemptionRounds, QueueConfig};
 use apportion::file_log::{FileLog, FileLogOptions};
 use apportion::gang::GangSpec;
-use apportion::preempt::{PreemptionCost, PreemptionPolicy};
-use apportion::{ApplicationSpec, AskSpec, Engine, ManualClock, Mode, NodeSpec, ResourceTypes, Resources};
+use apportion::preempt::{PreemptionCost, PreemptionPolicy, WithinQueuePolicy};
+use apportion::{
+    ApplicationSpec, AskSpec, Engine, ManualClock, Mode, NodeSpec, PartitionId, ResourceTypes, Resources,
+};
 use serde_json::Value;
 
 use crate::case::{Case, contains_all, json};
@@ -131,7 +133,8 @@ fn gangs_and_containers_are_explained_by_their_identifiers() {
     let text = printed(&case, &format!("explain log --ask {victim}"));
     let announced =
         "is announced to end to make room for ask-1.1 at 19.000 s, because root.prod is below its guarantee.";
-    let order = "This one is guaranteed, costs 0 units, and its application has priority 0.";
+    let order = "This one is guaranteed, costs 0 units, and its \
+         application has priority 0.";
     contains_all(&text, &[&format!("{victim} of trial on alpha {announced}\n"), order]);
     let figures = json(printed(&case, &format!("explain log --ask {victim} --json")).as_bytes());
     assert_eq!((&figures["preemption"]["ask"], &figures["host"]), (&"ask-1.1".into(), &"alpha".into()));
@@ -175,4 +178,33 @@ fn a_plan_names_the_hosts_of_gangs_and_the_gangs_that_end() {
     assert_eq!((&start["host"], &start["ended_gangs"]), (&"alpha".into(), &serde_json::json!(["gang-0"])));
     let text = printed(&case, &format!("preempt log {once}"));
     contains_all(&text, &[" of root.prod on alpha, because ", "; with them all of gang-0 ends\n"]);
+}
+
+/// The master is the first container of `trial`, and the last that preemption takes.
+#[test]
+fn a_victim_within_its_queue_makes_room_for_an_application_of_higher_priority() {
+    let case = Case::new();
+    let within_queue = Some(WithinQueuePolicy { max_part: Percent::ALL, ..WithinQueuePolicy::default() });
+    let policy = PreemptionPolicy { within_queue, ..PreemptionPolicy::default() };
+    let (engine, clock) = engine(&case, 50, Some(PreemptionRounds { policy, ..PreemptionRounds::default() }));
+    let (handle, events) = (engine.handle(), engine.handle().event_stream(1_000));
+    let size = Resources::new(&[1_024, 1_000]);
+    let trial = ApplicationSpec::new("trial", "root.dev", "ann").with_master(size, PartitionId::DEFAULT);
+    let urgent = ApplicationSpec::new("urgent", "root.dev", "ann").with_priority(9);
+    for (spec, count) in [(trial, 10), (urgent, 1)] {
+        let job = handle.submit_application(spec, &events).unwrap();
+        handle.submit_ask(job, AskSpec::new(size, count)).unwrap();
+        engine.run_until_quiet();
+    }
+    clock.set(4_000);
+    handle.tick().unwrap();
+    engine.run_until_quiet();
+    let victim = lines(&case, "--kind preemption_announced")[0]["container"].as_str().unwrap().to_owned();
+    contains_all(
+        &printed(&case, &format!("explain log --ask {victim}")),
+        &[" s, because the asking application has a higher priority.\n", "This one is guaranteed, "],
+    );
+    contains_all(&printed(&case, "explain log --ask container-0"), &["This one is a master, costs 0 units"]);
+    let figures = json(printed(&case, "explain log --ask container-0 --json").as_bytes());
+    assert_eq!(figures["victim_class"], "master");
 }

@@ -90,7 +90,7 @@ fn an_ask_that_no_round_helps_has_the_reason() {
     contains_all(
         &text,
         &[
-            "would do nothing for it: root.dev has its fair amount, with 10 GiB, 10 vcores used, 5 GiB, 5 vcores guaranteed, ",
+            "would do nothing for it: root.dev has its fair amount of memory_mib and vcore_milli, with 10 GiB, 10 vcores used, 5 GiB, 5 vcores guaranteed, ",
         ],
     );
     assert_eq!(next_round(&case, "urgent")["answer"], "not_owed");
@@ -100,7 +100,8 @@ fn an_ask_that_no_round_helps_has_the_reason() {
     engine.run_until_quiet();
     contains_all(
         &explains(&case, "--ask late"),
-        &["would do nothing for it: what root.prod is owed is free, or goes to asks that come before it.\n"],
+        &["would do nothing for it: what root.prod is owed is free, goes to asks that come before it, \
+           or is less than one container.\n"],
     );
     assert_eq!(next_round(&case, "late")["answer"], "goes_to_others");
     assert_eq!(next_round(&case, "shop")["preemptions"].as_array().unwrap().len(), 2);
@@ -138,7 +139,10 @@ fn rounds_that_only_observe_help_no_ask() {
 fn within_a_queue_the_other_applications_are_named() {
     let within = WithinQueuePolicy { max_part: Percent::ALL, ..WithinQueuePolicy::default() };
     let (case, engine) = with(rounds(PreemptionPolicy { within_queue: Some(within), ..at_once() }));
-    contains_all(&explains(&case, "--ask urgent"), &["because its application has a higher priority: "]);
+    contains_all(
+        &explains(&case, "--ask urgent"),
+        &["because the asking application has a higher priority: "],
+    );
     assert_eq!(next_round(&case, "urgent")["preemptions"][0]["rule"], "application_priority");
     let (handle, events) = (engine.handle(), engine.handle().event_stream(10));
     let late = handle.submit_application(ApplicationSpec::new("late", "root.dev", "ann"), &events).unwrap();
@@ -174,6 +178,35 @@ fn an_application_that_is_not_active_gets_nothing() {
         &["\nA round of preemption now would do nothing for it: its application is not active.\n"],
     );
     assert_eq!(next_round(&case, "second")["answer"], "inactive");
+}
+
+/// `prod` has all memory of its guarantee and no core; `dev` has the other half of the memory, and all cores.
+#[test]
+fn a_queue_that_lacks_one_type_may_have_its_fair_amount_of_another() {
+    let case = Case::new();
+    let half = |name: &str| QueueConfig::leaf(name, Capacity::Percent(Percent::whole(50)));
+    let queues = QueueConfig::root([half("prod"), half("dev")]);
+    let mut config = EngineConfig::new(ResourceTypes::memory_and_vcores(), queues);
+    config.preemption = rounds(at_once());
+    let log = FileLog::open(case.folder.path().join("log"), FileLogOptions::default()).unwrap();
+    let clock = Arc::new(ManualClock::new());
+    let engine = Engine::start(config, Mode::Serial, clock, Some(Box::new(log))).unwrap();
+    let (handle, events) = (engine.handle(), engine.handle().event_stream(100));
+    handle.add_node(NodeSpec::new("n0", Resources::new(&[10_240, 10_000]))).unwrap();
+    for (name, queue, size, count) in [
+        ("shop", "root.prod", [5_120, 0], 1),
+        ("trial", "root.dev", [1_024, 2_000], 6),
+        ("late", "root.prod", [1_024, 1_000], 1),
+    ] {
+        let job = handle.submit_application(ApplicationSpec::new(name, queue, "ann"), &events).unwrap();
+        handle.submit_ask(job, AskSpec::new(Resources::new(&size), count)).unwrap();
+        engine.run_until_quiet();
+    }
+    contains_all(
+        &explains(&case, "--ask late"),
+        &["would do nothing for it: root.prod has its fair amount of memory_mib, with 5 GiB used, "],
+    );
+    assert_eq!(next_round(&case, "late")["answer"], "not_owed");
 }
 
 /// Each role is answered for the whole gang.

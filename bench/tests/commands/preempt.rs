@@ -91,7 +91,7 @@ fn the_log_of_a_running_engine_shows_who_would_lose_what() {
              termination 20 %, per round 10 %.\n\nAfter change ",
             ", at 3.000 s:\nroot: ",
             "root.dev: 10 GiB, 10 vcores used, nothing pending, 5 GiB, 5 vcores guaranteed",
-            "\n\n1 container would start in place of 1 container; 1 ask is owed more and gets nothing.\n\
+            "\n\n1 container would start in place of 1 container; 1 ask gets less than its queue is owed.\n\
              root.dev loses 1 container (1 GiB, 1 vcore) to 1 ask of root.prod, because root.prod is below its \
              guarantee\n\nask-",
             "of root.prod on n0, because root.prod is below its guarantee: container-",

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::gang::GangStyle;
-use super::{Facts, FactsImage};
+use super::{Application, Facts, FactsImage};
 use crate::ids::{ApplicationId, AskId, ContainerId, GangId, NodeId};
 use crate::resource::Resources;
 
@@ -140,6 +140,12 @@ impl Placeholders {
 }
 
 impl Facts {
+    /// The container of the application's master, if it has one: its first that is no placeholder.
+    pub(crate) fn master_container(&self, application: &Application) -> Option<ContainerId> {
+        let is_real = |id: &ContainerId| self.placeholders.of(*id).is_none();
+        application.master.and_then(|_| application.containers.iter(&self.containers).find(is_real))
+    }
+
     /// A gang with task groups begins to wait.
     pub(crate) fn transition_name_groups(&mut self, id: GangId, gang: PlaceholderGang) {
         let of_application = self.placeholders.names.entry(gang.application).or_default();

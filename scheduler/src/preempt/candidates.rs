@@ -61,8 +61,7 @@ pub(super) fn candidates(
     for class in classes(facts, partition) {
         for (id, application) in &applications {
             let containers = || application.containers.iter(&facts.containers);
-            let is_real = |id: &ContainerId| facts.placeholders.of(*id).is_none();
-            let master = application.master.and_then(|_| containers().find(is_real));
+            let master = facts.master_container(application);
             let of_class = containers()
                 .rev()
                 .filter(|container| class_of(facts, partition, exemptions, *container) == Some(class));

@@ -7,7 +7,7 @@ use super::{
     GangPreemption, Preemption, PreemptionPlan, PreemptionRule, QueueShares, Unhelped, UnknownQueue, Victim,
 };
 use crate::ids::NodeId;
-use crate::label::{are, counted};
+use crate::label::counted;
 use crate::nearest::hint;
 
 /// Writes one line for each preemption and each ask that is not helped.
@@ -17,9 +17,12 @@ impl Display for PreemptionPlan {
         let victims: usize = self.preemptions.iter().map(|preemption| preemption.victims.len()).sum();
         let members: usize = self.gangs.iter().map(|gang| gang.members.len()).sum();
         let (started, ended) = (containers(members + self.preemptions.len()), containers(of_gangs + victims));
-        let (asks, are) = (counted(self.unhelped.len() as u64, "ask"), are(self.unhelped.len()));
-        let gets = if self.unhelped.len() == 1 { "gets" } else { "get" };
-        write!(f, "{started} would start in place of {ended}; {asks} {are} owed more and {gets} nothing.")?;
+        let asks = counted(self.unhelped.len() as u64, "ask");
+        let less = match self.unhelped.len() {
+            1 => "gets less than its queue is owed",
+            _ => "get less than their queues are owed",
+        };
+        write!(f, "{started} would start in place of {ended}; {asks} {less}.")?;
         self.gangs.iter().try_for_each(|gang| write!(f, "\n{gang}"))?;
         self.preemptions.iter().try_for_each(|preemption| write!(f, "\n{preemption}"))?;
         self.unhelped.iter().try_for_each(|unhelped| write!(f, "\n{unhelped}"))?;

@@ -34,6 +34,9 @@ pub struct ContainerView {
     /// What its loss to preemption costs.
     #[serde(default)]
     pub preemption_cost: PreemptionCost,
+    /// Whether its application's master runs in it.
+    #[serde(default)]
+    pub is_master: bool,
     /// Whether it only keeps room for a real container of its task group.
     pub placeholder: Option<Placeholder>,
 }
@@ -73,6 +76,11 @@ impl<'a> View<'a> {
             stopping: self.state.facts.stopping.get(&id).copied(),
             preemption: self.state.facts.notices.get(&id).copied(),
             preemption_cost: self.state.facts.preemption_cost(id),
+            is_master: self
+                .state
+                .facts
+                .master_container(self.state.facts.applications.at(container.application))
+                == Some(id),
             placeholder: self.state.facts.placeholders.of(id),
         })
     }

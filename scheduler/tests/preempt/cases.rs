@@ -155,7 +155,7 @@ fn a_round_takes_no_more_than_its_cap() {
     let text = plan.to_string();
     assert!(
         text.starts_with(
-            "2 containers would start in place of 2 containers; 1 ask is owed more and gets nothing."
+            "2 containers would start in place of 2 containers; 1 ask gets less than its queue is owed."
         ),
         "{text}"
     );

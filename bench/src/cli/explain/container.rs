@@ -20,7 +20,7 @@ pub(super) fn explain(view: &View<'_>, id: ContainerId, is_json: bool) -> Result
         let figures = serde_json::json!({
             "seq": view.seq(), "now_ms": view.now_ms(), "container": id, "application": container.application,
             "application_name": job, "node": container.node, "host": host, "preemption": container.preemption,
-            "stopping": container.stopping, "victim_class": class(&container),
+            "stopping": container.stopping, "victim_class": class(&container).label(),
             "preemption_cost": container.preemption_cost, "application_priority": priority,
         });
         return serde_json::to_string_pretty(&figures).map_err(|error| error.to_string());
@@ -53,18 +53,49 @@ fn order(container: &ContainerView, priority: u32) -> String {
         cost => cost,
     };
     format!(
-        "Preemption takes placeholders, opportunistic and borrowed containers first, then those that cost least, then \
-         those of applications with low priority, then the newest. This one is {}, costs {cost}, and its application has \
-         priority {priority}.",
-        class(container)
+        "Preemption takes announced containers first, then placeholders, then opportunistic, borrowed and guaranteed \
+         containers, and masters last. Of a kind it takes first the cheapest, then those of applications with low \
+         priority, then those of the latest application, and of these the newest. This one is {}, costs {cost}, and its \
+         application has priority {priority}.",
+        class(container).text()
     )
 }
 
-fn class(container: &ContainerView) -> &'static str {
+/// The kinds of containers in the order in which they are taken. An announced one is of its kind, too.
+enum Class {
+    Placeholder,
+    Opportunistic,
+    Borrowed,
+    Guaranteed,
+    Master,
+}
+
+impl Class {
+    fn text(&self) -> &'static str {
+        match self {
+            Self::Placeholder => "a placeholder",
+            Self::Opportunistic => "opportunistic",
+            Self::Borrowed => "borrowed",
+            Self::Guaranteed => "guaranteed",
+            Self::Master => "a master",
+        }
+    }
+
+    fn label(&self) -> &'static str {
+        match self {
+            Self::Placeholder => "placeholder",
+            Self::Master => "master",
+            other => other.text(),
+        }
+    }
+}
+
+fn class(container: &ContainerView) -> Class {
     match container.execution_type {
-        _ if container.placeholder.is_some() => "a placeholder",
-        ExecutionType::Opportunistic => "opportunistic",
-        _ if container.is_borrowed => "borrowed",
-        _ => "guaranteed",
+        _ if container.is_master => Class::Master,
+        _ if container.placeholder.is_some() => Class::Placeholder,
+        ExecutionType::Opportunistic => Class::Opportunistic,
+        _ if container.is_borrowed => Class::Borrowed,
+        _ => Class::Guaranteed,
     }
 }

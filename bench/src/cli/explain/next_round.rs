@@ -30,9 +30,9 @@ enum Answer<'p> {
     Unhelped(&'p Unhelped),
     /// Its application is not active.
     Inactive,
-    /// Its queue has its fair amount.
-    NotOwed(&'p QueueShares),
-    /// What its queue is owed is free, or goes to others.
+    /// Its queue has its fair amount of types that the ask needs.
+    NotOwed(&'p QueueShares, Vec<String>),
+    /// What its queue is owed is free, goes to others, or is less than one container.
     GoesToOthers,
 }
 
@@ -69,11 +69,19 @@ impl<'v> NextRound<'v> {
             (true, rest) => Answer::Helped(rest),
             (false, Some(unhelped)) => Answer::Unhelped(unhelped),
             (false, None) if why.reason == PendingReason::Inactive => Answer::Inactive,
-            (false, None) => match shares().filter(|queue| has_fair_amount(queue)) {
-                Some(queue) => Answer::NotOwed(queue),
-                None => Answer::GoesToOthers,
+            (false, None) => match shares().map(|queue| (queue, self.fair_types(ask, queue))) {
+                Some((queue, types)) if !types.is_empty() => Answer::NotOwed(queue, types),
+                _ => Answer::GoesToOthers,
             },
         }
+    }
+
+    /// The types that the ask needs and of which the queue uses as much as its fair amount.
+    fn fair_types(&self, ask: AskId, queue: &QueueShares) -> Vec<String> {
+        let size =
+            self.view.ask(ask).map(|ask| self.view.resource_types().amounts(&ask.size())).unwrap_or_default();
+        let is_fair = |name: &&str| queue.used.get(name) >= queue.ideal.get(name);
+        size.iter().map(|(name, _)| name).filter(is_fair).map(str::to_owned).collect()
     }
 
     /// The answer as a sentence, and for an ask that is helped, who would lose what. `None` if the ask is not pending.
@@ -96,11 +104,16 @@ impl<'v> NextRound<'v> {
                 format!("{nothing}, although {queue} is owed more. {}", unhelped.reason)
             }
             Answer::Inactive => format!("{nothing}: its application is not active."),
-            Answer::NotOwed(QueueShares { used, guaranteed, ideal, .. }) => format!(
-                "{nothing}: {queue} has its fair amount, with {used} used, {guaranteed} guaranteed, {ideal} fair.{also}"
+            Answer::NotOwed(QueueShares { used, guaranteed, ideal, .. }, types) => format!(
+                "{nothing}: {queue} has its fair amount of {}, with {used} used, {guaranteed} guaranteed, {ideal} \
+                 fair.{also}",
+                types.join(" and ")
             ),
             Answer::GoesToOthers => {
-                format!("{nothing}: what {queue} is owed is free, or goes to asks that come before it.{also}")
+                format!(
+                    "{nothing}: what {queue} is owed is free, goes to asks that come before it, or is less than one \
+                     container.{also}"
+                )
             }
         })
     }
@@ -156,7 +169,7 @@ impl<'v> NextRound<'v> {
             Answer::Helped(rest) => ("helped", *rest),
             Answer::Unhelped(unhelped) => ("unhelped", Some(*unhelped)),
             Answer::Inactive => ("inactive", None),
-            Answer::NotOwed(_) => ("not_owed", None),
+            Answer::NotOwed(..) => ("not_owed", None),
             Answer::GoesToOthers => ("goes_to_others", None),
         };
         let mut value = Map::new();
@@ -182,9 +195,4 @@ impl<'v> NextRound<'v> {
         }
         Ok(value.into())
     }
-}
-
-/// Whether the queue uses as much of each type as its fair amount.
-fn has_fair_amount(queue: &QueueShares) -> bool {
-    queue.ideal.iter().all(|(name, ideal)| queue.used.get(name) >= ideal)
 }

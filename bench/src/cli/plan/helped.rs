@@ -161,15 +161,15 @@ impl Place<'_> {
     }
 }
 
-/// Why the beneficiary in `queue` may have the room.
+/// Why the beneficiary in `queue` may have the room. The reason makes sense behind any subject.
 pub(in crate::cli) fn because(rule: PreemptionRule, queue: &str) -> String {
     match rule {
         PreemptionRule::Guarantee => format!("{queue} is below its guarantee"),
         PreemptionRule::Balance => {
             format!("{queue} has a smaller share of what is left beyond the guarantees")
         }
-        PreemptionRule::ApplicationPriority => "its application has a higher priority".to_owned(),
-        PreemptionRule::UserLimit => "its user is within the user limit".to_owned(),
+        PreemptionRule::ApplicationPriority => "the asking application has a higher priority".to_owned(),
+        PreemptionRule::UserLimit => "the asking user is within the user limit".to_owned(),
         _ => "of a rule that this program does not know".to_owned(),
     }
 }
