@@ -1,11 +1,13 @@
 //! Gangs that a limit or a tag keeps from starting.
 
-use apportion::config::{Capacity, Percent, QueueConfig};
+use apportion::config::{
+    Capacity, EngineConfig, Factor, HolderLimit, Maximum, Percent, QueueConfig, Semantics,
+};
 use apportion::explain::Blocker;
 use apportion::gang::GangSpec;
-use apportion::{ApplicationSpec, Mode, TagLimit};
+use apportion::{ApplicationId, ApplicationSpec, Mode, PartitionId, TagLimit};
 
-use crate::{Cluster, ask, has_started, placed, plain};
+use crate::{Cluster, amount, ask, has_started, placed, plain};
 
 /// A user may use half of the cluster. A gang of more holds nothing, and does not stand in the way of a later one.
 #[test]
@@ -83,4 +85,77 @@ fn a_gang_gathers_again_once_the_tag_that_stopped_it_is_gone() {
         }
     }
     assert!(has_started(&cluster.events(), gang.gang), "{:?}", view());
+}
+
+fn half(name: &str) -> QueueConfig {
+    QueueConfig::leaf(name, Capacity::Percent(Percent::whole(50)))
+}
+
+fn in_leaf(cluster: &Cluster, queue: &str) -> ApplicationId {
+    let spec = ApplicationSpec::new("job", queue, "ann");
+    cluster.handle.submit_application(spec, &cluster.events).unwrap()
+}
+
+/// The maximum of the leaf would admit the gang.
+#[test]
+fn a_gang_above_the_amount_for_its_user_holds_nothing() {
+    let mut config = plain();
+    let mut limit = HolderLimit { users: vec!["ann".into()], maximum: [None; 8], ..HolderLimit::default() };
+    limit.maximum[0] = Some(4);
+    let limited = half("a").with_user_limit_factor(None).with_limits([limit]);
+    config.root = QueueConfig::root([limited, half("b").with_user_limit_factor(None)]);
+    let cluster = Cluster::new(config, Mode::Serial);
+    cluster.nodes(2, 4);
+    let gang = |members| {
+        cluster.submit(GangSpec::new(in_leaf(&cluster, "root.a")).with_role("worker", ask(1, members)))
+    };
+    let above = gang(6);
+    cluster.run();
+    let view = |gang| cluster.engine.read(|view| view.gang(gang)).unwrap();
+    assert_eq!((view(above.gang).is_gathering, view(above.gang).held()), (false, 0));
+    cluster.handle.submit_ask(in_leaf(&cluster, "root.b"), ask(1, 8)).unwrap();
+    cluster.run();
+    let within = gang(4);
+    cluster.run();
+    assert!(view(within.gang).is_gathering, "it is not behind the other one");
+}
+
+/// The master runs as long as the application, and the leaf admits the gang only without it.
+#[test]
+fn a_gang_that_does_not_fit_beside_its_master_holds_nothing() {
+    let mut config = plain();
+    let small = half("a").with_user_limit_factor(None).with_maximum(Maximum::Percent(Percent::whole(50)));
+    config.root = QueueConfig::root([small, half("b")]);
+    let cluster = Cluster::new(config, Mode::Serial);
+    cluster.nodes(4, 4);
+    let spec = ApplicationSpec::new("job", "root.a", "ann").with_master(amount(1), PartitionId::DEFAULT);
+    let job = cluster.handle.submit_application(spec, &cluster.events).unwrap();
+    cluster.handle.submit_ask(job, ask(1, 1)).unwrap();
+    cluster.run();
+    let master = placed(&cluster.events())[0].0;
+    let gang = cluster.submit(GangSpec::new(job).with_role("worker", ask(1, 8)));
+    cluster.run();
+    let view = cluster.engine.read(|view| view.gang(gang.gang)).unwrap();
+    assert_eq!((view.is_gathering, view.held()), (false, 0));
+    cluster.complete([master]);
+    assert!(has_started(&cluster.events(), gang.gang));
+}
+
+/// In YARN's mode a user at its limit may have one more container. So this gang of 5 may start, and gathers.
+#[test]
+fn a_gang_one_container_above_the_limit_of_yarn_gathers() {
+    let wide = half("b").with_user_limit_factor(None);
+    let root = QueueConfig::root([half("a").with_user_limit_factor(Some(Factor::ONE)), wide]);
+    let mut config = EngineConfig { root, semantics: Semantics::YarnCompatible, ..plain() };
+    config.reservations.delay_ms = None;
+    let cluster = Cluster::new(config, Mode::Serial);
+    cluster.nodes(2, 4);
+    cluster.handle.submit_ask(in_leaf(&cluster, "root.b"), ask(1, 1_000)).unwrap();
+    cluster.run();
+    let running: Vec<_> = placed(&cluster.events()).into_iter().map(|(container, _)| container).collect();
+    let gang = cluster.submit(GangSpec::new(in_leaf(&cluster, "root.a")).with_role("worker", ask(1, 5)));
+    cluster.run();
+    assert!(cluster.engine.read(|view| view.gang(gang.gang)).unwrap().is_gathering);
+    cluster.complete(running);
+    assert!(has_started(&cluster.events(), gang.gang));
 }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
 
+mod devices;
 mod ended_turns;
 mod endings;
 mod gathering;

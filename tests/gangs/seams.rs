@@ -1,11 +1,11 @@
 //! Faults between features that a random load of all of them found.
 
-use apportion::EndCause;
 use apportion::config::Percent;
 use apportion::event::EventKind;
 use apportion::gang::GangSpec;
+use apportion::{EndCause, NodeAttributes};
 
-use crate::{Cluster, ask, plain};
+use crate::{Cluster, amount, ask, plain};
 
 /// Between the placeholder's end and the real container's start, the node had room for the ask that reserved it. The
 /// reservation stayed listed as ready, so that passes proposed its container for ever.
@@ -32,4 +32,22 @@ fn a_reserved_node_is_no_more_ready_after_a_placeholder_was_replaced() {
     let report = cluster.engine.audit();
     assert!(report.is_clean(), "{report}");
     cluster.run();
+}
+
+/// An embedder may send what it knows of a node again and again.
+#[test]
+fn a_node_that_is_updated_without_a_change_keeps_the_room_of_a_gang() {
+    let cluster = Cluster::new(plain(), apportion::Mode::Serial);
+    let node = cluster.nodes(1, 4)[0];
+    cluster.handle.submit_ask(cluster.application(), ask(1, 4)).unwrap();
+    cluster.run();
+    let gang = cluster.submit(GangSpec::new(cluster.application()).with_role("worker", ask(1, 4)));
+    cluster.run();
+    let container = cluster.engine.read(|view| view.node(node).unwrap().containers()[0]);
+    cluster.complete([container]);
+    let held = || cluster.engine.read(|view| view.gang(gang.gang).unwrap().held());
+    assert_eq!(held(), 1);
+    cluster.handle.update_node(node, amount(4), NodeAttributes::new()).unwrap();
+    cluster.engine.commit_waiting().unwrap();
+    assert_eq!(held(), 1);
 }

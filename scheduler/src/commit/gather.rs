@@ -3,6 +3,7 @@
 //! A look for gangs names nodes. From then on the committer holds each further amount that becomes free there, in the
 //! group that made it free. So no pass sees that amount, and no other ask can be quicker.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use super::committer::Committer;
@@ -165,8 +166,10 @@ impl Committer<'_> {
             node,
             from_reservation: None,
         };
-        let allocate = facts.places_of(gang).map(proposal).collect();
-        let request = ResourceAllocationCommitRequest { allocate, ..Default::default() };
+        let mut allocate: Vec<_> = facts.places_of(gang).map(proposal).collect();
+        // Devices are chosen anew. Small needs first could break up what a large one needs.
+        allocate.sort_by_key(|proposal| Reverse(device_milli(facts, proposal.ask)));
+        let request = ResourceAllocationCommitRequest { allocate: allocate.into(), ..Default::default() };
         if let CommitOutcome::Rejected(_) = self.commit(request) {
             self.state.record_failed_start(gang);
             self.give_room_back(gang);
@@ -177,11 +180,14 @@ impl Committer<'_> {
 /// Whether a part on the node could be larger, but for a limit.
 fn has_room_for_parts(facts: &Facts, node: NodeId) -> bool {
     let Some(node) = facts.nodes.get(node) else { return false };
-    facts.places_on(node.id, node.partition).iter().filter(|place| !place.is_whole).any(|part| {
-        let need = &facts.shapes.at(facts.asks.at(part.ask).shape).need.resources;
-        let more = (*need - part.amount).combine(&node.room.free, |more, free| more.min(free.max(0)));
-        !more.is_zero()
-    })
+    facts
+        .places_on(node.id, node.partition)
+        .iter()
+        .any(|place| !place.is_whole && facts.place_with_more_room(place, node).0 != place.amount)
+}
+
+fn device_milli(facts: &Facts, ask: AskId) -> u16 {
+    facts.shapes.at(facts.asks.at(ask).shape).need.devices.map_or(0, |devices| devices.milli)
 }
 
 /// The gangs that hold room.

@@ -85,7 +85,8 @@ impl HeldRoom {
     }
 }
 
-/// What a member takes of the room: all of its need, or else the part that is free. Devices are taken all together.
+/// What a member takes of the room: all of its need, or else the part that is free. Of its devices, a part is those
+/// that have enough free.
 pub(crate) fn place_in(
     need: &Need,
     room: &Room,
@@ -96,10 +97,12 @@ pub(crate) fn place_in(
         return (need.resources, devices, true);
     }
     let mut part = need.resources.combine(&room.free, |need, free| need.min(free.max(0)));
+    let devices = need.devices.map(|devices| room.devices.choose_some(devices)).unwrap_or_default();
     if let Some(device_type) = device_type {
-        part.set(device_type, 0);
+        let milli = need.devices.map_or(0, |devices| devices.milli);
+        part.set(device_type, i64::from(devices.count()) * i64::from(milli));
     }
-    (part, DeviceMask::default(), false)
+    (part, devices, false)
 }
 
 impl Facts {
@@ -127,6 +130,17 @@ impl Facts {
             self.places_on(node.id, node.partition).iter().for_each(|place| self.give(&mut room, place));
         }
         room
+    }
+
+    /// What the member with this part could have on the node now.
+    pub(crate) fn place_with_more_room(
+        &self,
+        part: &HeldPlace,
+        node: &Node,
+    ) -> (Resources, DeviceMask, bool) {
+        let mut room = node.room;
+        self.give(&mut room, part);
+        place_in(&self.shape_of(part.ask).need, &room, self.config.resources.device_type())
     }
 
     /// Gives the room of a place back, on a plan.
@@ -179,21 +193,29 @@ impl Facts {
         partitions
     }
 
-    /// Whether the maxima of the queues and the limit of its user admit the gang's minimum if nothing else uses them.
-    /// Otherwise it would hold room that it can never complete. It does not depend on present use: a gang that came and
-    /// went with it would let later gangs hold the room first.
+    /// Whether the maxima of the queues and the limits of its user admit the gang's minimum if nothing but the master
+    /// of its application uses them. Otherwise it would hold room that it can never complete. Other present use does
+    /// not matter: a gang that came and went with it would let later gangs hold the room first.
     pub(crate) fn maxima_admit(&self, gang: &WaitingGang) -> bool {
         let application = self.applications.at(gang.application);
+        let master =
+            self.master_container(application).map(|id| self.shapes.at(self.containers.at(id).shape));
         self.partitions_wanted(gang).into_iter().all(|partition| {
-            let minimum = self.minimum_of(gang, partition);
+            let of_master = master.filter(|shape| shape.partition == partition);
+            let minimum = self.minimum_of(gang, partition)
+                + of_master.map_or(Resources::ZERO, |shape| shape.need.resources);
+            let largest = self.largest_of(gang, partition);
             let mut chain = self.queue(application.leaf).chain.iter();
             let share = PartitionShare { partition, is_borrowed: false };
             let weight_milli = self.user(application.user).weight.milli();
             let alone = ActiveUsers { users: 1, weight_milli };
-            let leaf_use = || LeafUse { all: minimum, active: minimum, active_users: alone };
-            let of_user = self.user_limit(application.user, share, &Resources::ZERO, leaf_use);
+            // As for a start, moving limits are those for the last member.
+            let others = minimum - largest;
+            let leaf_use = || LeafUse { all: others, active: others, active_users: alone };
+            let of_user = self.user_limit(application.user, share, &largest, leaf_use);
             chain.all(|queue| self.queue(*queue).quota(partition).admits(&Resources::ZERO, &minimum))
                 && minimum.within(&of_user)
+                && self.exhausted_limit_usage(application.user, &minimum, |_| Resources::ZERO).is_none()
         })
     }
 
@@ -216,6 +238,13 @@ impl Facts {
                 && self.limit_usages_admit(application.user, partition, size)
                 && (capacity.within(&of_user) || self.user_may_use(application.user, share, size, size)))
         })
+    }
+
+    /// The most of each type that one member of the gang's minimum needs in the partition.
+    fn largest_of(&self, gang: &WaitingGang, partition: PartitionId) -> Resources {
+        let roles = gang.roles.iter().filter(|role| role.minimum > 0).map(|role| self.shape_of(role.ask));
+        let here = roles.filter(|shape| shape.partition == partition);
+        here.fold(Resources::ZERO, |largest, shape| largest.max(&shape.need.resources))
     }
 
     /// What the gang's minimum needs in the partition.
@@ -302,10 +331,11 @@ impl Facts {
         let count = held.map_or_else(PlaceCount::default, |held| held.count(ask));
         let places = self.places_on(node.id, node.partition);
         let part = places.iter().find(|place| place.ask == ask && !place.is_whole);
-        let mut room = node.room;
         let before = part.map_or(Resources::ZERO, |part| part.amount);
-        part.into_iter().for_each(|part| self.give(&mut room, part));
-        let (amount, _, is_whole) = place_in(&shape.need, &room, self.config.resources.device_type());
+        let (amount, _, is_whole) = match part {
+            Some(part) => self.place_with_more_room(part, node),
+            None => place_in(&shape.need, &node.room, self.config.resources.device_type()),
+        };
         let more = amount - before;
         let is_in_place_of_part = part.is_none() && count.all() >= role.minimum;
         let helps = match part {

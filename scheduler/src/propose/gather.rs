@@ -17,6 +17,8 @@
 //!
 //! * Headroom below a limit of a queue or user is not gathered in parts. A gang that holds nothing, and for a member of
 //!   which some limit below the capacity of the partition has no headroom, does not gather.
+//! * A device that others use in part is not held until it has enough free. Containers with small parts of devices may
+//!   keep it from a member.
 //! * A place stays until its gang starts, another node has the whole room first, or the node changes.
 
 use std::cmp::Reverse;

@@ -44,6 +44,11 @@ impl DeviceMask {
     pub(crate) fn iter(self) -> impl Iterator<Item = usize> {
         ones(u64::from(self.0)).map(|device| device as usize)
     }
+
+    /// The number of devices.
+    pub(crate) fn count(self) -> u32 {
+        self.0.count_ones()
+    }
 }
 
 /// The devices of one node.
@@ -90,15 +95,26 @@ impl Devices {
     pub(crate) fn choose(&self, need: DeviceNeed) -> Option<DeviceMask> {
         let mut mask = 0u16;
         for _ in 0..need.count {
-            let (device, _) = self
-                .free_milli()
-                .iter()
-                .enumerate()
-                .filter(|(device, free)| **free >= need.milli && mask & (1 << device) == 0)
-                .min_by_key(|(device, free)| (**free, *device))?;
-            mask |= 1 << device;
+            mask |= 1 << self.fullest_beside(mask, need.milli)?;
         }
         Some(DeviceMask(mask))
+    }
+
+    /// As many of these devices as have enough free.
+    #[must_use]
+    pub(crate) fn choose_some(&self, need: DeviceNeed) -> DeviceMask {
+        let mut mask = 0u16;
+        for _ in 0..need.count {
+            let Some(device) = self.fullest_beside(mask, need.milli) else { break };
+            mask |= 1 << device;
+        }
+        DeviceMask(mask)
+    }
+
+    fn fullest_beside(&self, mask: u16, milli: u16) -> Option<usize> {
+        let devices = self.free_milli().iter().enumerate();
+        let open = devices.filter(|(device, free)| **free >= milli && mask & (1 << device) == 0);
+        open.min_by_key(|(device, free)| (**free, *device)).map(|(device, _)| device)
     }
 
     pub(crate) fn take(&mut self, mask: DeviceMask, milli: u16) {

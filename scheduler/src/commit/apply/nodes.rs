@@ -42,7 +42,10 @@ impl Applier<'_> {
         if let Some(device_type) = self.state.facts.config.resources.device_type() {
             capacity.set(device_type, self.state.facts.nodes.at(id).capacity[device_type]);
         }
-        self.give_back_on_changed(id);
+        let node = self.state.facts.nodes.at(id);
+        if (node.capacity, &node.attributes) != (capacity, attributes) {
+            self.give_back_on_changed(id);
+        }
         self.state.facts.transition_resize_node(id, capacity);
         attributes.clone_into(&mut self.state.facts.nodes.at_mut(id).attributes);
         self.state.facts.node_loads.look_for_nodes();
