@@ -1,6 +1,6 @@
 //! Opportunistic asks: where they may go, why they are pending, and which are refused.
 
-use apportion::config::{EngineConfig, OpportunisticPolicy};
+use apportion::config::{Capacity, EngineConfig, OpportunisticPolicy, PartitionAccess, Percent, QueueConfig};
 use apportion::engine::SubmitError;
 use apportion::event::{EventKind, Refusal};
 use apportion::explain::{PendingReason, Standing};
@@ -237,4 +237,29 @@ fn a_changed_attribute_lets_a_pending_ask_look_again() {
     cluster.handle.update_node(node, amount(2), attributes).unwrap();
     cluster.run();
     assert_eq!(queued(&cluster.events()).len(), 1);
+}
+
+/// Neither its pending asks nor its waiting containers are charged, so no maximum stops the move.
+#[test]
+fn an_application_with_opportunistic_asks_moves_only_to_a_leaf_with_their_partition() {
+    let half = |name: &str| QueueConfig::leaf(name, Capacity::Percent(Percent::whole(50)));
+    let mut config = config(1);
+    config.partitions = vec!["q".into()];
+    let root = QueueConfig::root([half("a"), half("b").with_access(PartitionAccess::Only([].into()))]);
+    config.root = root;
+    let cluster = Cluster::new(config, Mode::Serial);
+    let q = cluster.handle.partition("q").unwrap();
+    let job = cluster.application_in("root.a");
+    let moved = || {
+        let ticket = cluster.handle.move_application(job, "root.b").unwrap();
+        cluster.run();
+        ticket.wait().unwrap()
+    };
+    cluster.ask(job, opportunistic(1, 1).in_partition(q));
+    assert_eq!(moved(), Err(Refusal::PartitionNotAccessible), "it is pending");
+    let full = NodeSpec::new("n0", amount(1)).in_partition(q);
+    cluster.handle.add_node(full).unwrap();
+    cluster.ask(job, opportunistic(1, 1).in_partition(q));
+    assert_eq!(cluster.engine.read(|view| view.containers().filter(|(_, one)| one.is_waiting).count()), 1);
+    assert_eq!(moved(), Err(Refusal::PartitionNotAccessible), "it waits");
 }

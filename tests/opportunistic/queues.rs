@@ -1,6 +1,6 @@
 //! Queues of nodes: where containers wait, when they start, and when they end for others.
 
-use apportion::config::{Capacity, EngineConfig, Maximum, Percent, QueueConfig};
+use apportion::config::{Capacity, EngineConfig, Maximum, Percent, QueueConfig, QueueUpdate};
 use apportion::event::EventKind;
 use apportion::{
     ApplicationEnd, EndCause, ExecutionType, Mode, NodeSpec, PartitionId, ResourceTypes, Resources,
@@ -229,6 +229,48 @@ fn a_limit_on_devices_holds_a_container_back() {
     drop(cluster.events());
     cluster.complete(first);
     assert_eq!(started(&cluster.events()).first(), Some(&queued(&events)[0].0));
+}
+
+/// A container that the maximum of its queue never admits waits at no node: there it would hold back all others. When
+/// the maximum is raised, it is queued. When the maximum falls, the head of the queue ends.
+#[test]
+fn a_container_above_the_maximum_of_devices_blocks_no_queue() {
+    let leaf =
+        |name| QueueConfig::leaf(name, Capacity::Percent(Percent::whole(50))).with_user_limit_factor(None);
+    let mut config = config(5);
+    let quarter = Maximum::Percent(Percent::whole(25));
+    let small = QueueConfig { capacity: Capacity::Percent(Percent::whole(25)), ..leaf("a") };
+    let large = QueueConfig { capacity: Capacity::Percent(Percent::whole(75)), ..leaf("b") };
+    config.root = QueueConfig::root([small.with_maximum(quarter), large]);
+    config.resources = ResourceTypes::new(["memory", "gpu"]).unwrap().with_devices("gpu").unwrap();
+    let cluster = Cluster::new(config, Mode::Serial);
+    let nodes = ["a", "b"].map(|name| {
+        cluster.handle.add_node(NodeSpec::new(name, Resources::new(&[8])).with_devices(4)).unwrap()
+    });
+    cluster.run();
+    let (job, other) = (cluster.application_in("root.a"), cluster.application_in("root.b"));
+    let large =
+        apportion::AskSpec::new(Resources::new(&[1]), 9).with_devices(DeviceNeed { count: 3, milli: 1_000 });
+    let ask = cluster.ask(job, large.opportunistic());
+    assert_eq!(cluster.lengths(&nodes), [0, 0]);
+    let why = cluster.engine.explain(ask).to_string();
+    assert!(why.contains("The maximum of a queue, or a limit for its user, admits fewer devices"), "{why}");
+    cluster.ask(other, opportunistic_memory());
+    assert_eq!(started(&cluster.events()).len(), 1, "it waits for no other");
+    let queue = cluster.handle.queue("root.a").unwrap();
+    let set_maximum = |percent| {
+        let maximum = Some(Maximum::Percent(Percent::whole(percent)));
+        let update = QueueUpdate { maximum, ..QueueUpdate::default() };
+        drop(cluster.handle.update_queue(queue, update).unwrap());
+        cluster.run();
+    };
+    set_maximum(50);
+    let events = cluster.events();
+    assert_eq!((queued(&events).len(), started(&events).len()), (9, 1), "room for one at a time");
+    set_maximum(25);
+    assert_eq!(cluster.lengths(&nodes).into_iter().min(), Some(0), "where there is room, none waits");
+    cluster.complete(started(&events)[0]);
+    assert_eq!(cluster.lengths(&nodes), [0, 0]);
 }
 
 fn opportunistic_memory() -> apportion::AskSpec {

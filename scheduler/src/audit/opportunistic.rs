@@ -31,7 +31,8 @@ fn check_asks(facts: &Facts, report: &mut AuditReport) {
         let length = facts.config.opportunistic.map_or(0, |policy| policy.queue_length_max);
         let mut nodes = facts.node_loads.least_loaded(ask.shape.partition, None, length);
         let node = nodes.find(|load| facts.could_queue(ask, facts.nodes.at(load.node())));
-        report.check(node.is_none() || !application.is_active, "I13", || {
+        let is_admitted = application.is_active && facts.maxima_admit_devices(ask.application, &ask.shape);
+        report.check(node.is_none() || !is_admitted, "I13", || {
             format!("{id} is pending, and {node:?} would take it")
         });
     }

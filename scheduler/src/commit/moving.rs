@@ -2,8 +2,8 @@
 
 use super::admit::takes_application;
 use crate::event::Refusal;
-use crate::facts::Destination;
-use crate::ids::{ApplicationId, QueueId};
+use crate::facts::{Destination, Facts};
+use crate::ids::{ApplicationId, PartitionId, QueueId};
 use crate::state::State;
 
 /// Whether the leaf takes the application with all its containers: it is running, has room for one more application,
@@ -26,8 +26,11 @@ pub(super) fn may_move(state: &State, id: ApplicationId, leaf: QueueId) -> Resul
         Some(application.leaf),
     )?;
     let asks = state.backlog.asks_of(id);
-    let mut partitions = asks.iter().map(|ask| facts.shapes.at(facts.asks.at(*ask).shape).partition);
-    if !partitions.all(|partition| facts.queue(leaf).may_use(partition)) {
+    let of_asks = asks.iter().map(|ask| facts.shapes.at(facts.asks.at(*ask).shape).partition);
+    if !of_asks
+        .chain(opportunistic_partitions(facts, id))
+        .all(|partition| facts.queue(leaf).may_use(partition))
+    {
         return Err(Refusal::PartitionNotAccessible);
     }
     let loads = facts.loads_of(id, &asks);
@@ -39,4 +42,14 @@ pub(super) fn may_move(state: &State, id: ApplicationId, leaf: QueueId) -> Resul
         }
     }
     Ok(())
+}
+
+/// The partitions of the application's opportunistic asks, and of its containers that wait in queues of nodes. Waiting
+/// containers are charged nothing, so no maximum stops them.
+fn opportunistic_partitions(facts: &Facts, id: ApplicationId) -> Vec<PartitionId> {
+    let asks = facts.opportunistic_asks_of(id).into_iter();
+    let of_asks = asks.filter_map(|ask| Some(facts.node_queues.asks.get(&ask)?.shape.partition));
+    let containers = facts.applications.at(id).containers.iter(&facts.containers);
+    let waiting = containers.filter(|id| !facts.opportunistic.is_empty() && facts.is_waiting(*id));
+    of_asks.chain(waiting.map(|id| facts.shapes.at(facts.containers.at(id).shape).partition)).collect()
 }

@@ -53,6 +53,7 @@ pub(crate) fn why_opportunistic(state: &State, ask: &OpportunisticAsk) -> WhyOpp
     let reason = match (possible_nodes, candidates, open_nodes) {
         (0, ..) => PendingReason::NoNodeLargeEnough,
         _ if !application.is_active => PendingReason::Inactive,
+        _ if !facts.maxima_admit_devices(ask.application, &ask.shape) => PendingReason::QueueLimit,
         (_, 1.., 0) => PendingReason::TagLimit,
         (_, 0, _) => PendingReason::NoRoom,
         _ => PendingReason::QueuesFull,
@@ -90,6 +91,9 @@ impl Display for WhyOpportunistic {
             PendingReason::NoNodeLargeEnough => {
                 f.write_str("No node that meets its conditions could hold it, even empty.")
             }
+            PendingReason::QueueLimit => f.write_str(
+                "The maximum of a queue, or a limit for its user, admits fewer devices than one container needs.",
+            ),
             PendingReason::Inactive => f.write_str("Its application waits for activation."),
             PendingReason::TagLimit => f.write_str(
                 "Every node that takes containers is at the ask's limit of containers with a tag.",

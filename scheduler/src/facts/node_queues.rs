@@ -143,6 +143,18 @@ impl Facts {
         }
     }
 
+    /// Whether the maxima of queues and of limits for the user admit the devices of one container if nothing else uses
+    /// them. Nothing else of an opportunistic container is charged. Limits must be computed.
+    pub(crate) fn maxima_admit_devices(&self, application: ApplicationId, shape: &Shape) -> bool {
+        let (application, mut devices) = (self.applications.at(application), Resources::ZERO);
+        if let Some(device_type) = self.config.resources.device_type() {
+            devices.set(device_type, shape.need.resources[device_type]);
+        }
+        let mut chain = self.queue(application.leaf).chain.iter();
+        chain.all(|queue| self.queue(*queue).quota(shape.partition).admits(&Resources::ZERO, &devices))
+            && self.exhausted_limit_usage(application.user, &devices, |_| Resources::ZERO).is_none()
+    }
+
     /// Whether a container of the ask may wait at the node, apart from the length of its queue.
     pub(crate) fn could_queue(&self, ask: &OpportunisticAsk, node: &Node) -> bool {
         node.is_candidate()

@@ -51,6 +51,10 @@ impl Applier<'_> {
                 Head::Waits => break,
                 Head::TooLarge(container) => self.end_container(container, EndCause::OpportunisticPreempted),
                 Head::Fits(container) if self.may_start(container) => self.start_waiting(container),
+                // It would block the queue for ever.
+                Head::Fits(container) if !self.maxima_admit(container) => {
+                    self.end_container(container, EndCause::OpportunisticPreempted);
+                }
                 Head::Fits(_) => {
                     self.state.facts.node_loads.hold_back(id);
                     break;
@@ -69,6 +73,13 @@ impl Applier<'_> {
         // Recomputed from the facts now, so that a replay decides alike.
         self.state.recompute_limits();
         may_charge(&self.state.facts, container, &devices).is_ok()
+    }
+
+    /// Whether the limits would admit the devices of the container if nothing else used them. Limits are computed.
+    fn maxima_admit(&self, container: ContainerId) -> bool {
+        let (application, shape) =
+            (self.state.facts.containers.at(container).application, self.started_shape(container));
+        self.state.facts.maxima_admit_devices(application, &shape)
     }
 
     /// The shape with which a waiting container starts: it is charged its devices.
@@ -128,6 +139,12 @@ impl Applier<'_> {
             return;
         }
         let (ask, mut last) = (ask.clone(), None);
+        if ask.shape.need.devices.is_some() {
+            self.state.recompute_limits();
+            if !self.state.facts.maxima_admit_devices(ask.application, &ask.shape) {
+                return;
+            }
+        }
         for _ in 0..ask.outstanding() {
             let Some(node) = choose(self.state, &ask, &mut last) else { break };
             self.queue_unit(id, &ask, node);

@@ -19,6 +19,7 @@ impl Applier<'_> {
         if update.parallel.is_some() {
             facts.recount_active_by_user();
         }
+        facts.node_loads.look_for_nodes();
         self.state.mark_limits_stale();
     }
 
@@ -26,6 +27,7 @@ impl Applier<'_> {
         let facts = &mut self.state.facts;
         facts.queue_mapping.clone_from(&configuration.queue_mapping);
         facts.lay_out_queues(&configuration.root);
+        facts.node_loads.look_for_nodes();
         self.add_queues();
         // Amounts in flight may count for other limit usages than their containers will be charged to.
         self.state.record_move();
