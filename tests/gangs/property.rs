@@ -2,18 +2,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use apportion::config::EngineConfig;
 use apportion::event::EventKind;
 use apportion::gang::{GangSpec, GangTopology};
 use apportion::log::LogReader;
 use apportion::replay::Replay;
+use apportion::resource::DeviceNeed;
 use apportion::{
-    ApplicationEnd, ApplicationId, AskId, Blacklist, Change, ContainerId, EndCause, GangId, Mode, NodeId,
+    ApplicationEnd, ApplicationId, AskId, AskSpec, Blacklist, Change, ContainerId, EndCause, GangId, Mode,
+    NodeId, NodeSpec, ResourceTypes,
 };
 use proptest::prelude::*;
 use proptest::sample::Index;
 
 use crate::random_gang::{Gang, Gangs};
-use crate::{Cluster, ask, has_started, placed, plain};
+use crate::{Cluster, amount, ask, has_started, placed, plain};
 
 #[derive(Clone, Debug)]
 enum Call {
@@ -79,19 +82,44 @@ struct Play {
     running: BTreeSet<ContainerId>,
     added: usize,
     now_ms: u64,
+    /// What a container of two units needs of each of two devices. None: nodes have no devices.
+    device_milli: Option<u16>,
 }
 
 impl Play {
-    fn new(mode: Mode) -> Self {
-        let cluster = Cluster::new(plain(), mode);
-        let nodes = (0..3).map(|number| cluster.node(number, 3, ["a", "b"][number % 2])).collect();
+    fn new(mode: Mode, device_milli: Option<u16>) -> Self {
+        let types = ResourceTypes::new(["memory", "vcores", "gpu"]).unwrap().with_devices("gpu").unwrap();
+        let resources = if device_milli.is_some() { types } else { plain().resources };
+        let cluster = Cluster::new(EngineConfig { resources, ..plain() }, mode);
         let jobs = (0..3).map(|_| cluster.application()).collect();
-        let (asks, gangs, running) = (Vec::new(), Vec::new(), BTreeSet::new());
-        Self { cluster, nodes, jobs, asks, gangs, running, added: 3, now_ms: 0 }
+        let (nodes, asks, gangs, running) = (Vec::new(), Vec::new(), Vec::new(), BTreeSet::new());
+        let mut play = Self { cluster, nodes, jobs, asks, gangs, running, added: 0, now_ms: 0, device_milli };
+        (0..3).for_each(|number| play.add_node(3, number % 2 == 0));
+        play
+    }
+
+    /// A node has a device for each unit.
+    fn add_node(&mut self, units: i64, is_on_a: bool) {
+        let name = format!("n{}", self.added);
+        let node = NodeSpec::new(name, amount(units)).on_rack(if is_on_a { "a" } else { "b" });
+        let devices = if self.device_milli.is_some() { units as u8 } else { 0 };
+        self.nodes.push(self.cluster.handle.add_node(node.with_devices(devices)).unwrap());
+        self.added += 1;
+    }
+
+    fn spec(&self, units: i64, count: u32) -> AskSpec {
+        let spec = ask(units, count);
+        match self.device_milli {
+            None => spec,
+            Some(milli) => spec.with_devices(match units {
+                1 => DeviceNeed { count: 1, milli: 1_000 - milli / 2 },
+                units => DeviceNeed { count: units as u8, milli },
+            }),
+        }
     }
 
     fn submit(&mut self, job: ApplicationId, gang: &Gang) {
-        let spec = gang.spec(job, ask);
+        let spec = gang.spec(job, |units, count| self.spec(units, count));
         let submitted = self.cluster.submit(spec);
         self.gangs.push(submitted.gang);
         self.asks.extend(submitted.asks);
@@ -101,8 +129,7 @@ impl Play {
         let handle = &self.cluster.handle;
         match call {
             Call::Node { units, rack } => {
-                self.added += 1;
-                self.nodes.push(self.cluster.node(self.added, *units, if *rack { "a" } else { "b" }));
+                self.add_node(*units, *rack);
             }
             Call::Lose(node) if self.nodes.len() > 1 => {
                 let node = self.nodes.swap_remove(node.index(self.nodes.len()));
@@ -112,11 +139,11 @@ impl Play {
             Call::Drain(node, false) => handle.activate_node(*node.get(&self.nodes)).unwrap(),
             Call::Gang(job, gang) => self.submit(*job.get(&self.jobs), gang),
             Call::Ask { job, units, count } => {
-                self.asks.push(handle.submit_ask(*job.get(&self.jobs), ask(*units, *count)).unwrap());
+                self.asks.push(handle.submit_ask(*job.get(&self.jobs), self.spec(*units, *count)).unwrap());
             }
             Call::Real { job, role, units, count } => {
                 let group = if *role { "role 1" } else { "role 0" };
-                let spec = ask(*units, *count);
+                let spec = self.spec(*units, *count);
                 let submitted = handle.submit_ask_of_group(*job.get(&self.jobs), group, spec).unwrap();
                 self.asks.push(submitted.ask);
             }
@@ -295,8 +322,12 @@ proptest! {
     /// none waits for room that a later gang holds; the audit looks for that. Once all that runs has ended, every
     /// possible gang has started.
     #[test]
-    fn gangs_start_as_a_whole_or_not_at_all(mode in mode(), calls in prop::collection::vec(call(), 1..60)) {
-        let mut play = Play::new(mode);
+    fn gangs_start_as_a_whole_or_not_at_all(
+        mode in mode(),
+        device_milli in prop::option::of(prop::sample::select(vec![300, 500, 600, 1_000u16])),
+        calls in prop::collection::vec(call(), 1..60),
+    ) {
+        let mut play = Play::new(mode, device_milli);
         calls.iter().for_each(|call| play.call(call));
         play.finish();
         let mut replay = check_log(&play.cluster.log.bytes());
