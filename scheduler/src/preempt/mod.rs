@@ -31,6 +31,11 @@
 //! Two plans in turn do not go in circles. A beneficiary gets no more than its fair amount, and a leaf loses nothing
 //! below its guarantee. Neither does a queue above the leaf, unless it is above the beneficiary, too: then it keeps the
 //! room.
+//!
+//! # What is not there
+//!
+//! * Reservations of a leaf that owes are not taken back. They count as use, and their nodes have no victims for others.
+//! * No container ends because it has a tag that keeps the beneficiary off its node.
 
 mod amounts;
 mod beneficiaries;
