@@ -4,6 +4,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::PreemptionRule;
+use super::amounts::keeps_guarantee;
 use super::tree::coming;
 use crate::facts::{DisruptionGroup, Facts};
 use crate::ids::{ContainerId, PartitionId, QueueId};
@@ -34,9 +35,8 @@ impl Recheck {
     }
 
     /// Whether no queue falls below its guarantee by these victims. The plan saw to that, but containers may have
-    /// ended since. As in the plan, a leaf that is below its guarantee of one type may lose more of it with a
-    /// container that frees another. A queue above both victims and beneficiary keeps the room, as a leaf does of
-    /// which one application loses what another one gets.
+    /// ended since. A queue above both victims and beneficiary keeps the room, as a leaf does of which one application
+    /// loses what another one gets.
     fn keeps_guarantees(
         &mut self,
         facts: &Facts,
@@ -51,11 +51,7 @@ impl Recheck {
             let quota = facts.queue(*queue).quota(*partition);
             let coming = self.coming.entry(*partition).or_insert_with(|| coming(facts, *partition));
             let running = quota.used - quota.reserved - coming[queue.index()];
-            let stays = |index: usize| running[index] - lost[index] >= quota.guaranteed[index];
-            let is_below = |index: usize| running[index] < quota.guaranteed[index];
-            let is_parent = !facts.queue(*queue).children.is_empty();
-            (is_parent || lost.types().any(|index| lost[index] > 0 && stays(index)))
-                && lost.types().all(|index| lost[index] <= 0 || stays(index) || is_below(index))
+            keeps_guarantee(&quota.guaranteed, &running, &Resources::ZERO, lost)
         })
     }
 

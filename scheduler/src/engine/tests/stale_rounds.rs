@@ -49,36 +49,40 @@ fn a_stale_round_leaves_every_budget_met() {
     hand.expect_preempted(1);
 }
 
-/// The loser has no guarantee, but its parent has: half of the cluster. Another container of the loser ends by itself
-/// between the plan and its commit, so only one victim may end.
+/// The loser has no guarantee, but its parent has: half of the cluster. Other containers of the loser end by themselves
+/// between the plan and its commit. With one of them, only one victim may end; with three, the parent is below its
+/// guarantee already, and none may.
 #[test]
 fn a_stale_round_takes_no_parent_below_its_guarantee() {
-    let half = |children: Vec<QueueConfig>| leaf("p").with_children(children);
-    let part = |name, part| {
-        QueueConfig::leaf(name, Capacity::Percent(Percent::whole(part))).with_user_limit_factor(None)
-    };
-    let parent = half(vec![part("x", 0), part("y", 100)]);
-    let (mut hand, clock) = preempting_between([parent, leaf("b")], 8);
-    for (queue, count) in [("root.b", 2), ("root.p.x", 6), ("root.b", 2)] {
-        let application = hand.application_in(queue);
-        hand.ask(application, AskSpec::new(memory(1), count));
-        hand.run_until_idle();
+    for (ended, preempted) in [(1, 1), (3, 0)] {
+        let half = |children: Vec<QueueConfig>| leaf("p").with_children(children);
+        let part = |name, part| {
+            QueueConfig::leaf(name, Capacity::Percent(Percent::whole(part))).with_user_limit_factor(None)
+        };
+        let parent = half(vec![part("x", 0), part("y", 100)]);
+        let (mut hand, clock) = preempting_between([parent, leaf("b")], 8);
+        for (queue, count) in [("root.b", 2), ("root.p.x", 6), ("root.b", 2)] {
+            let application = hand.application_in(queue);
+            hand.ask(application, AskSpec::new(memory(1), count));
+            hand.run_until_idle();
+        }
+        clock.set(1);
+        hand.commit();
+        let policy = hand.engine.shared.config.preemption.clone().unwrap().policy;
+        let plan = hand.engine.preemption_plan(&policy);
+        assert_eq!(plan.preemptions.len(), 2, "{plan}");
+        let victims: Vec<_> = plan.preemptions.iter().flat_map(|one| &one.victims).collect();
+        let loser = victims[0].application;
+        let others: Vec<ContainerId> = hand.engine.read(|view| {
+            let of_loser = view.containers().filter(|(_, one)| one.application == loser).map(|(id, _)| id);
+            of_loser.filter(|id| victims.iter().all(|victim| victim.container != *id)).collect()
+        });
+        let batch = hand.parts.proposers[0].propose().expect("a round is wanted");
+        for other in &others[..ended] {
+            hand.engine.handle().complete_container(*other).unwrap();
+        }
+        hand.parts.proposers[0].send(batch).expect("the committer lives");
+        hand.expect_idle(if ended == 1 { 8 } else { 7 });
+        assert_eq!(hand.engine.stats().preempted, preempted, "{ended}");
     }
-    clock.set(1);
-    hand.commit();
-    let plan = hand.engine.preemption_plan(&hand.engine.shared.config.preemption.clone().unwrap().policy);
-    assert_eq!(plan.preemptions.len(), 2, "{plan}");
-    let victims: Vec<_> =
-        plan.preemptions.iter().flat_map(|one| &one.victims).map(|one| one.container).collect();
-    let of_loser = |id: &ContainerId| {
-        hand.engine.read(|view| {
-            view.container(*id).unwrap().application == plan.preemptions[0].victims[0].application
-        })
-    };
-    let other = hand.running().into_iter().find(|id| of_loser(id) && !victims.contains(id)).unwrap();
-    let batch = hand.parts.proposers[0].propose().expect("a round is wanted");
-    hand.engine.handle().complete_container(other).unwrap();
-    hand.parts.proposers[0].send(batch).expect("the committer lives");
-    hand.expect_idle(8);
-    assert_eq!(hand.engine.stats().preempted, 1);
 }
