@@ -22,6 +22,30 @@ pub(crate) struct Recheck {
 }
 
 impl Recheck {
+    /// Whether the beneficiary's leaf is still below its guarantee, if it gets the victims' room for that reason. It may
+    /// have got other containers since the plan. The partitions count in which it has victims.
+    pub(crate) fn is_owed(
+        &mut self,
+        facts: &Facts,
+        request: &ResourceAllocationCommitRequest,
+        rule: PreemptionRule,
+    ) -> bool {
+        let asks = || request.allocate.iter().filter_map(|proposal| facts.asks.get(proposal.ask));
+        let Some(ask) = asks().next().filter(|_| rule == PreemptionRule::Guarantee) else { return true };
+        let leaf = facts.applications.at(ask.application).leaf;
+        let victims = request.release.iter().filter_map(|id| facts.containers.get(*id));
+        let partition_of = |shape| facts.shapes.at(shape).partition;
+        let mut partitions: SmallVec<[PartitionId; 2]> =
+            victims.map(|victim| partition_of(victim.shape)).collect();
+        partitions.dedup();
+        partitions.into_iter().all(|partition| {
+            let of_partition = asks().filter(|ask| partition_of(ask.shape) == partition);
+            let more = of_partition.map(|ask| facts.shapes.at(ask.shape).need.resources).sum();
+            let guaranteed = &facts.queue(leaf).quota(partition).guaranteed;
+            self.running(facts, leaf, partition).can_grow(&more, guaranteed)
+        })
+    }
+
     /// Whether the victims may end. If so, they count as ended.
     pub(crate) fn admits(
         &mut self,
@@ -48,11 +72,17 @@ impl Recheck {
         }
         let lost = losses(facts, request);
         lost.iter().all(|((queue, partition), lost)| {
-            let quota = facts.queue(*queue).quota(*partition);
-            let coming = self.coming.entry(*partition).or_insert_with(|| coming(facts, *partition));
-            let running = quota.used - quota.reserved - coming[queue.index()];
-            keeps_guarantee(&quota.guaranteed, &running, &Resources::ZERO, lost)
+            let guaranteed = &facts.queue(*queue).quota(*partition).guaranteed;
+            let running = self.running(facts, *queue, *partition);
+            keeps_guarantee(guaranteed, &running, &Resources::ZERO, lost)
         })
+    }
+
+    /// The queue's use by containers, without those that are being stopped, and without reservations.
+    fn running(&mut self, facts: &Facts, queue: QueueId, partition: PartitionId) -> Resources {
+        let coming = self.coming.entry(partition).or_insert_with(|| coming(facts, partition));
+        let quota = facts.queue(queue).quota(partition);
+        quota.used - quota.reserved - coming[queue.index()]
     }
 
     /// Whether every budget is met without these victims. Those that are being stopped are unavailable already.

@@ -7,6 +7,7 @@ use crate::change::AskSpec;
 use crate::config::{Capacity, Percent, QueueConfig};
 use crate::facts::{DisruptionBudget, DisruptionLimit, PreemptionCost};
 use crate::ids::ContainerId;
+use crate::propose::ProposalBatch;
 
 impl Hand {
     fn running(&self) -> Vec<ContainerId> {
@@ -84,5 +85,64 @@ fn a_stale_round_takes_no_parent_below_its_guarantee() {
         hand.parts.proposers[0].send(batch).expect("the committer lives");
         hand.expect_idle(if ended == 1 { 8 } else { 7 });
         assert_eq!(hand.engine.stats().preempted, preempted, "{ended}");
+    }
+}
+
+/// Leaf `a` has the only node of three units, of which `b` is guaranteed two. An ask of `b` can only run there. Returns
+/// the containers of `a` and the round that ends one of them.
+fn one_victim() -> (Hand, Vec<ContainerId>, Box<ProposalBatch>) {
+    let leaf = |name, amount| {
+        let capacity = Capacity::Absolute(memory(amount));
+        QueueConfig::leaf(name, capacity).with_user_limit_factor(None)
+    };
+    let (mut hand, clock) = preempting_between([leaf("a", 1), leaf("b", 2)], 3);
+    let loser = hand.application_in("root.a");
+    hand.ask(loser, AskSpec::new(memory(1), 3));
+    hand.run_until_idle();
+    let running = hand.running();
+    let node = hand.engine.read(|view| view.container(running[0]).unwrap().node);
+    let gainer = hand.application_in("root.b");
+    hand.ask(gainer, AskSpec::new(memory(1), 1).on_hosts([node]).strictly_local());
+    hand.run_until_idle();
+    clock.set(1);
+    hand.commit();
+    let batch = hand.parts.proposers[0].propose().expect("a round is wanted");
+    let plan = hand.engine.last_preemption_plan().unwrap();
+    assert_eq!(plan.preemptions.len(), 1, "{plan}");
+    (hand, running, batch)
+}
+
+/// Another container of the loser ends by itself between the plan and its commit, and leaves room.
+#[test]
+fn a_stale_round_ends_no_container_whose_room_is_not_needed() {
+    let (mut hand, running, batch) = one_victim();
+    let plan = hand.engine.last_preemption_plan().unwrap();
+    let victim = plan.preemptions[0].victims[0].container;
+    let other = running.into_iter().find(|id| *id != victim).unwrap();
+    hand.engine.handle().complete_container(other).unwrap();
+    hand.parts.proposers[0].send(batch).expect("the committer lives");
+    hand.expect_idle(3);
+    assert_eq!(hand.engine.stats().preempted, 0);
+    let gainer = hand
+        .engine
+        .read(|view| view.application(plan.preemptions[0].application).unwrap().containers().count());
+    assert_eq!(gainer, 1);
+}
+
+/// The beneficiary's leaf gets containers elsewhere between the plan and its commit.
+#[test]
+fn a_stale_round_takes_nothing_for_a_leaf_that_has_its_guarantee() {
+    for (others, preempted) in [(1, 1), (2, 0)] {
+        let (mut hand, _, batch) = one_victim();
+        hand.node("n1", others);
+        let gainer = hand.application_in("root.b");
+        hand.ask(gainer, AskSpec::new(memory(1), others as u32));
+        hand.commit();
+        let placed = hand.parts.proposers[1].propose().expect("the asks have room");
+        hand.parts.proposers[1].send(placed).expect("the committer lives");
+        hand.commit();
+        hand.parts.proposers[0].send(batch).expect("the committer lives");
+        hand.expect_idle(3 + others as usize);
+        assert_eq!(hand.engine.stats().preempted, preempted, "{others}");
     }
 }
