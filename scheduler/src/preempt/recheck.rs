@@ -68,7 +68,7 @@ impl Recheck {
         rule: PreemptionRule,
     ) -> bool {
         if matches!(rule, PreemptionRule::ApplicationPriority | PreemptionRule::UserLimit) {
-            return true;
+            return are_of_one_leaf(facts, request);
         }
         let lost = losses(facts, request);
         lost.iter().all(|((queue, partition), lost)| {
@@ -121,6 +121,15 @@ fn takes_whole_gang(
 /// Whether the embedder lets preemption take all of these victims.
 fn may_all_be_victims(facts: &Facts, request: &ResourceAllocationCommitRequest) -> bool {
     !facts.has_preemption_costs() || request.release.iter().all(|id| facts.may_be_victim(*id))
+}
+
+/// Whether all victims are still in the beneficiary's leaf. Applications may have moved since the plan.
+fn are_of_one_leaf(facts: &Facts, request: &ResourceAllocationCommitRequest) -> bool {
+    let leaf = |application| facts.applications.at(application).leaf;
+    let mut asks = request.allocate.iter().filter_map(|proposal| facts.asks.get(proposal.ask));
+    let victims = request.release.iter().filter_map(|id| facts.containers.get(*id));
+    let mut victims = victims.map(|victim| leaf(victim.application));
+    asks.next().is_some_and(|ask| victims.all(|of_victim| of_victim == leaf(ask.application)))
 }
 
 type Losses = SmallVec<[((QueueId, PartitionId), Resources); 8]>;

@@ -22,9 +22,19 @@ pub(super) fn preempting_between(
     queues: impl IntoIterator<Item = QueueConfig>,
     node: i64,
 ) -> (Hand, Arc<ManualClock>) {
+    preempting_by(queues, node, |_| ())
+}
+
+/// The same with a changed policy.
+pub(super) fn preempting_by(
+    queues: impl IntoIterator<Item = QueueConfig>,
+    node: i64,
+    change: impl FnOnce(&mut PreemptionPolicy),
+) -> (Hand, Arc<ManualClock>) {
     let mut config = config(queues);
     let policy = PreemptionPolicy { natural_termination: Percent::ALL, ..PreemptionPolicy::default() };
-    let policy = PreemptionPolicy { per_round: Percent::ALL, ..policy };
+    let mut policy = PreemptionPolicy { per_round: Percent::ALL, ..policy };
+    change(&mut policy);
     let rounds = PreemptionRounds { policy, interval_ms: 1, ..PreemptionRounds::default() };
     config.preemption = Some(PreemptionRounds { max_wait_before_kill_ms: 0, ..rounds });
     let clock = Arc::new(ManualClock::new());

@@ -1,10 +1,10 @@
 //! Rounds of preemption whose victims got another standing between the plan and its commit.
 
 use super::hand::Hand;
-use super::rounds::{owed, preempting_between};
+use super::rounds::{owed, preempting_between, preempting_by};
 use super::{leaf, memory};
-use crate::change::AskSpec;
-use crate::config::{Capacity, Percent, QueueConfig};
+use crate::change::{ApplicationSpec, AskSpec};
+use crate::config::{Capacity, Percent, QueueConfig, WithinQueuePolicy};
 use crate::facts::{DisruptionBudget, DisruptionLimit, PreemptionCost};
 use crate::ids::ContainerId;
 use crate::propose::ProposalBatch;
@@ -144,5 +144,34 @@ fn a_stale_round_takes_nothing_for_a_leaf_that_has_its_guarantee() {
         hand.parts.proposers[0].send(batch).expect("the committer lives");
         hand.expect_idle(3 + others as usize);
         assert_eq!(hand.engine.stats().preempted, preempted, "{others}");
+    }
+}
+
+/// An application of low priority is moved between the plan and its commit. In its new leaf it would not lose.
+#[test]
+fn a_stale_round_within_a_leaf_takes_nothing_from_another_leaf() {
+    for (moves, preempted) in [(false, 1), (true, 0)] {
+        let within = WithinQueuePolicy { max_part: Percent::ALL, ..WithinQueuePolicy::default() };
+        let (mut hand, clock) = preempting_by([leaf("a"), leaf("b")], 4, |policy| {
+            policy.within_queue = Some(within);
+        });
+        let low = hand.application();
+        hand.ask(low, AskSpec::new(memory(1), 4));
+        hand.run_until_idle();
+        let high = ApplicationSpec::new("application", "root.a", "user").with_priority(1);
+        let high = hand.engine.handle().submit_application(high, &hand.events).unwrap();
+        hand.ask(high, AskSpec::new(memory(1), 1));
+        hand.run_until_idle();
+        clock.set(1);
+        hand.commit();
+        let batch = hand.parts.proposers[0].propose().expect("a round is wanted");
+        let plan = hand.engine.last_preemption_plan().unwrap();
+        assert_eq!(plan.preemptions.len(), 1, "{plan}");
+        if moves {
+            let _answer = hand.engine.handle().move_application(low, "root.b").unwrap();
+        }
+        hand.parts.proposers[0].send(batch).expect("the committer lives");
+        hand.expect_idle(4);
+        assert_eq!(hand.engine.stats().preempted, preempted, "{moves}");
     }
 }
