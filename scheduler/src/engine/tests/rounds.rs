@@ -137,8 +137,8 @@ fn a_unit_that_is_rejected_after_a_round_gets_another() {
 fn a_stale_round_takes_no_leaf_below_its_guarantee() {
     let (mut hand, _) = owed();
     let running = hand.engine.read(|view| view.containers().map(|(id, _)| id).collect::<Vec<_>>());
-    // On its way, but not seen by the round.
-    hand.engine.handle().complete_container(running[0]).unwrap();
+    // On its way, but not seen by the round. Its end is not confirmed, so its room does not become free.
+    hand.engine.handle().stop_container(running[0]).unwrap();
     let batch = hand.parts.proposers[0].propose().unwrap();
     hand.parts.proposers[0].send(batch).unwrap();
     hand.expect_preempted(1);

@@ -50,12 +50,12 @@ fn a_stale_round_leaves_every_budget_met() {
     hand.expect_preempted(1);
 }
 
-/// The loser has no guarantee, but its parent has: half of the cluster. Other containers of the loser end by themselves
-/// between the plan and its commit. With one of them, only one victim may end; with three, the parent is below its
-/// guarantee already, and none may.
+/// The loser has no guarantee, but its parent has: half of the cluster. Other containers of the loser are stopped
+/// between the plan and its commit, but have not ended. With one of them, only one victim may end; with three, the
+/// parent is below its guarantee already, and none may.
 #[test]
 fn a_stale_round_takes_no_parent_below_its_guarantee() {
-    for (ended, preempted) in [(1, 1), (3, 0)] {
+    for (stopped, preempted) in [(1, 1), (3, 0)] {
         let half = |children: Vec<QueueConfig>| leaf("p").with_children(children);
         let part = |name, part| {
             QueueConfig::leaf(name, Capacity::Percent(Percent::whole(part))).with_user_limit_factor(None)
@@ -79,12 +79,12 @@ fn a_stale_round_takes_no_parent_below_its_guarantee() {
             of_loser.filter(|id| victims.iter().all(|victim| victim.container != *id)).collect()
         });
         let batch = hand.parts.proposers[0].propose().expect("a round is wanted");
-        for other in &others[..ended] {
-            hand.engine.handle().complete_container(*other).unwrap();
+        for other in &others[..stopped] {
+            hand.engine.handle().stop_container(*other).unwrap();
         }
         hand.parts.proposers[0].send(batch).expect("the committer lives");
-        hand.expect_idle(if ended == 1 { 8 } else { 7 });
-        assert_eq!(hand.engine.stats().preempted, preempted, "{ended}");
+        hand.expect_idle(8);
+        assert_eq!(hand.engine.stats().preempted, preempted, "{stopped}");
     }
 }
 
