@@ -46,7 +46,12 @@ pub(super) fn preempting_by(
 
 /// Leaf `a` has the only node, and `b` waits for its half. A round is wanted that ends two containers of `a`.
 pub(super) fn owed() -> (Hand, Arc<ManualClock>) {
-    let (mut hand, clock) = preempting(4);
+    owed_between([leaf("a"), leaf("b")])
+}
+
+/// The same with other guarantees.
+pub(super) fn owed_between(queues: [QueueConfig; 2]) -> (Hand, Arc<ManualClock>) {
+    let (mut hand, clock) = preempting_between(queues, 4);
     for (queue, count) in [("root.a", 4), ("root.b", 2)] {
         let application = hand.application_in(queue);
         hand.ask(application, AskSpec::new(memory(1), count));

@@ -1,13 +1,18 @@
 //! Rounds of preemption whose victims got another standing between the plan and its commit.
 
 use super::hand::Hand;
-use super::rounds::{owed, preempting_between, preempting_by};
+use super::rounds::{owed, owed_between, preempting_between, preempting_by};
 use super::{leaf, memory};
 use crate::change::{ApplicationSpec, AskSpec};
 use crate::config::{Capacity, Percent, QueueConfig, WithinQueuePolicy};
 use crate::facts::{DisruptionBudget, DisruptionLimit, PreemptionCost};
 use crate::ids::ContainerId;
 use crate::propose::ProposalBatch;
+
+/// A leaf with this part of what its parent has.
+fn part(name: &str, percent: u32) -> QueueConfig {
+    QueueConfig::leaf(name, Capacity::Percent(Percent::whole(percent))).with_user_limit_factor(None)
+}
 
 impl Hand {
     fn running(&self) -> Vec<ContainerId> {
@@ -32,10 +37,11 @@ fn a_stale_round_takes_no_container_that_costs_never() {
     assert_eq!(hand.running(), running);
 }
 
-/// A container ends by itself between the plan and its commit, so only one more may.
+/// A container ends by itself between the plan and its commit, so only one more may. The guarantee of the loser's leaf,
+/// a quarter, would let two more end.
 #[test]
 fn a_stale_round_leaves_every_budget_met() {
-    let (mut hand, _) = owed();
+    let (mut hand, _) = owed_between([part("a", 25), part("b", 75)]);
     let running = hand.running();
     let loser = hand.engine.read(|view| view.container(running[0]).unwrap().application);
     let budget = DisruptionBudget::new(4, DisruptionLimit::MaxUnavailable(2));
@@ -57,9 +63,6 @@ fn a_stale_round_leaves_every_budget_met() {
 fn a_stale_round_takes_no_parent_below_its_guarantee() {
     for (stopped, preempted) in [(1, 1), (3, 0)] {
         let half = |children: Vec<QueueConfig>| leaf("p").with_children(children);
-        let part = |name, part| {
-            QueueConfig::leaf(name, Capacity::Percent(Percent::whole(part))).with_user_limit_factor(None)
-        };
         let parent = half(vec![part("x", 0), part("y", 100)]);
         let (mut hand, clock) = preempting_between([parent, leaf("b")], 8);
         for (queue, count) in [("root.b", 2), ("root.p.x", 6), ("root.b", 2)] {
