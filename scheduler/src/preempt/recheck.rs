@@ -85,12 +85,11 @@ impl Recheck {
         quota.used - quota.reserved - coming[queue.index()]
     }
 
-    /// Whether every budget is met without these victims. Those that are being stopped are unavailable already.
+    /// Whether every budget is met without these victims. Some of them may be unavailable already.
     #[cold]
     fn keeps_budgets(&mut self, facts: &Facts, request: &ResourceAllocationCommitRequest) -> bool {
         let mut lost: FxHashMap<DisruptionGroup, u32> = FxHashMap::default();
-        let available = request.release.iter().filter(|id| !facts.stopping.contains_key(id));
-        for group in available.flat_map(|id| facts.groups_of(*id)) {
+        for group in request.release.iter().flat_map(|id| facts.groups_of(*id)) {
             *lost.entry(group).or_default() += 1;
         }
         let has_spare = |(group, lost): (&DisruptionGroup, &u32)| {
