@@ -11,6 +11,7 @@ use std::sync::Arc;
 use super::group::GroupCommitter;
 use super::shared::Shared;
 use crate::change::Change;
+use crate::commit::would_accept;
 use crate::explain::PreemptionOutlook;
 use crate::ids::{AskId, GangId};
 use crate::preempt::{GangPreemption, PreemptionPlan, Recheck, round};
@@ -224,10 +225,18 @@ impl GroupCommitter {
 
     fn carry_out_step(&mut self, state: &mut State, step: RoundStep, recheck: &mut Recheck) {
         match step {
-            RoundStep::Preempt(request, rule) => {
+            RoundStep::Preempt(mut request, rule) => {
                 state.recompute_limits();
-                if !recheck.admits(&state.facts, &request, rule) {
+                if !recheck.is_owed(&state.facts, &request, rule) {
                     return;
+                }
+                // The room may have become free since the plan. Then no victim ends.
+                let victims = std::mem::take(&mut request.release);
+                if !would_accept(state, &request) {
+                    request.release = victims;
+                    if !recheck.admits(&state.facts, &request, rule) {
+                        return;
+                    }
                 }
                 let victims = request.release.len();
                 let is_accepted = self.committer(state).commit(request).is_accepted();

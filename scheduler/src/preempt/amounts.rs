@@ -70,3 +70,18 @@ fn part_of_round(owed: &Resources, part: Percent) -> Resources {
     let of_type = |index: usize| (i128::from(owed[index]) * part + i128::from(WHOLE) - 1) / i128::from(WHOLE);
     Resources::new(&std::array::from_fn::<_, RESOURCE_TYPES_MAX, _>(|index| of_type(index) as i64))
 }
+
+/// Whether a queue that uses this much may lose `size` on top of `lost`. It keeps its guarantee of one type of `size`
+/// at least. It falls below its guarantee of no type: of a type of which it had less, it may lose more with a container
+/// that frees another one.
+pub(super) fn keeps_guarantee(
+    guaranteed: &Resources,
+    used: &Resources,
+    lost: &Resources,
+    size: &Resources,
+) -> bool {
+    let stays = |index: usize| used[index] - lost[index] - size[index] >= guaranteed[index];
+    let had_less = |index: usize| used[index] < guaranteed[index];
+    let positive = || size.types().filter(|index| size[*index] > 0);
+    positive().any(stays) && positive().all(|index| stays(index) || had_less(index))
+}

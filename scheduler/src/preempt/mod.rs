@@ -21,8 +21,10 @@
 //! containers and borrowed ones (`candidates`). A container whose cost is `Never` counts as exempt.
 //!
 //! A [`DisruptionBudget`] bounds how many containers of an application a plan takes (`budgets`). The victims of all
-//! partitions and announced victims count. The committer checks budgets, costs and guarantees again before it carries
-//! out a step of a round (`recheck`).
+//! partitions and announced victims count.
+//!
+//! The committer checks budgets, costs and guarantees again before it carries out a step of a round (`recheck`). If the
+//! room has become free meanwhile, the container starts, and no victim ends.
 //!
 //! A gang that has started loses members one by one down to the minimum of each role. The others end together in one
 //! commit, if nothing else helps and the leaf owes all of their room (`whole_gangs`). Such a loss may exceed what a

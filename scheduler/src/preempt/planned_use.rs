@@ -3,6 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::PreemptionRule;
+use super::amounts::keeps_guarantee;
 use super::budgets::PlannedBudgets;
 use super::candidates::Candidate;
 use super::tree::{Branch, coming};
@@ -33,8 +34,9 @@ pub(super) struct PlannedQueueUse {
     floor: Resources,
     /// The same for queues that have their guarantee themselves: its fair amount in types in which it had more.
     fair_floor: Resources,
-    /// The amount above the floor.
-    above_floor: Resources,
+    guaranteed: Resources,
+    /// Its use before the plan.
+    present: Resources,
 }
 
 /// What may be taken from each queue, by number; zero except for leaves above their fair amounts.
@@ -129,7 +131,8 @@ impl<'a> PlannedUse<'a> {
                 all_to_take: *all,
                 floor,
                 fair_floor: floor.max(&fair),
-                above_floor: branch.used - floor,
+                guaranteed: branch.guaranteed,
+                present: branch.used,
             }
         };
         let takings = branches.iter().zip(&takings.of_round).zip(&takings.all);
@@ -256,8 +259,8 @@ impl<'a> PlannedUse<'a> {
         lost.types().any(helps) && lost.types().all(stays)
     }
 
-    /// Whether each queue above the leaf keeps its guarantee if it loses this much on top of the victims. A queue
-    /// that is above the beneficiary, too, keeps the room.
+    /// Whether each queue above the leaf keeps its guarantee if it loses this much on top of the victims, whether or not
+    /// what the plan has given to it has started. A queue that is above the beneficiary, too, keeps the room.
     pub(super) fn parents_stay(
         &self,
         (leaf, size): (QueueId, &Resources),
@@ -271,8 +274,8 @@ impl<'a> PlannedUse<'a> {
             let lost: Resources =
                 of_parent.map(|victim| self.facts.shapes.at(victim.shape).need.resources).sum();
             let queue_use = self.queue(*parent);
-            let left = queue_use.above_floor - queue_use.lost() - lost;
-            size.types().all(|index| size[index] <= 0 || left[index] >= size[index])
+            let keeps = |used| keeps_guarantee(&queue_use.guaranteed, &used, &lost, size);
+            keeps(queue_use.present - queue_use.lost()) && keeps(queue_use.used)
         })
     }
 

@@ -8,7 +8,7 @@ use super::candidates::Candidate;
 use super::exempt::Exemptions;
 use super::planned_nodes::PlannedNodes;
 use super::planned_use::{Part, PlannedUse, QueueShortage, Takings};
-use super::suitable_nodes::SuitableNodes;
+use super::suitable_nodes::{SuitableNodes, meets_rule};
 use super::tree::Branch;
 use super::victims::{Choice, ROOT, Wanted};
 use super::whole_gangs::WholeGangs;
@@ -192,6 +192,7 @@ impl<'a> Planner<'a> {
     /// Looks at the nodes that are reserved for the ask.
     pub(super) fn on_reserved_node(&self, wanted: &Wanted<'_>, due: &mut Due) -> Option<Verdict> {
         let facts = &self.state.facts;
+        let shape = facts.shapes.at(facts.asks.at(due.ask).shape);
         let wanted = Wanted { shortage: QueueShortage::NONE, ..*wanted };
         while let Some(reservation) = due.reservations.pop() {
             let node = facts.reservations.at(reservation).node;
@@ -200,7 +201,7 @@ impl<'a> Planner<'a> {
             let site = self.sites.of_node(node).filter(|_| is_suitable);
             let choice = site.and_then(|site| {
                 let choice = wanted.choose(facts, &self.planned_use, &self.sites.all[site])?;
-                Some((site, choice))
+                meets_rule(facts, shape, &self.planned_use, &choice, node).then_some((site, choice))
             });
             if let Some((site, choice)) = choice {
                 return Some(Verdict::Placed { site, choice, reservation: Some(reservation) });

@@ -4,6 +4,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::PreemptionRule;
+use super::amounts::keeps_guarantee;
 use super::tree::coming;
 use crate::facts::{DisruptionGroup, Facts};
 use crate::ids::{ContainerId, PartitionId, QueueId};
@@ -21,6 +22,30 @@ pub(crate) struct Recheck {
 }
 
 impl Recheck {
+    /// Whether the beneficiary's leaf is still below its guarantee, if it gets the victims' room for that reason. It may
+    /// have got other containers since the plan. The partitions count in which it has victims.
+    pub(crate) fn is_owed(
+        &mut self,
+        facts: &Facts,
+        request: &ResourceAllocationCommitRequest,
+        rule: PreemptionRule,
+    ) -> bool {
+        let asks = || request.allocate.iter().filter_map(|proposal| facts.asks.get(proposal.ask));
+        let Some(ask) = asks().next().filter(|_| rule == PreemptionRule::Guarantee) else { return true };
+        let leaf = facts.applications.at(ask.application).leaf;
+        let victims = request.release.iter().filter_map(|id| facts.containers.get(*id));
+        let partition_of = |shape| facts.shapes.at(shape).partition;
+        let mut partitions: SmallVec<[PartitionId; 2]> =
+            victims.map(|victim| partition_of(victim.shape)).collect();
+        partitions.dedup();
+        partitions.into_iter().all(|partition| {
+            let of_partition = asks().filter(|ask| partition_of(ask.shape) == partition);
+            let more = of_partition.map(|ask| facts.shapes.at(ask.shape).need.resources).sum();
+            let guaranteed = &facts.queue(leaf).quota(partition).guaranteed;
+            self.running(facts, leaf, partition).can_grow(&more, guaranteed)
+        })
+    }
+
     /// Whether the victims may end. If so, they count as ended.
     pub(crate) fn admits(
         &mut self,
@@ -34,9 +59,8 @@ impl Recheck {
     }
 
     /// Whether no queue falls below its guarantee by these victims. The plan saw to that, but containers may have
-    /// ended since. As in the plan, a leaf that is below its guarantee of one type may lose more of it with a
-    /// container that frees another. A queue above both victims and beneficiary keeps the room, as a leaf does of
-    /// which one application loses what another one gets.
+    /// ended since. A queue above both victims and beneficiary keeps the room, as a leaf does of which one application
+    /// loses what another one gets.
     fn keeps_guarantees(
         &mut self,
         facts: &Facts,
@@ -44,27 +68,28 @@ impl Recheck {
         rule: PreemptionRule,
     ) -> bool {
         if matches!(rule, PreemptionRule::ApplicationPriority | PreemptionRule::UserLimit) {
-            return true;
+            return are_of_one_leaf(facts, request);
         }
         let lost = losses(facts, request);
         lost.iter().all(|((queue, partition), lost)| {
-            let quota = facts.queue(*queue).quota(*partition);
-            let coming = self.coming.entry(*partition).or_insert_with(|| coming(facts, *partition));
-            let running = quota.used - quota.reserved - coming[queue.index()];
-            let stays = |index: usize| running[index] - lost[index] >= quota.guaranteed[index];
-            let is_below = |index: usize| running[index] < quota.guaranteed[index];
-            let is_parent = !facts.queue(*queue).children.is_empty();
-            (is_parent || lost.types().any(|index| lost[index] > 0 && stays(index)))
-                && lost.types().all(|index| lost[index] <= 0 || stays(index) || is_below(index))
+            let guaranteed = &facts.queue(*queue).quota(*partition).guaranteed;
+            let running = self.running(facts, *queue, *partition);
+            keeps_guarantee(guaranteed, &running, &Resources::ZERO, lost)
         })
     }
 
-    /// Whether every budget is met without these victims. Those that are being stopped are unavailable already.
+    /// The queue's use by containers, without those that are being stopped, and without reservations.
+    fn running(&mut self, facts: &Facts, queue: QueueId, partition: PartitionId) -> Resources {
+        let coming = self.coming.entry(partition).or_insert_with(|| coming(facts, partition));
+        let quota = facts.queue(queue).quota(partition);
+        quota.used - quota.reserved - coming[queue.index()]
+    }
+
+    /// Whether every budget is met without these victims. Some of them may be unavailable already.
     #[cold]
     fn keeps_budgets(&mut self, facts: &Facts, request: &ResourceAllocationCommitRequest) -> bool {
         let mut lost: FxHashMap<DisruptionGroup, u32> = FxHashMap::default();
-        let available = request.release.iter().filter(|id| !facts.stopping.contains_key(id));
-        for group in available.flat_map(|id| facts.groups_of(*id)) {
+        for group in request.release.iter().flat_map(|id| facts.groups_of(*id)) {
             *lost.entry(group).or_default() += 1;
         }
         let has_spare = |(group, lost): (&DisruptionGroup, &u32)| {
@@ -95,6 +120,15 @@ fn takes_whole_gang(
 /// Whether the embedder lets preemption take all of these victims.
 fn may_all_be_victims(facts: &Facts, request: &ResourceAllocationCommitRequest) -> bool {
     !facts.has_preemption_costs() || request.release.iter().all(|id| facts.may_be_victim(*id))
+}
+
+/// Whether all victims are still in the beneficiary's leaf. Applications may have moved since the plan.
+fn are_of_one_leaf(facts: &Facts, request: &ResourceAllocationCommitRequest) -> bool {
+    let leaf = |application| facts.applications.at(application).leaf;
+    let mut asks = request.allocate.iter().filter_map(|proposal| facts.asks.get(proposal.ask));
+    let victims = request.release.iter().filter_map(|id| facts.containers.get(*id));
+    let mut victims = victims.map(|victim| leaf(victim.application));
+    asks.next().is_some_and(|ask| victims.all(|of_victim| of_victim == leaf(ask.application)))
 }
 
 type Losses = SmallVec<[((QueueId, PartitionId), Resources); 8]>;

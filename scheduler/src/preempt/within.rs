@@ -108,15 +108,18 @@ impl WithinLeaf<'_> {
         !candidate.is_master
             && helps
             && is_in_budget
-            && self.may_take_from(facts, planned_use, candidate, (&wanted, taken))
+            && self.may_take_from(facts, planned_use, (candidate, taken), lacking)
     }
 
+    /// Whether the candidate's application loses to the beneficiary. Another user keeps its limit of a type that is
+    /// `lacking`. Of other types it may keep less: unlike the guarantee of a queue, a limit promises no room, and a
+    /// user that has its limit of one type gets no more containers with that type.
     fn may_take_from(
         &self,
         facts: &Facts,
         planned_use: &PlannedUse<'_>,
-        candidate: &Candidate,
-        (wanted, taken): (&Resources, &[Candidate]),
+        (candidate, taken): (&Candidate, &[Candidate]),
+        lacking: &Resources,
     ) -> bool {
         let user_of = |of: &Candidate| facts.applications.at(of.application).user;
         let loser = facts.applications.at(candidate.application);
@@ -128,8 +131,11 @@ impl WithinLeaf<'_> {
         };
         let size = |of: &Candidate| facts.shapes.at(of.shape).need.resources;
         let lost: Resources = taken.iter().filter(|of| user_of(of) == loser.user).map(size).sum();
-        let left = planned_use.certain_use(loser.user) - lost - *wanted;
-        let stays = |limit: &Resources| wanted.types().all(|i| wanted[i] <= 0 || left[i] >= limit[i]);
+        let wanted = size(candidate);
+        let left = planned_use.certain_use(loser.user) - lost - wanted;
+        let stays = |limit: &Resources| {
+            wanted.types().any(|i| wanted[i] > 0 && lacking[i] > 0 && left[i] >= limit[i])
+        };
         limits.get(&loser.user).is_some_and(stays)
     }
 }

@@ -8,6 +8,7 @@ use apportion::config::{
 use apportion::engine::SubmitError;
 use apportion::event::{EventKind, Refusal, Subject};
 use apportion::explain::{PreemptionOutlook, Standing};
+use apportion::gang::GangSpec;
 use apportion::preempt::{DisruptionBudget, DisruptionLimit, UnhelpedReason, WithinQueuePolicy};
 use apportion::{
     ApplicationEnd, ApplicationId, ApplicationSpec, AskSpec, ContainerId, EndCause, Mode, NodeId, NodeSpec,
@@ -40,6 +41,12 @@ impl Cluster {
 
 fn of_web(desired: u32, limit: DisruptionLimit) -> DisruptionBudget {
     DisruptionBudget::new(desired, limit).of_tag("web")
+}
+
+/// A task group of so many placeholders.
+fn placeholders(application: ApplicationId, count: u32) -> GangSpec {
+    let one = AskSpec::new(Resources::new(ONE), count);
+    GangSpec::new(application).with_placeholders("worker", one, count)
 }
 
 /// The newest containers are the web ones. Without a budget all of them would be taken.
@@ -111,6 +118,23 @@ fn what_is_unavailable_already_counts() {
         let reason = plan.unhelped.iter().find(|one| one.ask == local).map(|one| one.reason);
         assert_eq!(reason, (!is_spare).then_some(UnhelpedReason::DisruptionBudget), "{end:?}: {plan}");
     }
+}
+
+/// Of three containers one may be taken, and all five placeholders, which are not available.
+#[test]
+fn placeholders_are_not_protected() {
+    let cluster = Cluster::new([queue("a", &[2], None), queue("b", &[6], None)]);
+    cluster.nodes(8, ONE);
+    let application = cluster.demand("root.a", ONE, 3);
+    cluster.run();
+    let real = cluster.containers(application);
+    cluster.engine.handle().submit_gang(placeholders(application, 5)).unwrap();
+    cluster.set_budgets(application, &[DisruptionBudget::new(3, MinAvailable(2))]);
+    cluster.demand("root.b", ONE, 6);
+    let plan = cluster.plan(&at_once());
+    let counts = victims(&plan, |victim| real.contains(&victim.container));
+    assert_eq!((counts.get(&false), counts.get(&true)), (Some(&5), Some(&1)), "{plan}");
+    cluster.execute(&plan);
 }
 
 /// An application of two partitions has one budget, and both partitions owe the other queue something.
@@ -209,6 +233,33 @@ fn rounds_take_the_next_one_after_the_replacement_runs() {
         handle.submit_ask(a, AskSpec::new(Resources::new(ONE), 7)).unwrap();
         cluster.run_to(4 * WAIT_MS + 4 * INTERVAL_MS);
         assert_eq!(cluster.events(), [1, 0, 0], "{mode:?}");
+        cluster.expect_replay_equal();
+    }
+}
+
+/// All containers of both losers are protected, but the placeholders of one are not.
+#[test]
+fn rounds_take_placeholders() {
+    for mode in modes() {
+        let at_once = PreemptionRounds { max_wait_before_kill_ms: 0, ..rounds() };
+        let (cluster, [b, c]) = Running::full(mode, at_once);
+        let handle = cluster.engine.handle();
+        let of_c: Vec<ContainerId> = cluster.engine.read(|view| {
+            view.application(c).unwrap().containers().map(|one| one.container).take(10).collect()
+        });
+        for container in of_c {
+            handle.complete_container(container).unwrap();
+        }
+        handle.submit_gang(placeholders(c, 10)).unwrap();
+        for (application, desired) in [(b, 60), (c, 30)] {
+            let budget = DisruptionBudget::new(desired, MaxUnavailable(0));
+            handle.set_disruption_budgets(application, vec![budget]).unwrap();
+        }
+        cluster.settle();
+        let a = cluster.demand("root.a", 10);
+        cluster.run_to(INTERVAL_MS);
+        let running = [a, b, c].map(|application| cluster.running(application));
+        assert_eq!(running, [10, 60, 30], "{mode:?}");
         cluster.expect_replay_equal();
     }
 }

@@ -1,6 +1,6 @@
 //! The choice of nodes: conditions, devices, reservations, and the least useful loss.
 
-use apportion::config::{Capacity, EngineConfig, PartitionAccess, PartitionCapacity, QueueConfig};
+use apportion::config::{Capacity, EngineConfig, PartitionAccess, PartitionCapacity, Percent, QueueConfig};
 use apportion::preempt::UnhelpedReason;
 use apportion::resource::DeviceNeed;
 use apportion::{AskSpec, NodeSpec, ResourceTypes, Resources, TagLimit};
@@ -131,6 +131,36 @@ fn scenario_67_the_reserved_node_becomes_free() {
     let [preemption] = &plan.preemptions[..] else { panic!("{plan}") };
     assert!(preemption.reservation.is_some());
     assert_eq!(preemption.victims.len(), if preemption.node == nodes[0] { 5 } else { 4 });
+    cluster.execute(&plan);
+    assert_eq!(cluster.running(beneficiary), 2);
+}
+
+/// Both reserved nodes are on one rack, on which only one container of the ask may be. The other one starts on the far
+/// node.
+#[test]
+fn tags_that_the_plan_gives_count_on_reserved_nodes() {
+    let queues = [queue("a", &[30], None), queue("b", &[30], None)];
+    let mut config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::root(queues));
+    config.reservations.delay_ms = Some(0);
+    config.reservations.nodes = Percent::ALL;
+    let cluster = Cluster::start(config);
+    let near = cluster.nodes(2, &[20]);
+    let far = NodeSpec::new("far", memory(20)).on_rack("far");
+    let far = cluster.engine.handle().add_node(far).unwrap();
+    for node in near.into_iter().chain([far]) {
+        let application = cluster.application("root.a");
+        cluster.ask_for(application, AskSpec::new(memory(1), 17).on_hosts([node]).strictly_local());
+    }
+    cluster.run();
+    let beneficiary = cluster.application("root.b");
+    let one_per_rack = TagLimit::per_rack("web", 1);
+    let ask = AskSpec::new(memory(4), 2).with_tag("web").with_tag_limit(one_per_rack);
+    let ask = cluster.ask_for(beneficiary, ask);
+    cluster.run();
+    assert_eq!(cluster.engine.read(|view| view.ask(ask).unwrap().reserved()), 2);
+    let plan = cluster.plan(&at_once());
+    let on_nodes: Vec<_> = plan.preemptions.iter().map(|one| one.node == far).collect();
+    assert_eq!(on_nodes, [false, true], "{plan}");
     cluster.execute(&plan);
     assert_eq!(cluster.running(beneficiary), 2);
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use apportion::config::{EngineConfig, PreemptionRounds, QueueConfig};
-use apportion::{Engine, ManualClock, Mode, ResourceTypes};
+use apportion::{AskSpec, Engine, ManualClock, Mode, NodeSpec, ResourceTypes, Resources};
 
 use crate::{Cluster, at_once, by_queue, queue};
 
@@ -65,5 +65,34 @@ fn a_plan_takes_no_parent_below_its_guarantee() {
         cluster.engine.handle().tick().unwrap();
         cluster.run();
         assert_eq!((cluster.running(a), cluster.running(c)), (3 - victims, victims), "{parent}");
+    }
+}
+
+/// The parent is below its guarantee already. Its second leaf wants the rest, but finds no node. So its first leaf owes
+/// a lot, but to that leaf and not to other queues.
+#[test]
+fn a_parent_below_its_guarantee_loses_nothing_to_other_queues() {
+    // What the other queue runs and wants.
+    for (runs, wants) in [(9, 1), (4, 6)] {
+        let leaves = [queue("x", &[10], None), queue("y", &[40], None)];
+        let cluster = Cluster::new([queue("p", &[50], None).with_children(leaves), queue("q", &[50], None)]);
+        let [n1, n2] = [("n1", 45), ("n2", 55)].map(|(name, size)| {
+            cluster.engine.handle().add_node(NodeSpec::new(name, Resources::new(&[size]))).unwrap()
+        });
+        let demand = |queue: &str, (size, count), node| {
+            let spec = AskSpec::new(Resources::new(&[size]), count).on_hosts([node]).strictly_local();
+            let application = cluster.application(queue);
+            cluster.ask_for(application, spec);
+            cluster.run();
+            application
+        };
+        demand("root.p.x", (5, 9), n1);
+        demand("root.q", (5, runs), n2);
+        demand("root.p.y", (60 - 5 * i64::from(runs), 1), n2);
+        let late = demand("root.q", (5, wants), n1);
+        let plan = cluster.plan(&at_once());
+        let shares = plan.partitions[0].queues.iter().find(|queue| queue.path == "root.p.x").unwrap();
+        assert!(shares.to_take.get("memory_mib") > 0, "{shares}");
+        assert!(plan.preemptions.iter().all(|one| one.application != late), "{plan}");
     }
 }

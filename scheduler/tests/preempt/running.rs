@@ -205,8 +205,8 @@ impl Load {
     }
 }
 
-/// Follows the log: each commit that preempts starts a container, meets all disruption budgets, and takes no leaf
-/// below its guarantee.
+/// Follows the log: each commit that preempts starts a container, meets all disruption budgets, and takes no queue
+/// below its guarantee that is not above the beneficiary.
 fn check_log(log: &[u8]) -> Replay {
     let mut reader = LogReader::new(log).unwrap();
     let mut replay = Replay::begin(&mut reader).unwrap();
@@ -215,28 +215,30 @@ fn check_log(log: &[u8]) -> Replay {
             Change::Committed { request } if !request.release.is_empty() => {
                 check_beneficiary(&mut replay, request);
                 check_budgets(&mut replay, &request.release);
-                let leaves = leaves(&mut replay, &request.release);
-                Some((leaves, request.allocate[0].ask))
+                let queues = queues(&mut replay, &request.release);
+                Some((queues, request.allocate[0].ask))
             }
             _ => None,
         };
-        let is_within = |replay: &mut Replay, ask, leaf: &String| {
+        let is_within = |replay: &mut Replay, ask, queue: &String| {
             let view = replay.view();
             let application = view.ask(ask).map(|ask| ask.application());
-            application.and_then(|id| view.application(id)).is_some_and(|one| one.queue() == leaf)
+            application
+                .and_then(|id| view.application(id))
+                .is_some_and(|one| with_parents(one.queue()).contains(queue))
         };
         let within: Vec<String> = before
             .iter()
-            .flat_map(|(leaves, ask)| {
-                leaves.keys().filter(|leaf| is_within(&mut replay, *ask, leaf)).cloned().collect::<Vec<_>>()
+            .flat_map(|(queues, ask)| {
+                queues.keys().filter(|queue| is_within(&mut replay, *ask, queue)).cloned().collect::<Vec<_>>()
             })
             .collect();
         replay.step(change).unwrap();
-        for (leaf, (used, guaranteed, lost)) in before.iter().flat_map(|(leaves, _)| leaves) {
+        for (queue, (used, guaranteed, lost)) in before.iter().flat_map(|(queues, _)| queues) {
             let stays = |index: usize| used[index] - lost[index] >= guaranteed[index];
             let may_lose = (0..2).any(|index| lost[index] > 0 && stays(index))
                 && (0..2).all(|index| lost[index] <= 0 || stays(index) || used[index] < guaranteed[index]);
-            assert!(may_lose || within.contains(leaf), "{leaf}: {used:?} - {lost:?} < {guaranteed:?}");
+            assert!(may_lose || within.contains(queue), "{queue}: {used:?} - {lost:?} < {guaranteed:?}");
         }
     }
     replay
@@ -268,22 +270,28 @@ fn check_budgets(replay: &mut Replay, victims: &[ContainerId]) {
     }
 }
 
-/// The use by running containers, the guarantee, and what these victims take, of each leaf that has victims.
-fn leaves(
+/// The leaf and all queues above it but the root.
+fn with_parents(leaf: &str) -> Vec<String> {
+    let ends = leaf.match_indices('.').map(|(at, _)| at).skip(1).chain([leaf.len()]);
+    ends.map(|end| leaf[..end].to_owned()).collect()
+}
+
+/// The use by running containers, the guarantee, and what these victims take, of each queue that has victims.
+fn queues(
     replay: &mut Replay,
     victims: &[ContainerId],
 ) -> BTreeMap<String, (Resources, Resources, Resources)> {
     let view = replay.view();
-    let leaf_of = |id: ApplicationId| view.application(id).unwrap().queue().to_owned();
-    let mut leaves = BTreeMap::new();
-    for victim in victims {
-        let leaf = leaf_of(view.container(*victim).unwrap().application);
+    let chain = |id: ApplicationId| with_parents(view.application(id).unwrap().queue());
+    let mut queues = BTreeMap::new();
+    for queue in victims.iter().flat_map(|victim| chain(view.container(*victim).unwrap().application)) {
         let partition = view.partition_ids().next().unwrap();
-        let guaranteed = view.queue(&leaf).unwrap().quota(partition).guaranteed;
-        leaves.entry(leaf).or_insert((Resources::ZERO, guaranteed, Resources::ZERO));
+        let guaranteed = view.queue(&queue).unwrap().quota(partition).guaranteed;
+        queues.entry(queue).or_insert((Resources::ZERO, guaranteed, Resources::ZERO));
     }
     for (id, container) in view.containers() {
-        if let Some((used, _, lost)) = leaves.get_mut(&leaf_of(container.application)) {
+        for queue in chain(container.application) {
+            let Some((used, _, lost)) = queues.get_mut(&queue) else { continue };
             if container.stopping.is_none() {
                 *used += container.size;
             }
@@ -292,7 +300,7 @@ fn leaves(
             }
         }
     }
-    leaves
+    queues
 }
 
 proptest! {

@@ -203,6 +203,42 @@ fn a_user_below_the_limit_takes_from_one_above() {
     }
 }
 
+/// Containers with as much memory as vcores, of which the cluster has twice as many. So each half of the vcores is more
+/// than ann has after a loss, if vcores have a user limit at all.
+#[test]
+fn a_user_above_the_limit_of_one_type_loses_that() {
+    for guaranteed in [&[20, 40][..], &[20]] {
+        let of_users = queue("b", guaranteed, None).with_user_limit_minimum(Percent::whole(50));
+        let cluster = Cluster::new([of_users]);
+        cluster.nodes(20, &[1, 2]);
+        let [ann, bob] = ["ann", "bob"].map(|user| {
+            let application = cluster.submit(ApplicationSpec::new("job", "root.b", user));
+            cluster.ask(application, &[1, 1], 20);
+            cluster.run();
+            application
+        });
+        cluster.execute(&cluster.plan(&all(WithinQueueOrder::UserLimitFirst)));
+        assert_eq!((cluster.running(ann), cluster.running(bob)), (10, 10), "{guaranteed:?}");
+        let plan = cluster.plan(&all(WithinQueueOrder::UserLimitFirst));
+        assert!(plan.preemptions.is_empty(), "{guaranteed:?}: {plan}");
+    }
+}
+
+/// Ann has twice her memory limit, but no more than half of the vcores, of which bob needs more than are free.
+#[test]
+fn a_user_keeps_what_it_has_within_its_limit() {
+    let of_users = queue("b", &[20, 40], None).with_user_limit_minimum(Percent::whole(50));
+    let cluster = Cluster::new([of_users]);
+    cluster.nodes(20, &[1, 2]);
+    let ann = cluster.submit(ApplicationSpec::new("job", "root.b", "ann"));
+    cluster.ask(ann, &[1, 1], 20);
+    cluster.run();
+    let bob = cluster.submit(ApplicationSpec::new("job", "root.b", "bob"));
+    cluster.ask(bob, &[0, 2], 1);
+    let plan = cluster.plan(&all(WithinQueueOrder::UserLimitFirst));
+    assert!(plan.preemptions.is_empty(), "{plan}");
+}
+
 /// Three users with a third each. Bob is above his part already, and Cid has no demand.
 #[test]
 fn a_user_above_the_limit_takes_from_no_other_user() {

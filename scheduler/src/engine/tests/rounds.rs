@@ -22,9 +22,19 @@ pub(super) fn preempting_between(
     queues: impl IntoIterator<Item = QueueConfig>,
     node: i64,
 ) -> (Hand, Arc<ManualClock>) {
+    preempting_by(queues, node, |_| ())
+}
+
+/// The same with a changed policy.
+pub(super) fn preempting_by(
+    queues: impl IntoIterator<Item = QueueConfig>,
+    node: i64,
+    change: impl FnOnce(&mut PreemptionPolicy),
+) -> (Hand, Arc<ManualClock>) {
     let mut config = config(queues);
     let policy = PreemptionPolicy { natural_termination: Percent::ALL, ..PreemptionPolicy::default() };
-    let policy = PreemptionPolicy { per_round: Percent::ALL, ..policy };
+    let mut policy = PreemptionPolicy { per_round: Percent::ALL, ..policy };
+    change(&mut policy);
     let rounds = PreemptionRounds { policy, interval_ms: 1, ..PreemptionRounds::default() };
     config.preemption = Some(PreemptionRounds { max_wait_before_kill_ms: 0, ..rounds });
     let clock = Arc::new(ManualClock::new());
@@ -36,7 +46,12 @@ pub(super) fn preempting_between(
 
 /// Leaf `a` has the only node, and `b` waits for its half. A round is wanted that ends two containers of `a`.
 pub(super) fn owed() -> (Hand, Arc<ManualClock>) {
-    let (mut hand, clock) = preempting(4);
+    owed_between([leaf("a"), leaf("b")])
+}
+
+/// The same with other guarantees.
+pub(super) fn owed_between(queues: [QueueConfig; 2]) -> (Hand, Arc<ManualClock>) {
+    let (mut hand, clock) = preempting_between(queues, 4);
     for (queue, count) in [("root.a", 4), ("root.b", 2)] {
         let application = hand.application_in(queue);
         hand.ask(application, AskSpec::new(memory(1), count));
@@ -127,8 +142,8 @@ fn a_unit_that_is_rejected_after_a_round_gets_another() {
 fn a_stale_round_takes_no_leaf_below_its_guarantee() {
     let (mut hand, _) = owed();
     let running = hand.engine.read(|view| view.containers().map(|(id, _)| id).collect::<Vec<_>>());
-    // On its way, but not seen by the round.
-    hand.engine.handle().complete_container(running[0]).unwrap();
+    // On its way, but not seen by the round. Its end is not confirmed, so its room does not become free.
+    hand.engine.handle().stop_container(running[0]).unwrap();
     let batch = hand.parts.proposers[0].propose().unwrap();
     hand.parts.proposers[0].send(batch).unwrap();
     hand.expect_preempted(1);

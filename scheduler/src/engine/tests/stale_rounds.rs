@@ -1,12 +1,18 @@
 //! Rounds of preemption whose victims got another standing between the plan and its commit.
 
 use super::hand::Hand;
-use super::rounds::{owed, preempting_between};
+use super::rounds::{owed, owed_between, preempting_between, preempting_by};
 use super::{leaf, memory};
-use crate::change::AskSpec;
-use crate::config::{Capacity, Percent, QueueConfig};
+use crate::change::{ApplicationSpec, AskSpec};
+use crate::config::{Capacity, Percent, QueueConfig, WithinQueuePolicy};
 use crate::facts::{DisruptionBudget, DisruptionLimit, PreemptionCost};
 use crate::ids::ContainerId;
+use crate::propose::ProposalBatch;
+
+/// A leaf with this part of what its parent has.
+fn part(name: &str, percent: u32) -> QueueConfig {
+    QueueConfig::leaf(name, Capacity::Percent(Percent::whole(percent))).with_user_limit_factor(None)
+}
 
 impl Hand {
     fn running(&self) -> Vec<ContainerId> {
@@ -31,10 +37,11 @@ fn a_stale_round_takes_no_container_that_costs_never() {
     assert_eq!(hand.running(), running);
 }
 
-/// A container ends by itself between the plan and its commit, so only one more may.
+/// A container ends by itself between the plan and its commit, so only one more may. The guarantee of the loser's leaf,
+/// a quarter, would let two more end.
 #[test]
 fn a_stale_round_leaves_every_budget_met() {
-    let (mut hand, _) = owed();
+    let (mut hand, _) = owed_between([part("a", 25), part("b", 75)]);
     let running = hand.running();
     let loser = hand.engine.read(|view| view.container(running[0]).unwrap().application);
     let budget = DisruptionBudget::new(4, DisruptionLimit::MaxUnavailable(2));
@@ -49,36 +56,125 @@ fn a_stale_round_leaves_every_budget_met() {
     hand.expect_preempted(1);
 }
 
-/// The loser has no guarantee, but its parent has: half of the cluster. Another container of the loser ends by itself
-/// between the plan and its commit, so only one victim may end.
+/// The loser has no guarantee, but its parent has: half of the cluster. Other containers of the loser are stopped
+/// between the plan and its commit, but have not ended. With one of them, only one victim may end; with three, the
+/// parent is below its guarantee already, and none may.
 #[test]
 fn a_stale_round_takes_no_parent_below_its_guarantee() {
-    let half = |children: Vec<QueueConfig>| leaf("p").with_children(children);
-    let part = |name, part| {
-        QueueConfig::leaf(name, Capacity::Percent(Percent::whole(part))).with_user_limit_factor(None)
-    };
-    let parent = half(vec![part("x", 0), part("y", 100)]);
-    let (mut hand, clock) = preempting_between([parent, leaf("b")], 8);
-    for (queue, count) in [("root.b", 2), ("root.p.x", 6), ("root.b", 2)] {
-        let application = hand.application_in(queue);
-        hand.ask(application, AskSpec::new(memory(1), count));
-        hand.run_until_idle();
+    for (stopped, preempted) in [(1, 1), (3, 0)] {
+        let half = |children: Vec<QueueConfig>| leaf("p").with_children(children);
+        let parent = half(vec![part("x", 0), part("y", 100)]);
+        let (mut hand, clock) = preempting_between([parent, leaf("b")], 8);
+        for (queue, count) in [("root.b", 2), ("root.p.x", 6), ("root.b", 2)] {
+            let application = hand.application_in(queue);
+            hand.ask(application, AskSpec::new(memory(1), count));
+            hand.run_until_idle();
+        }
+        clock.set(1);
+        hand.commit();
+        let policy = hand.engine.shared.config.preemption.clone().unwrap().policy;
+        let plan = hand.engine.preemption_plan(&policy);
+        assert_eq!(plan.preemptions.len(), 2, "{plan}");
+        let victims: Vec<_> = plan.preemptions.iter().flat_map(|one| &one.victims).collect();
+        let loser = victims[0].application;
+        let others: Vec<ContainerId> = hand.engine.read(|view| {
+            let of_loser = view.containers().filter(|(_, one)| one.application == loser).map(|(id, _)| id);
+            of_loser.filter(|id| victims.iter().all(|victim| victim.container != *id)).collect()
+        });
+        let batch = hand.parts.proposers[0].propose().expect("a round is wanted");
+        for other in &others[..stopped] {
+            hand.engine.handle().stop_container(*other).unwrap();
+        }
+        hand.parts.proposers[0].send(batch).expect("the committer lives");
+        hand.expect_idle(8);
+        assert_eq!(hand.engine.stats().preempted, preempted, "{stopped}");
     }
+}
+
+/// Leaf `a` has the only node of three units, of which `b` is guaranteed two. An ask of `b` can only run there. Returns
+/// the containers of `a` and the round that ends one of them.
+fn one_victim() -> (Hand, Vec<ContainerId>, Box<ProposalBatch>) {
+    let leaf = |name, amount| {
+        let capacity = Capacity::Absolute(memory(amount));
+        QueueConfig::leaf(name, capacity).with_user_limit_factor(None)
+    };
+    let (mut hand, clock) = preempting_between([leaf("a", 1), leaf("b", 2)], 3);
+    let loser = hand.application_in("root.a");
+    hand.ask(loser, AskSpec::new(memory(1), 3));
+    hand.run_until_idle();
+    let running = hand.running();
+    let node = hand.engine.read(|view| view.container(running[0]).unwrap().node);
+    let gainer = hand.application_in("root.b");
+    hand.ask(gainer, AskSpec::new(memory(1), 1).on_hosts([node]).strictly_local());
+    hand.run_until_idle();
     clock.set(1);
     hand.commit();
-    let plan = hand.engine.preemption_plan(&hand.engine.shared.config.preemption.clone().unwrap().policy);
-    assert_eq!(plan.preemptions.len(), 2, "{plan}");
-    let victims: Vec<_> =
-        plan.preemptions.iter().flat_map(|one| &one.victims).map(|one| one.container).collect();
-    let of_loser = |id: &ContainerId| {
-        hand.engine.read(|view| {
-            view.container(*id).unwrap().application == plan.preemptions[0].victims[0].application
-        })
-    };
-    let other = hand.running().into_iter().find(|id| of_loser(id) && !victims.contains(id)).unwrap();
     let batch = hand.parts.proposers[0].propose().expect("a round is wanted");
+    let plan = hand.engine.last_preemption_plan().unwrap();
+    assert_eq!(plan.preemptions.len(), 1, "{plan}");
+    (hand, running, batch)
+}
+
+/// Another container of the loser ends by itself between the plan and its commit, and leaves room.
+#[test]
+fn a_stale_round_ends_no_container_whose_room_is_not_needed() {
+    let (mut hand, running, batch) = one_victim();
+    let plan = hand.engine.last_preemption_plan().unwrap();
+    let victim = plan.preemptions[0].victims[0].container;
+    let other = running.into_iter().find(|id| *id != victim).unwrap();
     hand.engine.handle().complete_container(other).unwrap();
     hand.parts.proposers[0].send(batch).expect("the committer lives");
-    hand.expect_idle(8);
-    assert_eq!(hand.engine.stats().preempted, 1);
+    hand.expect_idle(3);
+    assert_eq!(hand.engine.stats().preempted, 0);
+    let gainer = hand
+        .engine
+        .read(|view| view.application(plan.preemptions[0].application).unwrap().containers().count());
+    assert_eq!(gainer, 1);
+}
+
+/// The beneficiary's leaf gets containers elsewhere between the plan and its commit.
+#[test]
+fn a_stale_round_takes_nothing_for_a_leaf_that_has_its_guarantee() {
+    for (others, preempted) in [(1, 1), (2, 0)] {
+        let (mut hand, _, batch) = one_victim();
+        hand.node("n1", others);
+        let gainer = hand.application_in("root.b");
+        hand.ask(gainer, AskSpec::new(memory(1), others as u32));
+        hand.commit();
+        let placed = hand.parts.proposers[1].propose().expect("the asks have room");
+        hand.parts.proposers[1].send(placed).expect("the committer lives");
+        hand.commit();
+        hand.parts.proposers[0].send(batch).expect("the committer lives");
+        hand.expect_idle(3 + others as usize);
+        assert_eq!(hand.engine.stats().preempted, preempted, "{others}");
+    }
+}
+
+/// An application of low priority is moved between the plan and its commit. In its new leaf it would not lose.
+#[test]
+fn a_stale_round_within_a_leaf_takes_nothing_from_another_leaf() {
+    for (moves, preempted) in [(false, 1), (true, 0)] {
+        let within = WithinQueuePolicy { max_part: Percent::ALL, ..WithinQueuePolicy::default() };
+        let (mut hand, clock) = preempting_by([leaf("a"), leaf("b")], 4, |policy| {
+            policy.within_queue = Some(within);
+        });
+        let low = hand.application();
+        hand.ask(low, AskSpec::new(memory(1), 4));
+        hand.run_until_idle();
+        let high = ApplicationSpec::new("application", "root.a", "user").with_priority(1);
+        let high = hand.engine.handle().submit_application(high, &hand.events).unwrap();
+        hand.ask(high, AskSpec::new(memory(1), 1));
+        hand.run_until_idle();
+        clock.set(1);
+        hand.commit();
+        let batch = hand.parts.proposers[0].propose().expect("a round is wanted");
+        let plan = hand.engine.last_preemption_plan().unwrap();
+        assert_eq!(plan.preemptions.len(), 1, "{plan}");
+        if moves {
+            let _answer = hand.engine.handle().move_application(low, "root.b").unwrap();
+        }
+        hand.parts.proposers[0].send(batch).expect("the committer lives");
+        hand.expect_idle(4);
+        assert_eq!(hand.engine.stats().preempted, preempted, "{moves}");
+    }
 }

@@ -31,10 +31,12 @@ impl Facts {
         budgets.chain(roles)
     }
 
-    /// The groups of a running container.
+    /// The groups in which the container counts as available.
     pub(crate) fn groups_of(&self, id: ContainerId) -> SmallVec<[DisruptionGroup; 2]> {
         let mut groups = SmallVec::new();
-        let Some(container) = self.containers.get(id) else { return groups };
+        let Some(container) = self.containers.get(id).filter(|_| self.is_available(id)) else {
+            return groups;
+        };
         let shape = self.shapes.at(container.shape);
         for (place, budget) in self.disruption_budgets(container.application).iter().enumerate() {
             if budget.covers(shape) {
@@ -47,11 +49,15 @@ impl Facts {
         groups
     }
 
-    /// The available containers of the group: those that run and are not being stopped. Placeholders and opportunistic
-    /// containers that wait at a node do not work.
+    /// Whether the container runs and is not being stopped. Placeholders and opportunistic containers that wait at a
+    /// node do not work.
+    fn is_available(&self, id: ContainerId) -> bool {
+        !self.stopping.contains_key(&id) && !self.is_waiting(id) && self.placeholders.of(id).is_none()
+    }
+
+    /// The available containers of the group.
     pub(crate) fn available_in(&self, group: DisruptionGroup) -> Vec<ContainerId> {
-        let works = |id: &ContainerId| !self.is_waiting(*id) && self.placeholders.of(*id).is_none();
-        let is_available = |id: &ContainerId| !self.stopping.contains_key(id) && works(id);
+        let is_available = |id: &ContainerId| self.is_available(*id);
         match group {
             DisruptionGroup::Budget(id, place) => {
                 let Some(budget) = self.disruption_budgets(id).get(place) else { return Vec::new() };
