@@ -273,6 +273,29 @@ fn a_container_above_the_maximum_of_devices_blocks_no_queue() {
     assert_eq!(cluster.lengths(&nodes), [0, 0]);
 }
 
+/// The maximum of its new leaf admits what that of the old one does not.
+#[test]
+fn a_moved_application_finds_nodes_that_its_old_leaf_kept_from_it() {
+    let leaf = |name, percent| {
+        let part = Percent::whole(percent);
+        QueueConfig::leaf(name, Capacity::Percent(part)).with_maximum(Maximum::Percent(part))
+    };
+    let mut config = config(5);
+    config.root = QueueConfig::root([leaf("a", 25), leaf("b", 75)]);
+    config.resources = ResourceTypes::new(["memory", "gpu"]).unwrap().with_devices("gpu").unwrap();
+    let cluster = Cluster::new(config, Mode::Serial);
+    let node = NodeSpec::new("n0", Resources::new(&[8])).with_devices(8);
+    let node = cluster.handle.add_node(node).unwrap();
+    let job = cluster.application_in("root.a");
+    let spec =
+        apportion::AskSpec::new(Resources::new(&[1]), 1).with_devices(DeviceNeed { count: 3, milli: 1_000 });
+    cluster.ask(job, spec.opportunistic());
+    assert_eq!(cluster.at(node), (vec![], vec![]));
+    drop(cluster.handle.move_application(job, "root.b").unwrap());
+    cluster.run();
+    assert_eq!(cluster.at(node).1.len(), 1);
+}
+
 fn opportunistic_memory() -> apportion::AskSpec {
     apportion::AskSpec::new(Resources::new(&[1]), 1).opportunistic()
 }

@@ -127,7 +127,7 @@ impl Committer<'_> {
         }
     }
 
-    /// The gangs that gather next, in their order, in which the gang itself is the last one now.
+    /// The gangs that may gather next, in their order. The gang whose turn has ended is one of them, and comes last now.
     fn successors(&self, end: &TurnEnd, asks: u64) -> Vec<GangId> {
         let facts = &self.state.facts;
         let seen: Vec<GangId> = end.rivals.iter().copied().chain([end.gang]).collect();
@@ -168,7 +168,7 @@ impl Committer<'_> {
         };
         let mut allocate: Vec<_> = facts.places_of(gang).map(proposal).collect();
         // Devices are chosen anew. Small needs first could break up what a large one needs.
-        allocate.sort_by_key(|proposal| Reverse(device_milli(facts, proposal.ask)));
+        allocate.sort_by_key(|proposal| Reverse(device_need(facts, proposal.ask)));
         let request = ResourceAllocationCommitRequest { allocate: allocate.into(), ..Default::default() };
         if let CommitOutcome::Rejected(_) = self.commit(request) {
             self.state.record_failed_start(gang);
@@ -186,8 +186,10 @@ fn has_room_for_parts(facts: &Facts, node: NodeId) -> bool {
         .any(|place| !place.is_whole && facts.place_with_more_room(place, node).0 != place.amount)
 }
 
-fn device_milli(facts: &Facts, ask: AskId) -> u16 {
-    facts.shapes.at(facts.asks.at(ask).shape).need.devices.map_or(0, |devices| devices.milli)
+/// The thousandths of each device, and the number of devices.
+fn device_need(facts: &Facts, ask: AskId) -> (u16, u8) {
+    let need = facts.shapes.at(facts.asks.at(ask).shape).need;
+    need.devices.map_or((0, 0), |devices| (devices.milli, devices.count))
 }
 
 /// The gangs that hold room.

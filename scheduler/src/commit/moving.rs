@@ -45,11 +45,13 @@ pub(super) fn may_move(state: &State, id: ApplicationId, leaf: QueueId) -> Resul
 }
 
 /// The partitions of the application's opportunistic asks, and of its containers that wait in queues of nodes. Waiting
-/// containers are charged nothing, so no maximum stops them.
+/// containers are charged nothing, so the check of maxima does not see them.
 fn opportunistic_partitions(facts: &Facts, id: ApplicationId) -> Vec<PartitionId> {
-    let asks = facts.opportunistic_asks_of(id).into_iter();
-    let of_asks = asks.filter_map(|ask| Some(facts.node_queues.asks.get(&ask)?.shape.partition));
+    let asks = facts.node_queues.asks.values().filter(|ask| ask.application == id);
+    let of_asks = asks.map(|ask| ask.shape.partition);
     let containers = facts.applications.at(id).containers.iter(&facts.containers);
-    let waiting = containers.filter(|id| !facts.opportunistic.is_empty() && facts.is_waiting(*id));
-    of_asks.chain(waiting.map(|id| facts.shapes.at(facts.containers.at(id).shape).partition)).collect()
+    let waiting =
+        containers.filter(|container| !facts.opportunistic.is_empty() && facts.is_waiting(*container));
+    let of_waiting = waiting.map(|container| facts.shapes.at(facts.containers.at(container).shape).partition);
+    of_asks.chain(of_waiting).collect()
 }

@@ -113,8 +113,8 @@ impl Default for WithinQueuePolicy {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum WithinQueueOrder {
-    /// From applications of other users, as far as these users exceed their user limits of a type that it lacks, while
-    /// its own user stays within the limit. From applications of its own user with lower priority.
+    /// From applications of other users that exceed their user limit of a type that the asking application lacks, while
+    /// its own user is within the limit. From applications of its own user with lower priority.
     #[default]
     UserLimitFirst,
     /// From applications with lower priority, of any user.

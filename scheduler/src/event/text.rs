@@ -91,7 +91,9 @@ impl Display for EndCause {
             Self::StopTimedOut => "its stop was not confirmed in time",
             Self::Replaced => "a real container took its place",
             Self::PlaceholderReleased => "a placeholder that is not needed",
-            Self::OpportunisticPreempted => "guaranteed containers need the room",
+            Self::OpportunisticPreempted => {
+                "guaranteed containers need the room, or its node or a limit is too small for it now"
+            }
         })
     }
 }

@@ -158,7 +158,8 @@ pub enum EndCause {
     Replaced,
     /// It was a placeholder that is not needed: its timeout passed, or the real container does not fit its place.
     PlaceholderReleased,
-    /// It was opportunistic, and guaranteed containers needed its room. Or its node shrank, and can never hold it.
+    /// It was opportunistic, and guaranteed containers needed its room. Or its node shrank and can never hold it, or a
+    /// limit became too small for its devices.
     OpportunisticPreempted,
 }
 

@@ -39,7 +39,7 @@ pub(crate) struct HeldPlace {
     pub(crate) ask: AskId,
     /// The amount held, which may be zero in a part.
     pub(crate) amount: Resources,
-    /// The devices held. A part has none.
+    /// The devices held. A part may have fewer than the member needs.
     pub(crate) devices: DeviceMask,
     /// Whether this is all that the member needs.
     pub(crate) is_whole: bool,
@@ -85,8 +85,8 @@ impl HeldRoom {
     }
 }
 
-/// What a member takes of the room: all of its need, or else the part that is free. Of its devices, a part is those
-/// that have enough free.
+/// What a member takes of the room: its whole need, or the part that is free. A part takes each device that has enough
+/// free, up to the number needed.
 pub(crate) fn place_in(
     need: &Need,
     room: &Room,
@@ -209,7 +209,7 @@ impl Facts {
             let share = PartitionShare { partition, is_borrowed: false };
             let weight_milli = self.user(application.user).weight.milli();
             let alone = ActiveUsers { users: 1, weight_milli };
-            // As for a start, moving limits are those for the last member.
+            // Limits that move with use are computed as for the start of the last member.
             let others = minimum - largest;
             let leaf_use = || LeafUse { all: others, active: others, active_users: alone };
             let of_user = self.user_limit(application.user, share, &largest, leaf_use);

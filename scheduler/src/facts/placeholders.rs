@@ -140,7 +140,7 @@ impl Placeholders {
 }
 
 impl Facts {
-    /// The container of the application's master, if it has one: its first that is no placeholder.
+    /// The container that counts as the application's master, if it has one: its earliest that is no placeholder.
     pub(crate) fn master_container(&self, application: &Application) -> Option<ContainerId> {
         let is_real = |id: &ContainerId| self.placeholders.of(*id).is_none();
         application.master.and_then(|_| application.containers.iter(&self.containers).find(is_real))

@@ -71,9 +71,8 @@ fn part_of_round(owed: &Resources, part: Percent) -> Resources {
     Resources::new(&std::array::from_fn::<_, RESOURCE_TYPES_MAX, _>(|index| of_type(index) as i64))
 }
 
-/// Whether a queue that uses this much may lose `size` on top of `lost`. It keeps its guarantee of one type of `size`
-/// at least. It falls below its guarantee of no type: of a type of which it had less, it may lose more with a container
-/// that frees another one.
+/// Whether a queue that uses this much may lose `size` on top of `lost`. Of at least one type of `size`, it keeps its
+/// guarantee. No type falls below the guarantee; one that is below already may fall further.
 pub(super) fn keeps_guarantee(
     guaranteed: &Resources,
     used: &Resources,

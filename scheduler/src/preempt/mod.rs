@@ -36,7 +36,8 @@
 //!
 //! # What is not there
 //!
-//! * Reservations of a leaf that owes are not taken back. They count as use, and their nodes have no victims for others.
+//! * Unlike YARN, a round cancels no reservations of a leaf that owes. They still count against the maxima, and nothing
+//!   on their nodes is taken for other beneficiaries.
 //! * While a unit waits for a container that is being stopped on a node, further units get no victims in the room that it
 //!   takes there: they wait for the stop, too.
 //! * No container ends because it has a tag that keeps the beneficiary off its node.

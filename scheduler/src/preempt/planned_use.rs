@@ -34,9 +34,10 @@ pub(super) struct PlannedQueueUse {
     floor: Resources,
     /// The same for queues that have their guarantee themselves: its fair amount in types in which it had more.
     fair_floor: Resources,
+    /// Its guarantee.
     guaranteed: Resources,
     /// Its use before the plan.
-    present: Resources,
+    used_before: Resources,
 }
 
 /// What may be taken from each queue, by number; zero except for leaves above their fair amounts.
@@ -132,7 +133,7 @@ impl<'a> PlannedUse<'a> {
                 floor,
                 fair_floor: floor.max(&fair),
                 guaranteed: branch.guaranteed,
-                present: branch.used,
+                used_before: branch.used,
             }
         };
         let takings = branches.iter().zip(&takings.of_round).zip(&takings.all);
@@ -259,8 +260,8 @@ impl<'a> PlannedUse<'a> {
         lost.types().any(helps) && lost.types().all(stays)
     }
 
-    /// Whether each queue above the leaf keeps its guarantee if it loses this much on top of the victims, whether or not
-    /// what the plan has given to it has started. A queue that is above the beneficiary, too, keeps the room.
+    /// Whether each queue above the leaf keeps its guarantee if it loses this much on top of the victims, both with and
+    /// without the containers that the plan starts in it. A queue that is above the beneficiary, too, keeps the room.
     pub(super) fn parents_stay(
         &self,
         (leaf, size): (QueueId, &Resources),
@@ -275,7 +276,7 @@ impl<'a> PlannedUse<'a> {
                 of_parent.map(|victim| self.facts.shapes.at(victim.shape).need.resources).sum();
             let queue_use = self.queue(*parent);
             let keeps = |used| keeps_guarantee(&queue_use.guaranteed, &used, &lost, size);
-            keeps(queue_use.present - queue_use.lost()) && keeps(queue_use.used)
+            keeps(queue_use.used_before - queue_use.lost()) && keeps(queue_use.used)
         })
     }
 

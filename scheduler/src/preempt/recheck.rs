@@ -22,8 +22,8 @@ pub(crate) struct Recheck {
 }
 
 impl Recheck {
-    /// Whether the beneficiary's leaf is still below its guarantee, if it gets the victims' room for that reason. It may
-    /// have got other containers since the plan. The partitions count in which it has victims.
+    /// Whether the beneficiary's leaf is still below its guarantee, if the victims' room is taken for that reason. The
+    /// leaf may have got other containers since the plan. Only partitions with victims are checked.
     pub(crate) fn is_owed(
         &mut self,
         facts: &Facts,
@@ -37,6 +37,7 @@ impl Recheck {
         let partition_of = |shape| facts.shapes.at(shape).partition;
         let mut partitions: SmallVec<[PartitionId; 2]> =
             victims.map(|victim| partition_of(victim.shape)).collect();
+        partitions.sort_unstable();
         partitions.dedup();
         partitions.into_iter().all(|partition| {
             let of_partition = asks().filter(|ask| partition_of(ask.shape) == partition);

@@ -17,6 +17,8 @@
 //!
 //! * Headroom below a limit of a queue or user is not gathered in parts. A gang that holds nothing, and for a member of
 //!   which some limit below the capacity of the partition has no headroom, does not gather.
+//! * At the start, devices are chosen anew, for large needs first. In rare cases a member then finds too few of them. The
+//!   gang gives its room back, and gathers again once nodes have changed.
 //! * A device that others use in part is not held until it has enough free. Containers with small parts of devices may
 //!   keep it from a member.
 //! * A place stays until its gang starts, another node has the whole room first, or the node changes.
@@ -151,13 +153,13 @@ enum Basis<'a> {
     Anew(Option<&'a NodeRooms>),
 }
 
-/// Which nodes come first for a member, and which last.
+/// How late a search tries a node for a member; the variants are in that order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum NodeRank {
     Usual,
     /// It has no room, and the gang has waited for it in vain.
     InVain,
-    /// The gang may hold nothing there yet.
+    /// It is reserved for an ask, and the gang may hold nothing there yet.
     Reserved,
 }
 
@@ -226,8 +228,9 @@ impl<'a> Targets<'a> {
         self.have_room == self.places.len()
     }
 
-    /// The rooms of nodes once all members that have room have started there.
+    /// The rooms of nodes after all members have started, each of which has room.
     pub(super) fn into_rooms(self) -> NodeRooms {
+        debug_assert!(self.all_have_room());
         let mut rooms = match self.basis {
             Basis::Anew(Some(rooms)) => rooms.clone(),
             Basis::Anew(None) | Basis::Kept => NodeRooms::default(),

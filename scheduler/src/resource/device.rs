@@ -93,28 +93,21 @@ impl Devices {
     /// among equals. This keeps whole devices whole.
     #[must_use]
     pub(crate) fn choose(&self, need: DeviceNeed) -> Option<DeviceMask> {
-        let mut mask = 0u16;
-        for _ in 0..need.count {
-            mask |= 1 << self.fullest_beside(mask, need.milli)?;
-        }
-        Some(DeviceMask(mask))
+        let some = self.choose_some(need);
+        (some.count() == u32::from(need.count)).then_some(some)
     }
 
-    /// As many of these devices as have enough free.
+    /// The same, but fewer devices if too few have enough free.
     #[must_use]
     pub(crate) fn choose_some(&self, need: DeviceNeed) -> DeviceMask {
         let mut mask = 0u16;
         for _ in 0..need.count {
-            let Some(device) = self.fullest_beside(mask, need.milli) else { break };
+            let devices = self.free_milli().iter().enumerate();
+            let open = devices.filter(|(device, free)| **free >= need.milli && mask & (1 << device) == 0);
+            let Some((device, _)) = open.min_by_key(|(device, free)| (**free, *device)) else { break };
             mask |= 1 << device;
         }
         DeviceMask(mask)
-    }
-
-    fn fullest_beside(&self, mask: u16, milli: u16) -> Option<usize> {
-        let devices = self.free_milli().iter().enumerate();
-        let open = devices.filter(|(device, free)| **free >= milli && mask & (1 << device) == 0);
-        open.min_by_key(|(device, free)| (**free, *device)).map(|(device, _)| device)
     }
 
     pub(crate) fn take(&mut self, mask: DeviceMask, milli: u16) {

@@ -34,7 +34,8 @@ pub struct ContainerView {
     /// What its loss to preemption costs.
     #[serde(default)]
     pub preemption_cost: PreemptionCost,
-    /// Whether its application's master runs in it.
+    /// Whether preemption treats it as the master: its application has one, and it is the earliest of the application's
+    /// containers that is no placeholder.
     #[serde(default)]
     pub is_master: bool,
     /// Whether it only keeps room for a real container of its task group.

@@ -49,19 +49,21 @@ fn end(view: &View<'_>, container: &ContainerView) -> String {
 /// Its place in the order in which preemption takes the containers of a node.
 fn order(container: &ContainerView, priority: u32) -> String {
     let cost = match container.preemption_cost {
-        PreemptionCost::Never => return "Its cost is never: preemption does not take it.".to_owned(),
+        PreemptionCost::Never => {
+            return "Its preemption cost is `never`, so preemption does not take it.".to_owned();
+        }
         cost => cost,
     };
     format!(
         "Preemption takes announced containers first, then placeholders, then opportunistic, borrowed and guaranteed \
-         containers, and masters last. Of a kind it takes first the cheapest, then those of applications with low \
-         priority, then those of the latest application, and of these the newest. This one is {}, costs {cost}, and its \
+         containers, and masters last. Within a kind, the order is: lowest cost, lowest priority of the application, \
+         latest application, newest container. This one is {}, costs {cost}, and its \
          application has priority {priority}.",
         class(container).text()
     )
 }
 
-/// The kinds of containers in the order in which they are taken. An announced one is of its kind, too.
+/// The kinds of containers, the first taken first. An announced container is taken before all of them.
 enum Class {
     Placeholder,
     Opportunistic,

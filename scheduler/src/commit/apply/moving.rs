@@ -39,6 +39,8 @@ impl Applier<'_> {
         }
         backlog.use_fell(old_leaf, old_user, &facts.user(old_user).limit_usages, *version);
         backlog.leaf_changed(leaf, *version);
+        // Other maxima apply to its opportunistic asks.
+        self.state.facts.node_loads.look_for_nodes();
         self.state.record_move();
         self.record_idle(old_leaf);
     }

@@ -51,7 +51,7 @@ impl Applier<'_> {
                 Head::Waits => break,
                 Head::TooLarge(container) => self.end_container(container, EndCause::OpportunisticPreempted),
                 Head::Fits(container) if self.may_start(container) => self.start_waiting(container),
-                // It would block the queue for ever.
+                // The maxima can never admit its devices, and it would block the queue for ever.
                 Head::Fits(container) if !self.maxima_admit(container) => {
                     self.end_container(container, EndCause::OpportunisticPreempted);
                 }
