@@ -166,10 +166,10 @@ impl Committer<'_> {
             node,
             from_reservation: None,
         };
-        let mut allocate: Vec<_> = facts.places_of(gang).map(proposal).collect();
+        let allocate = facts.places_of(gang).map(proposal).collect();
+        let mut request = ResourceAllocationCommitRequest { allocate, ..Default::default() };
         // Devices are chosen anew. Small needs first could break up what a large one needs.
-        allocate.sort_by_key(|proposal| Reverse(device_need(facts, proposal.ask)));
-        let request = ResourceAllocationCommitRequest { allocate: allocate.into(), ..Default::default() };
+        request.allocate.sort_by_key(|proposal| Reverse(device_need(facts, proposal.ask)));
         if let CommitOutcome::Rejected(_) = self.commit(request) {
             self.state.record_failed_start(gang);
             self.give_room_back(gang);

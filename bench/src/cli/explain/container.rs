@@ -20,7 +20,7 @@ pub(super) fn explain(view: &View<'_>, id: ContainerId, is_json: bool) -> Result
         let figures = serde_json::json!({
             "seq": view.seq(), "now_ms": view.now_ms(), "container": id, "application": container.application,
             "application_name": job, "node": container.node, "host": host, "preemption": container.preemption,
-            "stopping": container.stopping, "victim_class": class(&container).label(),
+            "stopping": container.stopping, "victim_class": class(&container).0,
             "preemption_cost": container.preemption_cost, "application_priority": priority,
         });
         return serde_json::to_string_pretty(&figures).map_err(|error| error.to_string());
@@ -59,45 +59,17 @@ fn order(container: &ContainerView, priority: u32) -> String {
          containers, and masters last. Within a kind, the order is: lowest cost, lowest priority of the application, \
          latest application, newest container. This one is {}, costs {cost}, and its \
          application has priority {priority}.",
-        class(container).text()
+        class(container).1
     )
 }
 
-/// The kinds of containers, the first taken first. An announced container is taken before all of them.
-enum Class {
-    Placeholder,
-    Opportunistic,
-    Borrowed,
-    Guaranteed,
-    Master,
-}
-
-impl Class {
-    fn text(&self) -> &'static str {
-        match self {
-            Self::Placeholder => "a placeholder",
-            Self::Opportunistic => "opportunistic",
-            Self::Borrowed => "borrowed",
-            Self::Guaranteed => "guaranteed",
-            Self::Master => "a master",
-        }
-    }
-
-    fn label(&self) -> &'static str {
-        match self {
-            Self::Placeholder => "placeholder",
-            Self::Master => "master",
-            other => other.text(),
-        }
-    }
-}
-
-fn class(container: &ContainerView) -> Class {
+/// The kind of the container, as a label and in a sentence. Announced containers are taken before all kinds.
+fn class(container: &ContainerView) -> (&'static str, &'static str) {
     match container.execution_type {
-        _ if container.is_master => Class::Master,
-        _ if container.placeholder.is_some() => Class::Placeholder,
-        ExecutionType::Opportunistic => Class::Opportunistic,
-        _ if container.is_borrowed => Class::Borrowed,
-        _ => Class::Guaranteed,
+        _ if container.is_master => ("master", "a master"),
+        _ if container.placeholder.is_some() => ("placeholder", "a placeholder"),
+        ExecutionType::Opportunistic => ("opportunistic", "opportunistic"),
+        _ if container.is_borrowed => ("borrowed", "borrowed"),
+        _ => ("guaranteed", "guaranteed"),
     }
 }

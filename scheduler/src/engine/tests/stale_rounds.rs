@@ -4,6 +4,7 @@ use super::hand::Hand;
 use super::rounds::{owed, owed_between, preempting_between, preempting_by};
 use super::{leaf, memory};
 use crate::change::{ApplicationSpec, AskSpec};
+use crate::clock::ManualClock;
 use crate::config::{Capacity, Percent, QueueConfig, WithinQueuePolicy};
 use crate::facts::{DisruptionBudget, DisruptionLimit, PreemptionCost};
 use crate::ids::ContainerId;
@@ -91,6 +92,16 @@ fn a_stale_round_takes_no_parent_below_its_guarantee() {
     }
 }
 
+/// The round that is due, which plans one preemption.
+fn round_of_one(hand: &mut Hand, clock: &ManualClock) -> Box<ProposalBatch> {
+    clock.set(1);
+    hand.commit();
+    let batch = hand.parts.proposers[0].propose().expect("a round is wanted");
+    let plan = hand.engine.last_preemption_plan().unwrap();
+    assert_eq!(plan.preemptions.len(), 1, "{plan}");
+    batch
+}
+
 /// Leaf `a` has the only node of three units, of which `b` is guaranteed two. An ask of `b` can only run there. Returns
 /// the containers of `a` and the round that ends one of them.
 fn one_victim() -> (Hand, Vec<ContainerId>, Box<ProposalBatch>) {
@@ -107,11 +118,7 @@ fn one_victim() -> (Hand, Vec<ContainerId>, Box<ProposalBatch>) {
     let gainer = hand.application_in("root.b");
     hand.ask(gainer, AskSpec::new(memory(1), 1).on_hosts([node]).strictly_local());
     hand.run_until_idle();
-    clock.set(1);
-    hand.commit();
-    let batch = hand.parts.proposers[0].propose().expect("a round is wanted");
-    let plan = hand.engine.last_preemption_plan().unwrap();
-    assert_eq!(plan.preemptions.len(), 1, "{plan}");
+    let batch = round_of_one(&mut hand, &clock);
     (hand, running, batch)
 }
 
@@ -165,11 +172,7 @@ fn a_stale_round_within_a_leaf_takes_nothing_from_another_leaf() {
         let high = hand.engine.handle().submit_application(high, &hand.events).unwrap();
         hand.ask(high, AskSpec::new(memory(1), 1));
         hand.run_until_idle();
-        clock.set(1);
-        hand.commit();
-        let batch = hand.parts.proposers[0].propose().expect("a round is wanted");
-        let plan = hand.engine.last_preemption_plan().unwrap();
-        assert_eq!(plan.preemptions.len(), 1, "{plan}");
+        let batch = round_of_one(&mut hand, &clock);
         if moves {
             let _answer = hand.engine.handle().move_application(low, "root.b").unwrap();
         }
