@@ -7,7 +7,7 @@ use crate::change::Change;
 use crate::event::Refusal;
 use crate::ids::{AskId, SetId};
 use crate::log::{LogBuffer, Logged};
-use crate::propose::{Amount, Amounts, ProposalBatch, propose_for_starved};
+use crate::propose::{Amount, Amounts, ProposalBatch, Work, propose_for_starved};
 use crate::request::{CommitOutcome, CommitSeq, RejectReason, ResourceAllocationCommitRequest};
 use crate::state::State;
 use crate::stats::EngineStats;
@@ -77,10 +77,12 @@ impl Committer<'_> {
     /// Decides a batch's requests and records its observations. Afterwards nothing of the batch is in flight. The
     /// caller gives back the lease outside the guard. Returns the number of rejected requests.
     pub(crate) fn commit_batch(&mut self, batch: &mut ProposalBatch) -> usize {
-        if batch.gang_looks.is_some() {
-            return self.commit_gangs(batch);
-        }
-        let ProposalBatch { proposals, set, .. } = batch;
+        let ProposalBatch { proposals, work, .. } = batch;
+        let set = match work {
+            Work::GangLook(look) => return self.commit_gangs(look, &mut proposals.requests),
+            Work::Pass(set) => Some(set),
+            Work::Unleased | Work::Round(_) => None,
+        };
         self.state.resume(&proposals.requests);
         self.state.recompute_limits();
         let have_moved = self.state.has_moved_since(proposals.version);

@@ -11,7 +11,7 @@ use crate::change::{Change, GangRole, GangSpec};
 use crate::event::{GangRefusal, Refusal};
 use crate::facts::{Application, Facts, GangTopology, HeldRole, Node, Quota, Shape};
 use crate::ids::{AskId, GangId, NodeId, PartitionId, RackId};
-use crate::propose::{ProposalBatch, propose_gang};
+use crate::propose::{GangLook, propose_gang};
 use crate::request::{CommitOutcome, RejectReason, ResourceAllocationCommitRequest};
 use crate::resource::{Resources, fits};
 use crate::state::State;
@@ -267,9 +267,13 @@ pub(crate) fn would_accept(state: &State, request: &ResourceAllocationCommitRequ
 impl Committer<'_> {
     /// Decides what a look for gangs found. If other requests came first and took the room, the committer looks
     /// again for that gang itself, so no other thread can be quicker. Then it holds room for gangs that cannot start.
-    pub(super) fn commit_gangs(&mut self, batch: &mut ProposalBatch) -> usize {
+    pub(super) fn commit_gangs(
+        &mut self,
+        look: &mut GangLook,
+        starts: &mut Vec<ResourceAllocationCommitRequest>,
+    ) -> usize {
         let mut rejected = 0;
-        let found = batch.found.take().unwrap_or_default();
+        let found = std::mem::take(&mut look.found);
         for gang in &found.reviewed {
             // The end may help a gang that the look did not see.
             if self.state.facts.rivals_since(*gang, found.asks).next().is_none() {
@@ -280,13 +284,11 @@ impl Committer<'_> {
             self.end_turn(end, found.asks);
         }
         for gathering in &found.gatherings {
-            if !self.hold_places(gathering)
-                && let Some(looks) = &mut batch.gang_looks
-            {
-                looks.forget_begun_anew(gathering.gang);
+            if !self.hold_places(gathering) {
+                look.looks.forget_begun_anew(gathering.gang);
             }
         }
-        for request in std::mem::take(&mut batch.proposals.requests) {
+        for request in std::mem::take(starts) {
             let gang = request.units().find_map(|ask| self.state.facts.gang_of(ask));
             if let CommitOutcome::Rejected(_) = self.commit(request) {
                 rejected += 1;

@@ -13,7 +13,7 @@ use crate::event::GangRefusal;
 use crate::facts::GangEnd;
 use crate::ids::{AskId, GangId};
 use crate::place::GangCheckout;
-use crate::propose::{BatchOwner, ProposalBatch, look_for_gangs};
+use crate::propose::{BatchOwner, GangLook, ProposalBatch, Work, look_for_gangs};
 use crate::request::CommitSeq;
 use crate::state::State;
 use crate::sync::Ticket;
@@ -155,14 +155,13 @@ pub(super) fn look_for_gang(shared: &Arc<Shared>) -> Option<Box<ProposalBatch>> 
     };
     // Declared before the guard, so that unwinding drops the guard first.
     let owner: Arc<dyn BatchOwner> = Arc::clone(shared) as Arc<dyn BatchOwner>;
-    let mut batch = Box::new(ProposalBatch::for_gangs(looks, owner));
+    let mut batch = Box::new(ProposalBatch::new(Work::GangLook(GangLook::new(looks)), owner));
     let state = shared.state.read();
     batch.begun_ns = shared.clock.measured_ns();
-    let ProposalBatch { proposals, gang_looks, found, .. } = &mut *batch;
-    if let Some(looks) = gang_looks {
-        let mut seen = look_for_gangs(&state, looks, |request| would_accept(&state, request));
-        proposals.requests.extend(seen.start.take());
-        *found = Some(Box::new(seen));
+    let ProposalBatch { proposals, work, .. } = &mut *batch;
+    if let Work::GangLook(GangLook { looks, found }) = work {
+        **found = look_for_gangs(&state, looks, |request| would_accept(&state, request));
+        proposals.requests.extend(found.start.take());
     }
     drop(state);
     batch.proposing_ns = shared.clock.measured_ns().saturating_sub(batch.begun_ns);

@@ -22,7 +22,7 @@ use super::trace;
 use crate::change::Change;
 use crate::commit::{Committer, check_configuration};
 use crate::event::Refusal;
-use crate::propose::ProposalBatch;
+use crate::propose::{ProposalBatch, Work};
 use crate::state::State;
 use crate::stats::EngineStats;
 use crate::sync::{Inbox, Nothing};
@@ -328,10 +328,13 @@ impl GroupCommitter {
     // Not inlined, so that a profile tells this step from the others of a group.
     #[inline(never)]
     fn batch(&mut self, state: &mut State, mut batch: Box<ProposalBatch>) {
-        if let Some(steps) = batch.round.take() {
+        if let Work::Round(steps) = &mut batch.work {
+            let steps = std::mem::take(steps);
+            batch.work = Work::Unleased;
             return self.take_round(steps);
         }
-        let (requests, is_for_gangs) = (batch.proposals.requests.len(), batch.gang_looks.is_some());
+        let requests = batch.proposals.requests.len();
+        let is_for_gangs = matches!(batch.work, Work::GangLook(_));
         let (visits, lost_race) = (batch.proposals.visits, batch.proposals.lost_race);
         let Publisher { effects, log, decided, .. } = &mut self.publisher;
         let mut committer = Committer { state, effects, log, stats: &mut self.stats };

@@ -1,4 +1,5 @@
-//! The proposing half: take a lease, take the guard, run a pass, drop the guard, send.
+//! The proposing half: computes rounds of preemption, looks for gangs and runs passes under the read guard, and sends the
+//! results.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,7 +10,7 @@ use super::rounds::compute_round;
 use super::shared::{Message, Shared};
 use super::trace;
 use crate::place::{Checkout, PlacementSet};
-use crate::propose::{BatchOwner, ProposalBatch, Scratch, run_pass};
+use crate::propose::{BatchOwner, ProposalBatch, Scratch, Work, run_pass};
 
 /// A proposer that panics this often without sending a batch in between is not restarted.
 const PANICS_MAX: u32 = 100;
@@ -162,11 +163,11 @@ pub(super) fn propose(
     let _span = trace::pass(set.id());
     // Declared before the guard, so that unwinding drops the guard first.
     let owner: Arc<dyn BatchOwner> = Arc::clone(shared) as Arc<dyn BatchOwner>;
-    let mut batch = Box::new(ProposalBatch::new(set, owner));
+    let mut batch = Box::new(ProposalBatch::new(Work::Pass(set), owner));
     let state = shared.state.read();
     batch.begun_ns = shared.clock.measured_ns();
-    let ProposalBatch { proposals, set, .. } = &mut *batch;
-    if let Some(set) = set {
+    let ProposalBatch { proposals, work, .. } = &mut *batch;
+    if let Work::Pass(set) = work {
         run_pass(&state, set, scratch, &shared.pass_limits, proposals);
     }
     drop(state);

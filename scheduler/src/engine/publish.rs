@@ -12,7 +12,7 @@ use crate::commit::Effects;
 use crate::event::{Event, Refused};
 use crate::ids::{ApplicationId, NodeId, SlotId};
 use crate::log::{LogBuffer, LogSink};
-use crate::propose::ProposalBatch;
+use crate::propose::{ProposalBatch, Work};
 use crate::sync::Promise;
 
 /// Collects a group's log records, events and answers under the guard, and publishes them afterwards.
@@ -130,11 +130,10 @@ impl Publisher {
         self.silent.drain(..).for_each(trace::node_silent);
         self.vacate();
         for mut batch in self.decided.drain(..) {
-            if let Some(set) = batch.set.take() {
-                self.shared.leases.give_back(set);
-            }
-            if let Some(looks) = batch.gang_looks.take() {
-                self.shared.leases.give_back_gang_looks(looks);
+            match std::mem::take(&mut batch.work) {
+                Work::Pass(set) => self.shared.leases.give_back(set),
+                Work::GangLook(look) => self.shared.leases.give_back_gang_looks(look.looks),
+                Work::Unleased | Work::Round(_) => {}
             }
         }
     }

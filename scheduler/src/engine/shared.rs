@@ -17,7 +17,7 @@ use crate::config::{ConfigError, EngineConfig};
 use crate::event::{GangRefusal, Refusal, TaskGroupRefusal};
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, PartitionId};
 use crate::place::Leases;
-use crate::propose::{BatchOwner, PassLimits, PassScope, ProposalBatch};
+use crate::propose::{BatchOwner, GangLook, PassLimits, PassScope, ProposalBatch, Work};
 use crate::replay::Identifiers;
 use crate::request::{CommitOutcome, CommitSeq, ResourceAllocationCommitRequest};
 use crate::state::State;
@@ -364,16 +364,18 @@ impl BatchOwner for Shared {
         // look quiet.
         self.publish_wanted(&state);
         drop(state);
-        if let Some(set) = batch.set.take() {
-            self.leases.give_back(set);
+        let work = std::mem::take(&mut batch.work);
+        self.round.record_lost_batch(matches!(work, Work::Round(_)));
+        match work {
+            Work::Pass(set) => self.leases.give_back(set),
+            Work::GangLook(GangLook { looks, found }) => {
+                self.leases.want_gangs();
+                // The places that it found are lost, so the gangs are looked for again.
+                let is_decided = found.gatherings.is_empty();
+                self.leases.give_back_gang_looks(if is_decided { looks } else { Box::default() });
+            }
+            Work::Unleased | Work::Round(_) => {}
         }
-        if let Some(looks) = batch.gang_looks.take() {
-            self.leases.want_gangs();
-            // The places that it found are lost, so the gangs are looked for again.
-            let is_decided = batch.found.as_ref().is_none_or(|found| found.gatherings.is_empty());
-            self.leases.give_back_gang_looks(if is_decided { looks } else { Box::default() });
-        }
-        self.round.record_lost_batch(batch.round.take().is_some());
         self.work.raise(self.workers_wanted());
         // The committer decides whether the engine is quiet now; if its inbox is full, it looks anyway.
         self.outbox.offer(Message::LookAgain);

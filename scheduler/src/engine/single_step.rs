@@ -10,7 +10,7 @@ use super::proposer::Proposer;
 use super::{Driver, Engine};
 use crate::ids::{QueueId, SetId};
 use crate::place::PlacementSet;
-use crate::propose::{BatchOwner, PassLimits, PassScope, ProposalBatch, run_pass};
+use crate::propose::{BatchOwner, PassLimits, PassScope, ProposalBatch, Work, run_pass};
 use crate::state::State;
 
 /// The error for single steps outside serial mode; in the other modes the threads run by themselves.
@@ -74,7 +74,7 @@ impl Proposer {
     /// view of its own, so it needs no lease. `None` if the node does not exist.
     pub(super) fn propose_once(&mut self, scope: PassScope) -> Option<Box<ProposalBatch>> {
         let owner: Arc<dyn BatchOwner> = Arc::clone(&self.shared) as Arc<dyn BatchOwner>;
-        let mut batch = Box::new(ProposalBatch::without_lease(owner));
+        let mut batch = Box::new(ProposalBatch::new(Work::Unleased, owner));
         let state = self.shared.state.read();
         // A limit on off-switch containers ends the pass instead of the number of requests.
         let is_limited = state.facts.config.limits.off_switch_per_pass.is_some();

@@ -72,6 +72,33 @@ pub(crate) enum RoundStep {
     Withdraw(ContainerId),
 }
 
+/// The work whose result a batch is.
+#[derive(Debug, Default)]
+pub(crate) enum Work {
+    /// A pass over a set. The batch owns its lease.
+    Pass(Box<PlacementSet>),
+    /// A pass with a view of its own. Also any batch whose lease, round or looks were taken out of it.
+    #[default]
+    Unleased,
+    /// A round of preemption, with its steps. It puts nothing in flight.
+    Round(Vec<RoundStep>),
+    /// A look for gangs. It puts nothing in flight.
+    GangLook(GangLook),
+}
+
+/// A look for gangs, and what it found but for a start: a start is one of the requests.
+#[derive(Debug)]
+pub(crate) struct GangLook {
+    pub(crate) looks: Box<GangLooks>,
+    pub(crate) found: Box<Found>,
+}
+
+impl GangLook {
+    pub(crate) fn new(looks: Box<GangLooks>) -> Self {
+        Self { looks, found: Box::default() }
+    }
+}
+
 /// The result of one pass.
 #[derive(Debug, Default)]
 pub(crate) struct Proposals {
@@ -86,58 +113,22 @@ pub(crate) struct Proposals {
     pub(crate) lost_race: bool,
 }
 
-/// The proposals and observations of one pass, on their way to the committer.
+/// The result of a proposer's work, on its way to the committer: of a pass, a round of preemption or a look for gangs.
 ///
-/// It owns its set's lease and its amounts in flight. Dropping it gives both back. A thread that holds a guard of the
-/// state must not drop it, since giving back takes the write guard.
+/// It owns its amounts in flight and its lease, round or looks. Dropping it gives them back. A thread that holds a guard
+/// of the state must not drop it, since giving back takes the write guard.
 pub struct ProposalBatch {
     pub(crate) proposals: Proposals,
-    pub(crate) set: Option<Box<PlacementSet>>,
+    pub(crate) work: Work,
     /// When the proposer began to look at the state, and for how long it did.
     pub(crate) begun_ns: u64,
     pub(crate) proposing_ns: u64,
-    /// Set if it is the result of a round of preemption, which puts nothing in flight.
-    pub(crate) round: Option<Vec<RoundStep>>,
-    /// Set if it is the result of a look for gangs, which puts nothing in flight.
-    pub(crate) gang_looks: Option<Box<GangLooks>>,
-    /// What such a look found, but for a start, which is one of the requests.
-    pub(crate) found: Option<Box<Found>>,
     owner: Arc<dyn BatchOwner>,
 }
 
 impl ProposalBatch {
-    pub(crate) fn new(set: Box<PlacementSet>, owner: Arc<dyn BatchOwner>) -> Self {
-        let mut batch = Self::without_lease(owner);
-        batch.set = Some(set);
-        batch
-    }
-
-    /// A batch for a pass that has its own view.
-    pub(crate) fn without_lease(owner: Arc<dyn BatchOwner>) -> Self {
-        Self {
-            proposals: Proposals::default(),
-            set: None,
-            begun_ns: 0,
-            proposing_ns: 0,
-            round: None,
-            gang_looks: None,
-            found: None,
-            owner,
-        }
-    }
-
-    /// A batch for a round of preemption.
-    pub(crate) fn for_round(owner: Arc<dyn BatchOwner>) -> Self {
-        let mut batch = Self::without_lease(owner);
-        batch.round = Some(Vec::new());
-        batch
-    }
-
-    /// A batch for a look for gangs.
-    pub(crate) fn for_gangs(looks: Box<GangLooks>, owner: Arc<dyn BatchOwner>) -> Self {
-        let mut batch = Self::without_lease(owner);
-        batch.gang_looks = Some(looks);
-        batch
+    pub(crate) fn new(work: Work, owner: Arc<dyn BatchOwner>) -> Self {
+        Self { proposals: Proposals::default(), work, begun_ns: 0, proposing_ns: 0, owner }
     }
 
     /// The requests to the committer.
@@ -153,14 +144,13 @@ impl ProposalBatch {
 
     /// Whether units or amounts of it are in flight.
     pub(crate) fn is_in_flight(&self) -> bool {
-        self.gang_looks.is_none()
+        !matches!(self.work, Work::GangLook(_))
             && !(self.proposals.requests.is_empty() && self.proposals.amounts.is_empty())
     }
 
     /// Whether the batch has nothing to give back.
     fn is_settled(&self) -> bool {
-        let has_work = self.round.is_some() || self.gang_looks.is_some();
-        !self.is_in_flight() && self.set.is_none() && !has_work
+        !self.is_in_flight() && matches!(self.work, Work::Unleased)
     }
 }
 
@@ -195,7 +185,7 @@ impl fmt::Debug for ProposalBatch {
         f.debug_struct("ProposalBatch")
             .field("requests", &self.proposals.requests.len())
             .field("observations", &self.proposals.observations)
-            .field("set", &self.set.as_ref().map(|set| set.id()))
+            .field("work", &self.work)
             .finish_non_exhaustive()
     }
 }
@@ -224,7 +214,8 @@ mod tests {
     /// Whether a batch goes back to its owner if it is dropped after these changes.
     fn goes_back(change: impl FnOnce(&mut ProposalBatch)) -> bool {
         let owner = Arc::new(Owner::default());
-        let mut batch = ProposalBatch::without_lease(Arc::<Owner>::clone(&owner));
+        let mut batch =
+            ProposalBatch::new(Work::Unleased, Arc::<Owner>::clone(&owner) as Arc<dyn BatchOwner>);
         change(&mut batch);
         drop(batch);
         owner.0.get() == 1
@@ -240,8 +231,10 @@ mod tests {
         assert!(goes_back(|batch| batch.proposals.requests.push(request)));
         assert!(goes_back(|batch| {
             let set = PlacementSet::new(SetId::new(partition, 0), NodeOrderKind::First);
-            batch.set = Some(Box::new(set));
+            batch.work = Work::Pass(Box::new(set));
         }));
+        assert!(goes_back(|batch| batch.work = Work::Round(Vec::new())));
+        assert!(goes_back(|batch| batch.work = Work::GangLook(GangLook::new(Box::default()))));
         let fill: [fn(&mut Amounts, Resources); 4] = [
             |amounts, size| amounts.queues.push(amount(QueueId(0), size)),
             |amounts, size| amounts.users.push(amount(LeafUserId(0), size)),

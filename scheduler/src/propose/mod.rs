@@ -48,7 +48,7 @@ mod tests;
 mod turn_end;
 
 pub use batch::ProposalBatch;
-pub(crate) use batch::{Amount, Amounts, BatchOwner, Observation, RoundStep};
+pub(crate) use batch::{Amount, Amounts, BatchOwner, GangLook, Observation, RoundStep, Work};
 pub(crate) use gang::{find_nodes, look_for_gangs, propose_gang};
 pub(crate) use gather::{Gathering, plan_places};
 pub use pass::PassScope;

@@ -9,7 +9,7 @@ use crate::change::NodeSpec;
 use crate::config::NodeOrderKind;
 use crate::ids::PartitionId;
 use crate::place::Leases;
-use crate::propose::ProposalBatch;
+use crate::propose::{ProposalBatch, Work};
 use crate::sync::{AtomicU64, Ordering};
 
 /// I13. A caller waits for quiet while the committer works. The bug: quiet that is reported before everything sent
@@ -84,7 +84,7 @@ fn an_empty_batch_that_is_dropped_is_no_quiet() {
         let owner = Arc::clone(&cluster.engine.shared);
         let losing = thread::spawn(move || {
             let set = owner.leases.take_wanted(0).taken().expect("it is wanted and in the pool");
-            drop(ProposalBatch::new(set, owner));
+            drop(ProposalBatch::new(Work::Pass(set), owner));
         });
         workers.committer.commit_group(None);
         let progress = cluster.engine.shared.progress();
