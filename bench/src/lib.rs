@@ -3,14 +3,14 @@
 //! | module | purpose |
 //! |---|---|
 //! | `cli` | the commands |
-//! | `trace` | reads traces, one reader a format |
+//! | `workload`, `trace` | the input of a simulation; its readers, one for each trace format |
 //! | `synthetic` | draws the demo's workload |
 //! | `sim` | runs the loop on virtual time and records; jobs, queues and users in `sim/metrics` |
 //! | `sweep`, `compare` | runs many simulations; compares two results beyond noise |
 //! | `statistics` | percentiles, Jain's index, Student's t |
 //! | `pending` | explains the asks that stay pending |
 //! | `yardstick` | measures the speed of this machine; the load of `throughput` is the crate `apportion-load` |
-//! | `steady` | full clusters on virtual time: fairness and starvation |
+//! | `steady` | full clusters on virtual time: fairness, starvation, and reclaiming by preemption |
 //! | `services`, `control` | a year of a service; drains, rolling restarts and hot hosts, on virtual time |
 //! | `scenario` | files of `tests/scenarios`: events in a cluster, and the expected outcome |
 //! | `report` | table, JSON and HTML; in `report/plot` the plots, a still SVG and the same data with uPlot |

@@ -98,7 +98,7 @@ fn activation(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// An engine with this many leaves, in all of which together a user may have a hundred active applications.
+/// An engine with this many leaves. A user may have a hundred active applications in all leaves together.
 fn engine_of_leaves(leaves: usize) -> Engine {
     let leaf = |number| QueueConfig::leaf(format!("leaf-{number}"), Capacity::Weight(Factor::ONE));
     let limits = ParallelLimits { per_user: Some(100), ..ParallelLimits::default() };

@@ -28,7 +28,7 @@ impl Stepped {
         while self.committer.step() == Step::Worked {}
     }
 
-    /// Works until nothing is proposed any more.
+    /// Proposes and commits until no pass proposes anything.
     fn run(&mut self) {
         self.commit();
         while let Some(batch) = self.proposer.propose() {

@@ -157,7 +157,7 @@ impl Cluster {
         Ok(Self { engine, handle, applications, ask })
     }
 
-    /// Asks for so many containers; returns the rate at which they are placed.
+    /// Asks for `count` containers; returns the rate at which they are placed.
     fn fill(&self, count: usize) -> anyhow::Result<f64> {
         let begun = Instant::now();
         let asks = (0..count).map(|number| (self.applications[number % APPLICATIONS], self.ask.clone()));
@@ -174,8 +174,8 @@ impl Cluster {
         self.fill(running.len()).map(drop)
     }
 
-    /// Replaces all containers of an application; returns their number. Looks only at these, so the engine does not
-    /// wait for a long look.
+    /// Replaces all containers of an application; returns their number. It reads only these, so the engine does not
+    /// wait for a long read.
     fn replace_all_of(&self, application: ApplicationId) -> anyhow::Result<usize> {
         let running: Vec<_> = self.engine.read(|view| {
             let application = view.application(application);
@@ -242,8 +242,8 @@ fn churn(nodes: usize, containers: usize) -> anyhow::Result<()> {
 }
 
 impl Cluster {
-    /// Replaces containers until it is over. Reports the rate, and how old batches were when they were decided:
-    /// nothing makes a batch older than a pause of the engine.
+    /// Replaces containers until `is_over`. Reports the rate, and the ages of batches at their decision: a pause of
+    /// the engine shows as old batches.
     fn churn_until(&self, name: &str, is_over: &dyn Fn(Duration) -> bool) -> anyhow::Result<()> {
         drop(self.engine.take_timing());
         let (begun, mut count) = (Instant::now(), 0);

@@ -7,7 +7,7 @@ use apportion::{AskSpec, EventStream, Resources};
 use crate::cluster::{Cluster, Setup};
 use crate::meter::{Meter, Record};
 
-/// How full the cluster becomes at most, in percent.
+/// The part of the cluster that containers of mean size fill at most, in percent.
 const FULL_PERCENT: i64 = 60;
 /// Mean size of a container: MiB and thousandths of a vcore.
 const MEAN_SIZE: [i64; 2] = [8_520, 2_390];
@@ -54,7 +54,7 @@ fn count_placed(events: &EventStream) -> anyhow::Result<usize> {
     Ok(placed)
 }
 
-/// The capacity of nodes that this many containers fill to at most 60 %.
+/// The capacity of nodes that this many containers of mean size fill to at most 60 %.
 #[must_use]
 pub fn node_capacity(nodes: usize, asks: usize) -> Resources {
     let amount = |place: usize| {

@@ -192,7 +192,7 @@ impl Profile {
         }
     }
 
-    /// The part of the load that `asks` asks are, which ask for `asked` of the `obtainable` amount of the scarce type.
+    /// The part of the load that `asks` asks make up. They want `asked` of the `obtainable` amount of the scarce type.
     #[must_use]
     pub fn filled_part(&self, asks: usize, asked: i64, nodes: usize, obtainable: i64) -> f64 {
         match self.load {
@@ -216,8 +216,8 @@ pub fn is_other(number: usize) -> bool {
     number % PARTITION_EVERY == PARTITION_EVERY - 1
 }
 
-/// Whether a storm's asks name the node with this number, out of `nodes`: ten nodes all over the cluster, one of which
-/// is in the other partition.
+/// Whether a storm's asks name the node with this number, out of `nodes`. The ten named nodes are spread over the
+/// cluster, and one of them is in the other partition.
 pub(crate) fn is_wanted(number: usize, nodes: usize) -> bool {
     let distance = (nodes / WANTED_NODES).saturating_sub(1) / PARTITION_EVERY * PARTITION_EVERY + 1;
     number.is_multiple_of(distance) && number / distance < WANTED_NODES

@@ -19,7 +19,7 @@ use crate::sweep::{Case, Estimate, Spread, SweepPoint};
 pub struct RunParameters {
     /// The workload's format, or its name.
     pub format: String,
-    /// Serial or parallel.
+    /// Which threads did the engine's work.
     pub mode: Mode,
     /// The seed of all random values.
     pub seed: u64,

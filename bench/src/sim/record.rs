@@ -175,13 +175,13 @@ impl RunRecord {
         self.placed as f64 / self.elapsed.as_secs_f64().max(1e-9)
     }
 
-    /// Number of asks that could never be placed, for all reasons.
+    /// Containers that no node could ever hold, or of gangs that could never start; all reasons together.
     #[must_use]
     pub fn unplaceable_total(&self) -> u64 {
         self.unplaceable.values().sum()
     }
 
-    /// Asks still pending, all reasons together.
+    /// Containers still pending, all reasons together.
     #[must_use]
     pub fn pending_total(&self) -> u64 {
         self.pending_at_end.values().sum()
@@ -199,7 +199,7 @@ impl RunRecord {
         self.preemption.map_or(0, |preemption| preemption.containers + preemption.given_back)
     }
 
-    /// Asks that are in none of the groups; anything but 0 is a bug.
+    /// Containers that are in none of the groups; anything but 0 is a bug.
     #[must_use]
     pub fn unaccounted(&self) -> i128 {
         let groups = self.placed + self.unplaceable_total() + self.cancelled + self.pending_total();

@@ -33,7 +33,7 @@ use crate::workload::Workload;
 pub struct SimOptions {
     /// The engine's configuration, including its queues.
     pub config: EngineConfig,
-    /// Serial or parallel.
+    /// Which threads do the engine's work.
     pub mode: Mode,
     /// The step of virtual time: an event between two ticks takes effect at the later one.
     pub tick_ms: u64,

@@ -1,6 +1,5 @@
-//! Overloaded clusters on virtual time, which ask again for every container that ends. They answer two questions: how
-//! fairly are resources divided, how long do large containers wait, and how soon does a leaf that returns have its
-//! share?
+//! Overloaded clusters on virtual time, which ask again for every container that ends. They answer three questions:
+//! How fairly are resources divided? How long do large containers wait? How soon has a returning leaf its share?
 
 mod demands;
 mod driver;

@@ -80,7 +80,7 @@ impl<'a> Table<'a> {
 }
 
 impl Row<'_> {
-    /// The content of this column; `None` if the table has no such column.
+    /// The content of this column; empty if the row has no such column.
     pub(super) fn text(&self, column: usize) -> &str {
         self.record.get(column).unwrap_or_default()
     }

@@ -23,7 +23,7 @@ pub(crate) struct Profile {
 }
 
 impl Profile {
-    /// The events in a function and of everything that it calls. It must not call itself.
+    /// The events of a function and of all functions that it calls. The function must not be recursive.
     pub(crate) fn of(&self, function: &str) -> anyhow::Result<u64> {
         let count = self.functions.get(function);
         count.copied().with_context(|| {
@@ -91,7 +91,7 @@ pub(crate) fn count(subject: &[&str], simulates_caches: bool) -> anyhow::Result<
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("callgrind.out");
     let output = Command::new("valgrind")
-        // In this order: a function to toggle at says that nothing is collected before.
+        // The order matters: `--toggle-collect` also turns collection off at the start.
         .args(["--tool=callgrind", "--toggle-collect=apportion::engine::Engine::audit"])
         .arg("--collect-atstart=yes")
         .args(if simulates_caches { &CACHES[..] } else { &[] })

@@ -3,8 +3,8 @@
 //! `cargo bench -p apportion-load --bench instructions` compares with `instructions.json` in the folder above. It
 //! ends with 1 if a workload takes over 2 % more than the file says, or one of its steps over 4 % more; `-- --save`
 //! writes the new numbers, for the commit that changes them. An engine in serial mode does the same work each time.
-//! Two runs of different length share the setting up, and their difference has none of it. The audit at the end is
-//! not counted.
+//! Two runs of different length have the same setup, so their difference excludes it. The audit at the end is not
+//! counted.
 //!
 //! `-- --misses` prints the misses of simulated caches instead, for `churn` in a large cluster. They depend on
 //! addresses, so no number is saved and nothing fails.

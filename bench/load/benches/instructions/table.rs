@@ -25,7 +25,7 @@ impl From<BTreeMap<String, u64>> for Steps {
 }
 
 impl Steps {
-    /// What the run `after` took in addition to the run `before`, which has `containers` fewer.
+    /// The difference of two runs for each container: the run `after` has `containers` more than `before`.
     pub(crate) fn of(before: &Profile, after: &Profile, containers: u64) -> anyhow::Result<Self> {
         let more = |function: &str| -> anyhow::Result<u64> {
             Ok(after.of(function)?.saturating_sub(before.of(function)?) / containers)
@@ -35,7 +35,7 @@ impl Steps {
         let group = more("apportion::engine::group::GroupCommitter::commit_group")?;
         let commit = more("apportion::engine::group::GroupCommitter::batch")?;
         let publish = more("apportion::engine::publish::Publisher::publish")?;
-        // A group is everything that the committer does. What is left of it takes messages in.
+        // `commit_group` is all work of the committer. Without commits and publishing, it takes messages in.
         let take_in = group.saturating_sub(commit + publish);
         let caller = total.saturating_sub(propose + group);
         let counts = [propose, commit, take_in, publish, caller];
@@ -56,8 +56,8 @@ pub(crate) fn print_head() {
     println!("{:12} {:>6} {:28} {:>7} {:>6} {:>7}", "workload", "now", "step", "saved", "ratio", "budget");
 }
 
-/// Prints the rows of a workload. Returns whether neither the whole nor a step has become worse than the saved numbers;
-/// without any, nothing has.
+/// Prints the rows of a workload. Returns whether no step and no total is worse than the saved numbers, or none are
+/// saved.
 pub(crate) fn print(workload: &str, now: &Steps, saved: Option<&Steps>) -> bool {
     let budget = TOTAL_BUDGETS.iter().find(|(name, _)| *name == workload).map(|(_, budget)| *budget);
     let whole = Row { step: TOTAL, label: "instructions a container", budget, tolerance: TOLERANCE };

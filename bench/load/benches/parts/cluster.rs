@@ -160,7 +160,7 @@ impl Cluster {
         self.handle.submit_asks(asks).expect("possible asks");
     }
 
-    /// Reports the completion of this many containers, whichever they are.
+    /// Reports the completion of this many random containers.
     pub(crate) fn complete(&mut self, count: usize) {
         let mut completed = Vec::new();
         for _ in 0..count {

@@ -6,17 +6,17 @@ use rand_pcg::Pcg64Mcg;
 use super::engine::{Allocated, Engine};
 use super::ids::Id;
 
-/// What recurs: an application and a kind of ask.
+/// A recurring ask: its application and its kind.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Task {
     pub(super) application: u32,
     pub(super) kind: u32,
 }
 
-/// The caller's tables, as those of `throughput` hold them.
+/// The same tables as the caller of `throughput` holds.
 #[derive(Clone, Debug)]
 pub(super) struct Caller {
-    /// By the slot of an ask that has no container yet.
+    /// Tasks by the slot of their ask, which has no container yet.
     asked: Vec<Task>,
     running: Vec<(Id, Task)>,
     pub(super) unanswered: usize,
@@ -24,7 +24,7 @@ pub(super) struct Caller {
     events: Vec<Allocated>,
     ended: Vec<Id>,
     tasks: Vec<Task>,
-    /// Of all placements so far, in order.
+    /// Digest of all placements so far, in order.
     pub(super) digest: u64,
     pub(super) placed: u64,
 }

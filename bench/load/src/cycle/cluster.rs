@@ -23,7 +23,7 @@ pub(super) struct ApplicationPlan {
     pub(super) order: u32,
 }
 
-/// What recurs in asks. Asks name it by number.
+/// The common values of equal asks. Asks name their kind by number.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Kind {
     pub(super) size: Amounts,

@@ -17,7 +17,7 @@ const LOOK_AHEAD: usize = 64;
 pub(super) struct Ask {
     pub(super) application: u32,
     pub(super) kind: u32,
-    /// In its leaf and partition.
+    /// Its lane within its leaf and partition.
     pub(super) lane: u32,
     pub(super) number: u64,
 }
@@ -54,7 +54,7 @@ pub(super) struct Node {
 pub(super) struct Quota {
     pub(super) used: Amounts,
     pub(super) maximum: Amounts,
-    /// The queue above, of a queue.
+    /// For a queue, the queue above.
     pub(super) parent: u32,
     pub(super) last_served: u64,
 }

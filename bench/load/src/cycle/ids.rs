@@ -1,6 +1,6 @@
 //! Identifiers that are used once: a slot and its generation.
 
-/// An ask or a container.
+/// The identifier of an ask or a container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Id {
     pub(super) slot: u32,

@@ -11,7 +11,7 @@ const ENDED: u8 = 3;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Log {
     frame: Vec<u8>,
-    /// Of the last group.
+    /// Checksum of the last group.
     checksum: u32,
 }
 

@@ -43,7 +43,7 @@ use crate::process;
 /// Placements after the cluster is full that the digest covers. They also warm up.
 const DIGESTED: u64 = 20_000;
 
-/// What was measured.
+/// The result of a measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct CycleRate {
     /// Containers placed.
@@ -153,7 +153,7 @@ impl CycleYardstick {
         Ok(yardstick)
     }
 
-    /// Of where each container went, up to a fixed number of containers: equal seeds have equal digests.
+    /// Digest of the nodes of the first containers, a fixed number: equal seeds have equal digests.
     #[must_use]
     pub fn digest(&self) -> u64 {
         self.digest

@@ -1,4 +1,4 @@
-//! Queues with the amounts that their configuration means, for the settings that the workloads have.
+//! Queues with their amounts, computed from the configuration. Only settings that the workloads have are supported.
 
 use anyhow::bail;
 use apportion::config::{Bound, Percent, QueueConfig, Share};
@@ -10,14 +10,14 @@ pub(super) const PARTITIONS: usize = 2;
 /// No queue: the parent of the root.
 pub(super) const NO_QUEUE: u32 = u32::MAX;
 
-/// What a queue may use of a partition.
+/// The limits of a queue in a partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct QueueLimits {
     pub(super) guaranteed: Amounts,
     pub(super) maximum: Amounts,
-    /// What one user of the queue may use.
+    /// The limit of one user of the queue.
     pub(super) user: Amounts,
-    /// The whole of which its share is a part: the guarantee, or the total of a type without guarantee.
+    /// The divisor of its share: the guarantee, or for a type without guarantee the partition's total.
     pub(super) share_base: Amounts,
 }
 

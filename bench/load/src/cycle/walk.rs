@@ -1,7 +1,7 @@
-//! The proposer's view of a partition's queues: what is pending, and who is the most deserving.
+//! The proposer's view of a partition's queues: their pending asks, and the most deserving ask.
 //!
-//! Each queue has the least key of what is below it: a leaf that of its lanes, any other queue that of its children. So
-//! the first ask in exact order is found from the root down, one look at each level.
+//! A leaf knows the least key of its lanes, any other queue the least key of its children. So the walk finds the first
+//! ask in exact order from the root down, with one look at each level.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
