@@ -67,7 +67,7 @@ impl Cluster {
         Self::new(plain(), Mode::Serial)
     }
 
-    /// Serial and parallel engines.
+    /// An engine of each mode, the parallel ones with 1 to 4 proposers.
     fn of_each_mode() -> impl Iterator<Item = Self> {
         let parallel = (1..=4).map(|proposers| Mode::Parallel { proposers });
         [Mode::Serial, Mode::Background].into_iter().chain(parallel).map(|mode| Self::new(plain(), mode))
