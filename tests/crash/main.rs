@@ -1,5 +1,5 @@
-//! Kills a process that runs an engine with a log on the disk, again and again. What the process had announced is
-//! there after the recovery. The log is in a folder and in a store by turns.
+//! Kills a process that runs an engine with a log on the disk, again and again. After the recovery, the engine has all
+//! that the process announced. The log is in a folder and in a store by turns.
 //!
 //! `APPORTION_KILLS=1000 cargo test -p apportion-tests --test crash` kills it a thousand times.
 
@@ -70,8 +70,8 @@ fn start(medium: &Medium, durability: Durability, mode: Mode) -> Started {
     Started { engine, events, application, running, compact }
 }
 
-/// The process that is killed: starts and completes containers, and writes down each step. Without a medium it is
-/// done.
+/// The process that is killed: starts and completes containers, and prints each step. As an ordinary test, without a
+/// medium, it does nothing.
 #[test]
 fn child() {
     let Some(medium) = Medium::of_environment() else { return };
@@ -116,7 +116,7 @@ fn child() {
     }
 }
 
-/// Runs the child until it has written so many lines, kills it, and returns all that it wrote.
+/// Runs the child until it has printed `lines` lines, kills it, and returns all lines.
 fn run_and_kill(medium: &Medium, durability: Durability, lines: usize) -> Vec<String> {
     let (variable, path) = medium.variable();
     let mut command = Command::new(std::env::current_exe().unwrap());
@@ -134,7 +134,7 @@ fn run_and_kill(medium: &Medium, durability: Durability, lines: usize) -> Vec<St
     all
 }
 
-/// What the processes that used a medium have told so far.
+/// The containers that processes with this medium have announced and ended so far.
 struct Told {
     medium: Medium,
     announced: BTreeSet<ContainerId>,
@@ -146,7 +146,7 @@ impl Told {
         Self { medium, announced: BTreeSet::new(), ended: BTreeSet::new() }
     }
 
-    /// Kills a process after it has told so much, and recovers its engine.
+    /// Kills a process after it has printed `lines` lines, and recovers its engine.
     fn check_round(&mut self, durability: Durability, lines: usize) {
         let Self { medium, announced, ended } = self;
         let mut completed = BTreeSet::new();
@@ -166,14 +166,14 @@ impl Told {
             .find(|id| !running.contains(id) && !ended.contains(id) && !completed.contains(id));
         assert_eq!(lost, None, "announced, and gone");
         assert_eq!(running.intersection(ended).next(), None, "ended, and there again");
-        // Those that ended unannounced, and those that were not announced yet, are known from now on.
+        // Ends and starts that the child did not print count as announced from now on.
         ended.extend(announced.difference(&running).copied());
         announced.extend(running);
     }
 }
 
 #[test]
-fn what_was_announced_is_there_after_a_kill() {
+fn announced_changes_survive_a_kill() {
     let kills: usize =
         std::env::var("APPORTION_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(20);
     let folder = tempfile::tempdir().unwrap();

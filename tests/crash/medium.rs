@@ -1,4 +1,4 @@
-//! Where a log is.
+//! The place of the log: a folder or a store.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use apportion::store_log::{StoreLog, StoreLogOptions};
 const FOLDER: &str = "APPORTION_CRASH_FOLDER";
 const STORE: &str = "APPORTION_CRASH_STORE";
 
-/// Where the log is.
+/// The place of the log. The environment passes it to the child.
 #[derive(Clone, Debug)]
 pub(crate) enum Medium {
     Folder(PathBuf),

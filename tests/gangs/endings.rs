@@ -6,7 +6,7 @@ use apportion::{ApplicationEnd, GangId};
 
 use crate::{Cluster, ask, has_started, placed};
 
-/// A cluster with four units, of which one is used, a gang of four that waits, and the used node.
+/// A cluster with four units, one of them in use, and a waiting gang that needs all four.
 fn waiting(
     style: GangStyle,
     timeout_ms: u64,

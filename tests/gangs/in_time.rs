@@ -17,7 +17,7 @@ type SomeNode = (i64, bool);
 type SomeRole = (i64, u32, bool);
 
 /// Ordinary asks want every node that becomes free, for ever. A gang that could start on empty nodes starts at the
-/// latest when every container has ended that ran before. `pick` chooses the place of the next one that ends.
+/// latest when every container has ended that ran before. `pick` chooses the next container to end.
 fn start_in_time(
     mode: Mode,
     nodes: &[SomeNode],

@@ -216,7 +216,7 @@ impl Play {
 /// The waiting gangs as a reader of the log knows them: topology, and the minimum of each ask.
 pub(crate) type Waiting = BTreeMap<GangId, (GangTopology, BTreeMap<AskId, u32>)>;
 
-/// Follows the log. Whatever is placed for a waiting gang is placed by one change, at least its minimum of each role.
+/// Follows the log. One change starts a waiting gang, with at least the minimum of each role.
 pub(crate) fn check_log(log: &[u8]) -> Replay {
     let mut reader = LogReader::new(log).unwrap();
     let mut replay = Replay::begin(&mut reader).unwrap();
@@ -242,7 +242,7 @@ pub(crate) fn note_gang(waiting: &mut Waiting, change: &Change) {
     }
 }
 
-/// The node and the size of each container. The size of one that is replaced as it starts is not known.
+/// The node and the size of each container. The size is unknown if the same change starts and ends the container.
 pub(crate) type Running = BTreeMap<ContainerId, (NodeId, Option<i64>)>;
 
 /// A replaced placeholder ends right before its successor starts, which is on its node and no larger.

@@ -10,13 +10,13 @@ use crate::{Cluster, amount, ask, plain};
 /// Between the placeholder's end and the real container's start, the node had room for the ask that reserved it. The
 /// reservation stayed listed as ready, so that passes proposed its container for ever.
 #[test]
-fn a_reserved_node_is_no_more_ready_after_a_placeholder_was_replaced() {
+fn a_reservation_is_not_ready_after_a_placeholder_was_replaced() {
     let mut config = plain();
     config.reservations.delay_ms = Some(0);
     config.reservations.nodes = Percent::ALL;
     let cluster = Cluster::new(config, apportion::Mode::Serial);
     let node = cluster.nodes(1, 4)[0];
-    // Room that helps nobody here, but raises the limits.
+    // Nodes too small for the asks of 2. They raise the limits.
     cluster.nodes(2, 1);
     let [job, other] = [cluster.application(), cluster.application()];
     cluster.submit(GangSpec::new(job).with_placeholders("worker", ask(2, 1), 1));
@@ -34,7 +34,7 @@ fn a_reserved_node_is_no_more_ready_after_a_placeholder_was_replaced() {
     cluster.run();
 }
 
-/// An embedder may send what it knows of a node again and again.
+/// An embedder may send the same update of a node repeatedly.
 #[test]
 fn a_node_that_is_updated_without_a_change_keeps_the_room_of_a_gang() {
     let cluster = Cluster::new(plain(), apportion::Mode::Serial);

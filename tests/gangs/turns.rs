@@ -335,7 +335,7 @@ fn a_gang_whose_node_is_reserved_leaves_the_turn_to_the_next() {
     config.reservations.nodes = apportion::config::Percent::ALL;
     let cluster = Cluster::new(config, Mode::Serial);
     let [x, y, z] = [2, 1, 1].map(|units| cluster.nodes(1, units)[0]);
-    // Room that helps nobody here, but raises the limits.
+    // A node that the blacklist excludes. It raises the limits.
     cluster.nodes(1, 4);
     let job = cluster.application();
     cluster.handle.update_blacklist(job, Blacklist::new().with_hosts(["n3"]), Blacklist::new()).unwrap();
@@ -364,9 +364,9 @@ fn a_gang_whose_node_is_reserved_leaves_the_turn_to_the_next() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// Each gang that fits beside the containers without an end starts, whichever gangs that never start are before
-    /// it, and although nodes on which its members would never have their whole room may look better. It has a turn
-    /// for each such node at most. The first gangs may be unable to use any node until the others have their turns.
+    /// Each gang that fits beside the containers without an end starts, even behind gangs that never start. Nodes that
+    /// never have the whole room of a member may look better to it: each such node costs it at most one turn. The
+    /// first `late` gangs may not use any node until the others have their turns.
     #[test]
     fn every_gang_that_fits_beside_endless_containers_starts_in_time(
         mode in mode(),

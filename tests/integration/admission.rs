@@ -137,7 +137,7 @@ fn expect_late_asks_refused(engine: &Engine, gone: ApplicationId, events: &Event
 
 /// I10: an ask for an application that has ended is refused with an event.
 #[test]
-fn whoever_asks_after_the_end_is_told() {
+fn a_late_ask_is_refused_with_an_event() {
     let engine =
         Engine::start(engine([leaf("a", 100)]), Mode::Serial, Arc::new(ManualClock::new()), None).unwrap();
     let (handle, events) = (engine.handle(), engine.handle().event_stream(16));
@@ -150,7 +150,7 @@ fn whoever_asks_after_the_end_is_told() {
 }
 
 #[test]
-fn whoever_asks_after_the_refusal_is_told() {
+fn an_ask_of_a_refused_application_is_refused_with_an_event() {
     let queue = leaf("a", 100).with_state(QueueState::Stopped);
     let engine = Engine::start(engine([queue]), Mode::Serial, Arc::new(ManualClock::new()), None).unwrap();
     let events = engine.handle().event_stream(16);
@@ -164,7 +164,7 @@ fn whoever_asks_after_the_refusal_is_told() {
 /// The refusal is sent only if the ended application and its successor share a stream. Another stream belongs to the
 /// successor alone.
 #[test]
-fn whoever_asks_after_a_successor_came_is_told_on_the_stream_of_both_only() {
+fn a_late_ask_is_refused_on_the_successors_stream_only_if_shared() {
     let engine =
         Engine::start(engine([leaf("a", 100)]), Mode::Serial, Arc::new(ManualClock::new()), None).unwrap();
     let handle = engine.handle();
@@ -199,7 +199,7 @@ fn whoever_asks_after_a_successor_came_is_told_on_the_stream_of_both_only() {
 /// An auto-created queue stays while it has applications, and for its expiry time after the last one. So does its
 /// parent.
 #[test]
-fn queues_made_on_demand_go_when_nobody_uses_them() {
+fn unused_auto_created_queues_expire() {
     let creation = AutoCreation { expiry_ms: Some(1_000), ..AutoCreation::default() };
     let maker = QueueConfig::leaf("users", Capacity::Weight(Factor::ONE)).with_auto_creation(creation);
     let mut cluster = Cluster::serial(engine([maker]));
@@ -220,9 +220,9 @@ fn queues_made_on_demand_go_when_nobody_uses_them() {
     assert_eq!(are_there(1), (false, false));
 }
 
-/// A queue on the way to the leaf counts, too. One that has gone makes room.
+/// Queues between the creating queue and the leaf count, too. An expired queue makes room.
 #[test]
-fn no_more_queues_are_made_than_are_allowed() {
+fn auto_creation_stops_at_its_maximum() {
     let creation = AutoCreation { queues_max: 3, expiry_ms: Some(1), ..AutoCreation::default() };
     let maker = QueueConfig::leaf("users", Capacity::Weight(Factor::ONE)).with_auto_creation(creation);
     let mut cluster = Cluster::serial(engine([maker]));
@@ -247,7 +247,7 @@ fn no_more_queues_are_made_than_are_allowed() {
     assert_eq!(made(&cluster), ["team", "bob", "dan"]);
 }
 
-/// An access list holds for all queues below. Without a list everybody has access. An administrator may also submit.
+/// An access list holds for all queues below. Without a list every user has access. An administrator may also submit.
 #[test]
 fn who_may_administer_is_answered() {
     let list = |text: &str| text.parse().unwrap();
@@ -274,9 +274,9 @@ fn who_may_administer_is_answered() {
     }
 }
 
-/// A placement rule refuses before the engine gets the application; an access list refuses with an event.
+/// The user gets the refusal as an event, which the checker expects, and the log lacks the application.
 #[test]
-fn whoever_may_not_submit_is_told() {
+fn an_access_list_refuses_applications_of_other_users() {
     let closed = leaf("a", 100).with_submitters("ann".parse().unwrap());
     let mut cluster = Cluster::serial(engine([closed]));
     let taken = cluster.application("root.a", "ann");

@@ -101,7 +101,7 @@ fn a_container_that_its_node_does_not_run_has_ended() {
     assert_eq!(causes.collect::<Vec<_>>(), expected);
 }
 
-/// The node cannot run a container of which it has not heard, and a container that has ended does not come back.
+/// The node cannot run a container before it is told to, and a container that has ended does not come back.
 #[test]
 fn only_containers_of_which_the_node_was_told_end_or_are_refused() {
     let reporting = Reporting::new();
@@ -150,7 +150,7 @@ fn a_container_that_the_engine_does_not_know_is_adopted_or_to_be_stopped() {
     assert_eq!(reporting.report(&running, &[]), Reconciliation::default());
 }
 
-/// A crash of the machine can take announced containers from the log. Their identifiers are then given again.
+/// A crash of the machine can take announced containers from the log. Their identifiers then go to other containers.
 #[test]
 fn a_container_of_another_application_under_the_same_identifier_is_another() {
     let reporting = Reporting::new();

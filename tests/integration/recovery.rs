@@ -23,7 +23,7 @@ fn recovered(log: &SharedLog) -> Engine {
 }
 
 #[test]
-fn names_lead_to_what_is_there_and_to_nothing_else() {
+fn names_of_present_objects_are_found_and_names_of_removed_ones_are_free() {
     let (engine, log) = logged();
     let handle = engine.handle();
     let [kept, gone] = ["kept", "gone"].map(|name| {

@@ -1,4 +1,4 @@
-//! Calls with unknown identifiers: of objects that are gone, of objects whose slot another has, and never given out.
+//! Calls with unknown identifiers: of removed objects, of objects whose slot is in use again, and never given out.
 //!
 //! For each method of a handle that takes an identifier, `rows` says how the caller hears of it. No such call changes
 //! the state or reaches the object in the slot.

@@ -149,7 +149,7 @@ fn proposers_that_meet_at_the_cap_of_a_rack() {
 
 /// A node taken off the application's blacklist serves its pending asks.
 #[test]
-fn what_is_shunned_no_more_serves_pending_asks() {
+fn a_node_taken_off_the_blacklist_serves_pending_asks() {
     let mut cluster = Cluster::serial(plain());
     cluster.node("n1", &[8]);
     let application = cluster.application("root.default", "user");

@@ -170,7 +170,7 @@ fn an_ask_in_json_is_guaranteed_unless_it_says_otherwise() {
     assert_eq!(serde_json::from_value::<apportion::AskSpec>(json).unwrap(), ask(1, 2));
 }
 
-/// A draining node takes no new ones, but starts those in its queue.
+/// A draining node takes no new opportunistic containers, but starts those in its queue.
 #[test]
 fn a_draining_node_takes_no_more() {
     let cluster = Cluster::serial(2);

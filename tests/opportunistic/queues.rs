@@ -120,9 +120,9 @@ fn the_latest_start_ends_first_in_the_same_commit() {
     }
 }
 
-/// A container that uses nothing of what is short stays.
+/// A container that uses none of the scarce type stays.
 #[test]
-fn only_containers_that_use_what_is_short_end() {
+fn only_containers_that_use_the_scarce_type_end() {
     let cluster = Cluster::serial(5);
     let (node, job) = (cluster.node("a", 4), cluster.application());
     let of = |memory, vcores| apportion::AskSpec::new(Resources::new(&[memory, vcores]), 1);

@@ -119,9 +119,8 @@ proptest! {
         expect_fair(&pool.used(&all), &wanted, &weights, 1)?;
     }
 
-    /// Equal leaves, or applications of one fair leaf, all want more than they get. None stays without a container
-    /// while the others are served more often than their number, however few places there are and whichever
-    /// containers end.
+    /// Equal leaves, or applications of one fair leaf, all want more than they get. While one of them has no
+    /// container, the others are served at most as often as their number.
     #[test]
     fn of_equals_nobody_starves(
         others in 1..6usize,
@@ -161,7 +160,7 @@ proptest! {
     /// In a FIFO leaf with equal applications, no application is passed over: while an ask waits, no later ask of the
     /// same size gets a container.
     #[test]
-    fn nobody_is_passed_over(
+    fn a_fifo_leaf_serves_applications_in_order(
         wanted in vec(1..=20u32, 2..8),
         places in 1..=20u32,
         ends in vec(any::<u16>(), 1..40),

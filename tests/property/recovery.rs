@@ -74,7 +74,7 @@ proptest! {
         prop_assert!(Replay::read(&snapshot[..], None).is_err(), "bit {} of byte {} was flipped", bit, at);
     }
 
-    /// Whatever the engine had still to do when it crashed, the next one does alike.
+    /// A recovered engine finishes the work of the crashed one exactly as that one would have.
     #[test]
     fn a_serial_run_that_was_cut_between_two_groups_ends_alike(mut plan in plan(EVERYTHING), at in any::<Index>()) {
         // The log does not say that a caller asked for a pass.

@@ -70,7 +70,7 @@ impl Play {
     }
 }
 
-/// Nothing runs, and nothing that waits could.
+/// Nothing runs, and nothing that waits could start.
 fn expect_empty(view: &View<'_>) {
     for node in view.nodes() {
         let is_empty = node.allocated() == Resources::ZERO && node.held() == Resources::ZERO;

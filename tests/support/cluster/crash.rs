@@ -22,7 +22,7 @@ pub enum Source {
 
 impl Cluster {
     /// Replaces the engine, as after a crash, by one that recovers, in any mode. Nothing may have been sent since the
-    /// last [`run`](Self::run). The applications get a new stream, with which they come to know all that they have.
+    /// last [`run`](Self::run). The applications attach to a new stream, and the answers must list all that they have.
     pub fn crash(&mut self, source: Source, mode: Mode) {
         assert!(self.sent.is_empty(), "what was sent would be lost");
         let (log, digest) = (self.log.bytes(), self.engine.digest());
