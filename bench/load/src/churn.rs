@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn what_completes_is_placed_again() {
+    fn completed_containers_are_placed_again() {
         for profile in [Profile::CHURN, Profile::SCALE, Profile::conflict_storm(Room::Ample)] {
             let mut churn = Churn::new(&setup(profile)).unwrap();
             let running = churn.running();

@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_storm_is_about_what_ten_nodes_have() {
+    fn a_storm_asks_for_the_room_of_ten_nodes() {
         let storm = Profile::conflict_storm(Room::Ample);
         let all = |nodes: usize| (0..nodes).map(|number| storm.obtainable(number, nodes)[1]).sum::<i64>();
         assert_eq!(all(100), all(1_000));

@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn work_without_the_guard_excludes_nobody() {
+    fn work_without_the_guard_excludes_no_thread() {
         let split = StepTimes { propose_ns: 400.0, search_ns: 400.0, ..TIMES };
         let (whole, split) = (outcome(TIMES, 4, 2), outcome(split, 4, 2));
         assert!(split.per_second > whole.per_second * 1.1, "{whole:?} {split:?}");

@@ -134,7 +134,7 @@ impl<'p> LogInput<'p> {
     }
 }
 
-/// The gang whose first role has this ask: it has the same numbers.
+/// The gang whose first role has this ask. Gang and ask have the same numbers.
 pub(super) fn gang_of_first(ask: AskId) -> Option<GangId> {
     format!("gang-{}", ask.to_string().strip_prefix("ask-")?).parse().ok()
 }

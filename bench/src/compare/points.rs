@@ -27,7 +27,7 @@ pub(super) struct Pair<'a> {
 /// A point of a file: its values of the keys that vary, and its runs.
 type Point<'a> = (Vec<String>, Vec<&'a Run>);
 
-/// The points that both files have, and notes about those that one of them lacks.
+/// The points that both files have, and notes about points that one file lacks.
 pub(super) fn pairs<'a>(first: &'a ResultFile, second: &'a ResultFile) -> (Vec<Pair<'a>>, Vec<String>) {
     let varied: Vec<&str> =
         CASE.into_iter().filter(|key| varies(first, key) || varies(second, key)).collect();

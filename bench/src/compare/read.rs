@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_result_is_told_from_what_is() {
+    fn files_that_are_no_results_are_refused() {
         let run = json!({"seed": 1, "nodes": 1, "asks": 2, "placed": 2, "makespan_s": 1.5});
         let read = |value: Value| ResultFile::of("a.json".into(), value).map(|file| file.runs.len());
         assert_eq!(read(run.clone()), Ok(1));

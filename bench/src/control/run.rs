@@ -261,7 +261,7 @@ mod tests {
 
     /// Results are counted even if no request has its final answer.
     #[test]
-    fn an_experiment_that_is_stopped_says_what_was_done() -> anyhow::Result<()> {
+    fn a_stopped_experiment_reports_its_finished_steps() -> anyhow::Result<()> {
         let steps = Cell::new(0);
         let run = |steps_max: u32| {
             steps.set(0);

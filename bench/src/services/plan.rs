@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_year_has_what_it_should_have() {
+    fn a_year_has_the_configured_events() {
         let shape = YearShape::default();
         let plan = Plan::draw(&shape, 7);
         assert_eq!(plan, Plan::draw(&shape, 7));

@@ -32,7 +32,7 @@ pub(super) struct JobRun {
 /// The next step of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
-    /// Ask for these tasks of the stage.
+    /// Ask for the containers of this stage.
     Ask(usize),
     /// Finish: all stages are done.
     Finish,

@@ -84,7 +84,7 @@ fn an_owner_starts_when_the_victims_time_has_come() {
 }
 
 #[test]
-fn what_is_owed_falls_as_it_is_taken() {
+fn the_owed_share_falls_as_preemption_takes_it() {
     let jobs = vec![job("A", "a", 0, 10, Some(100)), job("B", "b", 10, 4, Some(50))];
     let record = run(jobs, Mode::Serial, Some(at_once()));
     let at = |figure: Figure, second: u64| {

@@ -259,7 +259,7 @@ impl<'a> Simulation<'a> {
     }
 
     /// The time of the agenda's next entry, or of an engine's timer that could still place a container. Rounds of
-    /// preemption are made in time also while nothing waits, as by an engine on real time.
+    /// preemption keep their interval even while nothing waits, as on real time.
     fn next_time(&self, active_ms: u64) -> Option<u64> {
         let up = |at_ms: u64| at_ms.div_ceil(self.tick_ms) * self.tick_ms;
         let agenda = self.agenda.peek().map(|Reverse((at_ms, ..))| up(*at_ms));

@@ -106,12 +106,12 @@ mod tests {
     }
 
     #[test]
-    fn all_who_want_more_share_by_guarantee() {
+    fn queues_with_more_demand_share_by_guarantee() {
         assert_eq!(filled(vec![greedy(10.0), greedy(30.0)]), [25.0, 75.0]);
     }
 
     #[test]
-    fn what_one_does_not_want_goes_to_the_others() {
+    fn an_unwanted_share_goes_to_the_other_queues() {
         let modest = leaf(50.0, 100.0, &[[20.0, 100.0]]);
         assert_eq!(filled(vec![modest, greedy(10.0), greedy(30.0)]), [20.0, 20.0, 60.0]);
         let idle = leaf(50.0, 100.0, &[]);
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_gets_more_than_the_maximum() {
+    fn no_queue_gets_more_than_its_maximum() {
         let capped = leaf(10.0, 15.0, &[[1_000.0, 1_000.0]]);
         assert_eq!(filled(vec![capped.clone(), greedy(10.0)]), [15.0, 85.0]);
         assert_eq!(filled(vec![capped.clone(), capped]), [15.0, 15.0]);

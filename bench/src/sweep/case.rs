@@ -175,7 +175,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn points_of_which_nothing_ended_are_named_by_what_differs() {
+    fn points_without_a_result_are_named_by_their_varied_settings() {
         let policy = Policy {
             queues: None,
             node_order: NodeOrderKind::Pack,

@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_known_of_a_place_is_shown() {
+    fn unknown_parts_of_a_place_are_left_out() {
         let error = TraceError::new("a.json", "is empty");
         assert_eq!(error.to_string(), "a.json: is empty");
         assert_eq!(error.on_line(3).in_key("x[0]").to_string(), "a.json:3: x[0]: is empty");
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_repeated_stays_short_and_on_one_line() {
+    fn repeated_text_stays_short_and_on_one_line() {
         assert_eq!(shown("a\nb"), "a\\nb");
         assert_eq!(shown(&"x".repeat(1000)).chars().count(), SHOWN_CHARS + 1);
     }

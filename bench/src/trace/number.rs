@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_whole_number_is_told_apart() {
+    fn errors_tell_apart_why_a_text_is_no_whole_number() {
         assert!(whole("-1").unwrap_err().starts_with("`-1` is negative"));
         assert!(whole("1.5").unwrap_err().starts_with("`1.5` is not a whole number"));
         assert!(whole("").unwrap_err().starts_with("`` is not a whole number"));

@@ -82,7 +82,7 @@ fn semantics_are_said_where_no_file_says_them() {
 }
 
 #[test]
-fn what_is_converted_reads_the_same() {
+fn a_converted_configuration_reads_the_same() {
     for (name, text, count) in [("q.yaml", YUNIKORN, 2), ("cs.xml", YARN, 1), ("unnamed", YARN, 1)] {
         let imported = read_text(name, text).unwrap();
         assert_eq!(imported.not_carried_over.len(), count);

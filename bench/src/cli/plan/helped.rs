@@ -34,7 +34,7 @@ pub(in crate::cli) enum Beneficiary {
 struct Place<'p> {
     host: String,
     victims: Vec<&'p Victim>,
-    /// The gangs of which nothing is left then.
+    /// The gangs that end as a whole then.
     ended: Vec<GangId>,
 }
 

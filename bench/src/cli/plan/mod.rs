@@ -1,4 +1,4 @@
-//! Plans of preemption: who gets the room of which containers, as text and as JSON with the names of hosts.
+//! Plans of preemption: asks that get room, and containers that end, as text and as JSON with the names of hosts.
 
 mod helped;
 mod losses;

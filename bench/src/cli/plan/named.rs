@@ -23,7 +23,7 @@ impl Gangs {
         }
     }
 
-    /// For each start of the plan, gangs first, the gangs of which nothing is left after it.
+    /// For each start of the plan, gangs first, the gangs that end as a whole for it.
     pub(super) fn ended(&self, view: &View<'_>, plan: &PreemptionPlan) -> Vec<Vec<GangId>> {
         let mut left: BTreeMap<GangId, BTreeSet<ContainerId>> = BTreeMap::new();
         for (gang, (application, asks)) in &self.0 {

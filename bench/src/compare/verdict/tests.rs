@@ -54,7 +54,7 @@ fn a_small_shift_of_every_seed_counts_and_large_scatter_does_not() {
 }
 
 #[test]
-fn what_counts_must_also_exceed_the_tolerance() {
+fn a_counted_difference_also_exceeds_the_tolerance() {
     let shift = |tolerance| compare(&of(&[1.0, 2.0, 3.0]), &of(&[1.1, 2.1, 3.1]), tolerance).unwrap();
     assert_eq!(verdict(&shift(None), "slowdown, mean"), Verdict::Differs);
     assert_eq!(verdict(&shift(Some(0.1)), "slowdown, mean"), Verdict::Noise);
@@ -72,7 +72,7 @@ fn unfinished_jobs_are_pointed_out() {
 
 /// Half of an invisible difference is invisible.
 #[test]
-fn what_cannot_be_seen_in_print_does_not_count() {
+fn a_difference_invisible_in_print_does_not_count() {
     let comparison = compare(&of(&[0.002]), &of(&[0.001]), None).unwrap();
     assert_eq!(verdict(&comparison, "missing to its guarantee"), Verdict::Noise);
     assert_eq!(verdict(&comparison, "slowdown, mean"), Verdict::Differs);
@@ -98,7 +98,7 @@ fn other_seeds_are_compared_as_unrelated() {
 
 /// Settings that vary within a file identify its points; settings that differ between the files are compared.
 #[test]
-fn points_are_matched_by_what_varies() {
+fn points_are_matched_by_their_varied_settings() {
     let sweep = |queues: &str, slowdowns: [f64; 2], orders: [&str; 2]| {
         let runs = slowdowns.into_iter().zip(orders).map(|(slowdown, order)| {
             case(case(run(1, slowdown), "node_order", order), "queues_file", queues)

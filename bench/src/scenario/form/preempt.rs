@@ -29,7 +29,7 @@ pub(in crate::scenario) enum CostWord {
     Never,
 }
 
-/// The budgets of an application, in place of those that it had.
+/// The new budgets of an application. They replace all present ones.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::scenario) struct BudgetsForm {
@@ -85,7 +85,7 @@ pub(in crate::scenario) struct WithinQueueForm {
     pub(in crate::scenario) exempt: NamesForm,
 }
 
-/// The expectations of a plan. Each one that is given is complete: nothing else may be in the plan.
+/// The expectations of a plan. Each given one is complete: nothing else may be in the plan.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::scenario) struct PlanWanted {

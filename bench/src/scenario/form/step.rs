@@ -186,7 +186,7 @@ pub(in crate::scenario) struct ContainersForm {
     pub(in crate::scenario) node: Option<String>,
     /// This many of the oldest; all by default.
     pub(in crate::scenario) count: Option<usize>,
-    /// Those that wait in the queues of nodes, instead of those that run.
+    /// Containers in the queues of nodes, instead of running ones.
     #[serde(default)]
     pub(in crate::scenario) waiting: bool,
 }

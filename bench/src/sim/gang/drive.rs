@@ -219,7 +219,7 @@ impl Simulation<'_> {
         reasons
     }
 
-    /// The nodes that are reserved or on which room is held, with the job for which that is done.
+    /// The jobs for which a node is reserved or room is held, each with the node.
     fn reserved_nodes(&self, view: &View<'_>) -> Vec<(usize, usize)> {
         let job_of = |ask: &AskId| Some(self.asks.get(ask)?.part.job);
         let reservations = view.reservations().map(|(_, of)| (of.ask, of.node));

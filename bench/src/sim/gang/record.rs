@@ -7,7 +7,7 @@ use crate::statistics::Summary;
 /// Why a job waits. The first reason that applies counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitReason {
-    /// All nodes together have less free than the members need that do not run.
+    /// All nodes together have less free than the missing members need.
     TooFewFree,
     /// The nodes have enough free together, but no nodes have room for the members: the free room is in too small
     /// parts.

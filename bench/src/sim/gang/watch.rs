@@ -19,7 +19,7 @@ pub(in crate::sim) struct Watch {
     capacity: i64,
     working: i64,
     waiting: BTreeMap<usize, Waiting>,
-    /// The time at which the attempts of jobs began that run now.
+    /// When the present attempt began, by job.
     begun_ms: FxHashMap<usize, u64>,
     has_changed: bool,
     record: GangRecord,
@@ -79,7 +79,7 @@ impl Watch {
         self.now_ms = now_ms;
     }
 
-    /// What members hold that wait for others.
+    /// The amount that members hold while they wait for others.
     fn held(&self) -> i64 {
         let free: i64 = self.free.iter().map(|free| free[0]).sum();
         (self.capacity - free - self.working).max(0)

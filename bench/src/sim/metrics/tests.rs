@@ -106,7 +106,7 @@ fn shares_and_fairness_are_as_computed_by_hand() {
 }
 
 #[test]
-fn what_no_node_can_hold_is_no_demand() {
+fn containers_that_no_node_can_hold_are_no_demand() {
     let jobs = vec![job("A", "a", "u", 0, tasks(1, 5, 100)), job("B", "b", "v", 0, tasks(11, 4, 50))];
     let record = run(jobs);
     assert_eq!(record.unplaceable_total(), 4);
@@ -117,7 +117,7 @@ fn what_no_node_can_hold_is_no_demand() {
 }
 
 #[test]
-fn the_timeline_has_what_ran_and_what_waited() {
+fn the_timeline_has_running_and_waiting_containers() {
     let timeline = run(three_jobs()).outcomes.timeline;
     assert_eq!((timeline.interval_ms, timeline.running.len()), (1_000, 150));
     assert_eq!((timeline.running[50], timeline.waiting[50]), (10.0, 6.0));

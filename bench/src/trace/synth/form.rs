@@ -91,7 +91,7 @@ record! {
 }
 
 impl ClassRecord {
-    /// The tasks in the general form, in whichever form the file gives them.
+    /// The tasks in the general form. The older form is converted.
     ///
     /// # Errors
     /// When they are in neither form, or an amount has an impossible spread.
