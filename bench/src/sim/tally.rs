@@ -39,7 +39,7 @@ pub(super) struct Tally {
     lost_container_ms: u64,
     lost_ms: [f64; apportion::resource::RESOURCE_TYPES_MAX],
     pub(super) cancelled: u64,
-    /// Requested containers that no node could ever hold.
+    /// Requested containers that no node could ever hold, or of refused gangs.
     pub(super) hopeless: u64,
     pub(super) wait_ms: Histogram<u64>,
     pub(super) ask_to_commit_us: Histogram<u64>,

@@ -114,7 +114,7 @@ pub struct TakenFrom {
 }
 
 impl Reclaim {
-    /// Whether no leaf that returned was ever owed anything: the run did not get that far, or asked for too little.
+    /// Whether no returning leaf had a fair share after the return: the run ended before it, or asked for too little.
     #[must_use]
     pub fn has_not_returned(&self) -> bool {
         self.looks.iter().all(|look| look.at_ms < self.return_ms || look.returning_fair == 0.0)

@@ -161,8 +161,8 @@ impl Place<'_> {
     }
 }
 
-/// Why the beneficiary in `queue` may have the room: the clause behind `because`, in a sentence about the beneficiary or
-/// about a victim.
+/// Why the beneficiary in `queue` may have the room: the clause behind `because`, in a sentence about the beneficiary
+/// or about a victim.
 pub(in crate::cli) fn because(rule: PreemptionRule, queue: &str) -> String {
     match rule {
         PreemptionRule::Guarantee => format!("{queue} is below its guarantee"),
