@@ -155,9 +155,8 @@ pub enum EventKind {
         /// The reason.
         refusal: Refusal,
     },
-    /// A container is to end for a queue that is owed its room. Until then the application may save its work, or give
-    /// back other containers. The container ends with the cause
-    /// [`Preempted`](crate::event::EndCause::Preempted).
+    /// A container is to end, because another ask is owed its room. Until then the application may save its work, or
+    /// give back other containers. The container ends with the cause [`Preempted`](crate::event::EndCause::Preempted).
     PreemptionAnnounced {
         /// The container.
         container: ContainerId,

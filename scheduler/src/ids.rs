@@ -1,8 +1,8 @@
 //! Identifiers: small integers, with types so that one kind cannot stand for another.
 //!
-//! Identifiers of nodes, applications, asks, containers and reservations carry a generation. Once a successor has the
-//! slot, the former identifier no longer resolves. So a stale proposal is an ordinary rejection and never hits the
-//! wrong target (YARN-5195, YARN-8127).
+//! Identifiers of nodes, applications, asks, gangs, containers and reservations carry a generation. Once a successor
+//! has the slot, the former identifier no longer resolves. So a stale proposal is an ordinary rejection and never hits
+//! the wrong target (YARN-5195, YARN-8127).
 
 pub(crate) mod form;
 
@@ -132,10 +132,10 @@ generational_id!(
     /// An ask, until its last container is placed or it is cancelled.
     AskId, "ask-");
 generational_id!(
-    /// A gang, until it starts or ends without a start. It has the numbers of the ask of its first role.
+    /// A gang, before and after its start. It has the numbers of its first role's ask.
     GangId, "gang-");
 generational_id!(
-    /// A container, from its allocation until it completes or is released.
+    /// A container, from its allocation or recovery to its end.
     ContainerId, "container-");
 generational_id!(
     /// A reservation, until it is fulfilled, swapped or dropped.

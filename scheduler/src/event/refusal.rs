@@ -126,7 +126,7 @@ pub enum Refusal {
     /// The identifier's slot is taken: the identifier did not come from this engine.
     #[error("the identifier is taken; use one from this engine")]
     IdentifierTaken,
-    /// An amount is negative or larger than the engine can add up, a count is zero, or a rack was never given out.
+    /// An amount, count, partition or rack is out of range, or the description of a gang or a budget is invalid.
     #[error("an amount is out of range")]
     OutOfRange,
     /// The container would have zero of every resource type, and the configuration does not allow that.
@@ -134,7 +134,7 @@ pub enum Refusal {
         "a container needs at least one resource; set `allow_empty` in [engine.allocation] to permit empty ones"
     )]
     EmptyContainer,
-    /// The limits given for a queue do not fit its siblings.
+    /// The new limits of a queue do not fit its siblings, or a new configuration is invalid.
     #[error("the queue's limits do not fit its siblings'")]
     InvalidLimits,
     /// The new time is before the engine's time.

@@ -6,7 +6,7 @@ use super::{Event, EventKind};
 use crate::facts::{ApplicationEnd, EndCause, ExecutionType, GangEnd, GangStyle, Locality};
 use crate::label::{counted, seconds};
 
-/// `app-0: container-5 of ask-0 is allocated on node-1 (node local)`.
+/// `app-0: container-5 of ask-0 is allocated on node-1, a host that it named`.
 impl Display for Event {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.application, self.kind)

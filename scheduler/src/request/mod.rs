@@ -11,8 +11,8 @@ use crate::ids::{AskId, ContainerId, NodeId, ReservationId};
 
 /// A commit request. The committer applies the whole request or nothing.
 ///
-/// Three of the lists are those of the seed (YARN-5139). `unreserve` names the reservations, which the seed released as
-/// reserved containers. A gang, a reservation swap and a preemption with its beneficiary are one request each.
+/// Three of the lists are those of YARN-5139. `unreserve` names reservations, which YARN-5139 releases as reserved
+/// containers. A gang, a reservation swap and a preemption with its beneficiary are one request each.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResourceAllocationCommitRequest {
     /// Containers to start.

@@ -69,7 +69,7 @@ reject_reasons! {
     WrongPartition => "wrong_partition",
     /// The node does not meet a hard condition of the ask (attribute, host or rack).
     ConstraintViolated => "constraint_violated",
-    /// The application shuns the node or its rack.
+    /// The application's blacklist names the node or its rack.
     NodeBlacklisted => "node_blacklisted",
     /// The node or its rack would have too many containers with a tag.
     TagLimit => "tag_limit",
@@ -83,7 +83,7 @@ reject_reasons! {
     ApplicationInactive => "application_inactive",
     /// A queue on the path would exceed its maximum.
     QueueLimit => "queue_limit",
-    /// The user would exceed the user limit.
+    /// The user would exceed the user limit, or a limit for the user or its group.
     UserLimit => "user_limit",
     /// The partition has its maximum of reserved nodes.
     ReservationLimit => "reservation_limit",
