@@ -38,7 +38,7 @@ pub(super) fn accept_sums(
     sums.check_limits(facts)
 }
 
-/// With so many nodes, a search of the list is quicker than a map.
+/// Up to this many nodes, a search of the list is quicker than a map.
 const NODES_SEARCHED: usize = 16;
 
 /// The changes of use that a request makes, by queue, user and limit usage.

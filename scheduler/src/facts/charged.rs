@@ -13,7 +13,7 @@ pub(crate) struct Charged {
     pub(crate) node: NodeId,
     pub(crate) shape: ShapeId,
     pub(crate) resources: Resources,
-    /// The shape has tags.
+    /// Whether the shape has tags.
     pub(crate) is_tagged: bool,
 }
 

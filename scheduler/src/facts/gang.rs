@@ -119,7 +119,7 @@ impl Facts {
         Some((gang, role))
     }
 
-    /// The place of a waiting gang in their order: by its round, the priority of the application, then of submission.
+    /// The sort key of a waiting gang: its lap, then the priority of its application, then the order of submission.
     pub(crate) fn gang_key(&self, gang: &WaitingGang) -> (u64, u32, u64) {
         (gang.turns.lap, u32::MAX - self.applications.at(gang.application).priority, gang.number)
     }

@@ -1,7 +1,7 @@
 //! The ledger: the only code that moves quantities.
 //!
-//! Every transition by itself keeps the sums of I1, I2, I4 and I6 true. The committer decided before whether it may
-//! happen (`commit/accept.rs`), so no transition can fail.
+//! Every transition by itself keeps the sums of I1, I2, I4 and I6 true. The committer has checked each one before
+//! (`commit/admit.rs`, `commit/accept.rs`), so no transition can fail.
 //!
 //! Each transition changes a container or a reservation, and every sum that counts it, in one function without an early
 //! return. `accept` has already checked, with the same `fits` on the same numbers, that the node has room for the
@@ -23,14 +23,14 @@ use super::charged::Charged;
 use crate::ids::{ApplicationId, AskId, ContainerId, LeafUserId, NodeId, ReservationId, ShapeId};
 use crate::resource::{DeviceMask, Resources};
 
-/// The charged amounts.
+/// The kind of a charge. Placed containers and new reservations count as service to the application and its queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Use {
-    /// A container that is placed now, which serves its application and queues.
+    /// A guaranteed container that is placed now.
     Placed,
-    /// A container that was placed before and is recovered, changes its shape, or ends.
+    /// A container that is recovered, waits at a node, changes its shape, or ends.
     Running,
-    /// A reservation, which serves them as well.
+    /// A reservation that is made or ends.
     Reserved,
 }
 

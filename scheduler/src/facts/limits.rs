@@ -11,7 +11,7 @@ pub(crate) fn resolve(queues: &mut [Queue], partition: PartitionId, name: &str, 
     let root = &mut queues[0].quota[partition.index()];
     root.guaranteed = all;
     root.maximum = all;
-    // Depth-first numbering: a parent always comes before its children.
+    // A parent has a smaller number than its children.
     for index in 0..queues.len() {
         resolve_children(queues, QueueId(index as u32), partition, name);
         resolve_user_limit(&mut queues[index], partition);

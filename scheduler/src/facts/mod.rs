@@ -137,7 +137,7 @@ pub(crate) struct Facts {
     /// longest.
     pub(crate) served: u64,
     pub(crate) containers: Table<ContainerId, Container>,
-    /// The sizes of opportunistic containers, which they would be charged as guaranteed containers.
+    /// The size of each opportunistic container, charged only if the container becomes guaranteed.
     pub(crate) opportunistic: BTreeMap<ContainerId, Resources>,
     /// Containers whose end has to be confirmed.
     pub(crate) stopping: BTreeMap<ContainerId, Stopping>,
@@ -156,7 +156,7 @@ pub(crate) struct Facts {
     pub(crate) node_queues: NodeQueues,
     /// The nodes by their load. It follows from the other facts.
     pub(crate) node_loads: NodeLoads,
-    /// The room that they hold.
+    /// The room that waiting gangs hold.
     pub(crate) held_rooms: HeldRooms,
     pub(crate) shapes: Shapes,
     /// Containers by tag and place.
@@ -296,8 +296,8 @@ impl Facts {
         self.config.maximum_application_priority.map_or(priority, |maximum| priority.min(maximum))
     }
 
-    /// When an application that is submitted to the leaf now expires: after its own lifetime or else the leaf's
-    /// default, and at most after the leaf's maximum.
+    /// When an application submitted to the leaf now expires: after its own lifetime or else the default, at most the
+    /// maximum. Default and maximum are those of the nearest queue, from the leaf up, that sets them.
     pub(crate) fn application_expires_ms(&self, wanted_ms: Option<u64>, leaf: QueueId) -> Option<u64> {
         let said = |what: fn(&Lifetimes) -> Option<u64>| {
             self.queue(leaf).chain.iter().rev().find_map(|id| what(&self.queue(*id).config.lifetimes))

@@ -29,7 +29,7 @@ pub(crate) struct Queue {
     pub(crate) idle_since_ms: u64,
     /// Its place among its siblings.
     pub(crate) position: u32,
-    /// Its present configuration, without the queues below. It takes applications only if the queues above run, too.
+    /// Its present configuration, without the queues below. A stopped queue stops all queues below it.
     pub(crate) config: QueueConfig,
     /// The partitions that it may use, one bit each by number.
     pub(crate) partitions: u64,
