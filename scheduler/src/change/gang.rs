@@ -16,7 +16,7 @@ const MEMBERS_MAX: u64 = 100_000;
 /// The most roles of a gang.
 const ROLES_MAX: usize = 1_000;
 
-/// A gang: asks of one application of which a minimum starts at once or not at all.
+/// A gang: asks of one application. A minimum of their containers starts at once or not at all.
 ///
 /// The units above the minimum are ordinary asks from the start on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,17 +27,17 @@ pub struct GangSpec {
     pub roles: Vec<GangRole>,
     /// How long it may wait, in milliseconds; at least 1. `None`: for ever.
     pub timeout_ms: Option<u64>,
-    /// What becomes of it after the timeout.
+    /// Whether it fails after the timeout, or becomes ordinary asks.
     pub style: GangStyle,
     /// Where its minimum may start.
     pub topology: GangTopology,
-    /// How long its placeholders may wait for real containers after the start, in milliseconds; at least 1. `None`: for
-    /// ever. After it, the placeholders that are left are given up. A hard gang fails then: its pending asks and those
-    /// of its task groups are cancelled.
+    /// How long its placeholders may wait for real containers after the start, in milliseconds; at least 1. `None`:
+    /// for ever. After it, the engine gives up the remaining placeholders. A hard gang fails then: its pending asks
+    /// and those of its task groups are cancelled.
     #[serde(default)]
     pub placeholder_timeout_ms: Option<u64>,
-    /// Whether room that becomes free may be held for it while it waits. In each partition, that is done for one gang
-    /// only: the first that could gather.
+    /// Whether the engine may hold room for it that becomes free while it waits. In each partition, only one gang
+    /// holds room: the first that could gather.
     #[serde(default = "gathers")]
     pub gathers: bool,
 }
@@ -113,7 +113,7 @@ pub enum InvalidGang {
         /// The role.
         role: String,
     },
-    /// A gang of which no member has to start.
+    /// A gang without a minimum.
     #[error("no role of the gang has a minimum; submit plain asks instead")]
     NoMinimum,
     /// A gang with too many members that have to start together.
@@ -207,7 +207,7 @@ impl GangSpec {
         self
     }
 
-    /// Checks everything that does not depend on an engine. [`AskSpec`]s are checked by the engine.
+    /// Checks everything that does not depend on an engine. The engine checks the [`AskSpec`]s.
     ///
     /// # Errors
     /// If the roles, their names, minima or timeout make no sense.
@@ -216,7 +216,7 @@ impl GangSpec {
         self.check_but_names()
     }
 
-    /// Logs may have gangs with any names, so this is checked before a gang is submitted only.
+    /// Only the submission of a gang checks names: logs may have gangs with any names.
     fn check_names(&self) -> Result<(), InvalidGang> {
         let is_wrong = |name: &str| name.is_empty() || name.contains(char::is_control);
         match self.roles.iter().position(|role| is_wrong(&role.name)) {

@@ -228,8 +228,8 @@ fn members_possible<'a>(
     members
 }
 
-/// Whether the request starts each gang of which it has a member with at least its minimum, in one place if it has to
-/// be. Held asks get no reservations. Out of line, because nearly always no gang waits.
+/// Whether the request starts each of its gangs with at least the minimum, and on one rack if the gang asks for that.
+/// Held asks get no reservations. Out of line, because nearly always no gang waits.
 #[cold]
 pub(super) fn check_starts(
     facts: &Facts,
@@ -265,8 +265,8 @@ pub(crate) fn would_accept(state: &State, request: &ResourceAllocationCommitRequ
 }
 
 impl Committer<'_> {
-    /// Decides what a look for gangs found. If other requests came first and took the room, the committer looks
-    /// again for that gang itself, so no other thread can be quicker. Then it holds room for gangs that cannot start.
+    /// Ends a turn, holds room and decides requests, as a look for gangs found them. If other requests took a gang's
+    /// room first, the committer looks again for that gang itself, so no other thread can be quicker.
     pub(super) fn commit_gangs(
         &mut self,
         look: &mut GangLook,

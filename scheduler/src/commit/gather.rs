@@ -35,7 +35,7 @@ impl Committer<'_> {
         self.state.gained_nodes.clear();
     }
 
-    /// Gives back what gangs hold that may not gather any more.
+    /// Gives back the room of gangs that may not gather any more.
     fn give_back_in_vain(&mut self) {
         for gang in holders(&self.state.facts) {
             let facts = &self.state.facts;
@@ -143,7 +143,7 @@ impl Committer<'_> {
         (facts.gang_of(ask) == Some(gang)).then(|| facts.room_gain(gang, ask, node)).flatten()
     }
 
-    /// A later gang gives back what it holds in the node's partition.
+    /// A later gang gives back its room in the node's partition.
     fn displace(&mut self, gang: GangId, node: NodeId) {
         let facts = &self.state.facts;
         let Some(partition) = facts.nodes.get(node).map(|node| node.partition) else { return };
@@ -205,9 +205,9 @@ fn has_all(facts: &Facts, gang: GangId, waiting: &WaitingGang) -> bool {
         .all(|role| role.minimum == 0 || facts.place_count(gang, role.ask).whole >= role.minimum)
 }
 
-/// The next ask that gains by room on the node, of the gang that holds room in its partition: one with a part there,
-/// or the one with the largest members. Only a look gives a role places on further nodes, because it sees to it that
-/// every member finds one. A second member of a role on a node gets its place once the first has all of its room.
+/// The next ask that gains by room on the node, of the gang that holds room in its partition. Asks with a part there
+/// come first, then the ask with the largest members. Only a look gives a role places on further nodes, so that all
+/// members find one. A second member of a role on a node gets its place once the first has all of its room.
 fn next_gain(facts: &Facts, node: NodeId) -> Option<AskId> {
     let known = facts.nodes.get(node)?;
     let HeldRoom { gang, nodes, .. } = facts.held_rooms.get(&known.partition)?;

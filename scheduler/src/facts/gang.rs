@@ -31,7 +31,7 @@ pub enum GangTopology {
     Anywhere,
     /// The members that start together are on the nodes of one rack. Later members may be anywhere.
     SameRack,
-    /// On the nodes of one rack if a rack has room for all members that start together, otherwise on few racks: first
+    /// On the nodes of one rack if a rack has room for all members that start together. Otherwise on few racks: first
     /// the rack that takes most members, then the rack that takes most of the rest. The gang never waits for a better
     /// place.
     NearestRacks,
@@ -160,7 +160,7 @@ impl Facts {
         Some(gang)
     }
 
-    /// A waiting gang loses a role of which no member has to start, because its ask is gone. Other asks are left out.
+    /// A waiting gang loses the role whose ask is gone: cancelled, or satisfied by the gang's start.
     #[cold]
     pub(crate) fn transition_drop_role(&mut self, ask: AskId) {
         if let Some(id) = self.held_asks.remove(&ask)

@@ -143,7 +143,7 @@ impl Facts {
         place_in(&self.shape_of(part.ask).need, &room, self.config.resources.device_type())
     }
 
-    /// Gives the room of a place back, on a plan.
+    /// Gives the room of a place back to `room`, a copy of the room of its node.
     pub(crate) fn give(&self, room: &mut Room, place: &HeldPlace) {
         room.free += place.amount;
         if let Some(need) = self.shape_of(place.ask).need.devices {
@@ -193,9 +193,9 @@ impl Facts {
         partitions
     }
 
-    /// Whether the maxima of the queues and the limits of its user admit the gang's minimum if nothing but the master
-    /// of its application uses them. Otherwise it would hold room that it can never complete. Other present use does
-    /// not matter: a gang that came and went with it would let later gangs hold the room first.
+    /// Whether the maxima of the queues and the limits of its user admit the gang's minimum beside the master of its
+    /// application. Otherwise the gang would hold room that it can never complete. Other present use does not count:
+    /// with it the answer would change, and let later gangs hold the room first.
     pub(crate) fn maxima_admit(&self, gang: &WaitingGang) -> bool {
         let application = self.applications.at(gang.application);
         let master =
@@ -310,9 +310,9 @@ impl Facts {
         self.shapes.at(self.asks.at(ask).shape)
     }
 
-    /// Whether the member may get a place, or more room at its place, on the node. If each member of the gang has a
-    /// place, a whole one helps, too, and a part ends for it: sooner, that could take the only place of a member that
-    /// has none. Limits must be computed.
+    /// Whether the member may get a place, or more room at its place, on the node. Once each member of the gang has a
+    /// place, a whole place may also end a part. Sooner, it could take the only place for a member without one. Limits
+    /// must be computed.
     pub(crate) fn room_gain(&self, gang: GangId, ask: AskId, node: NodeId) -> Option<RoomGain> {
         let waiting = self.gangs.get(&gang).filter(|waiting| waiting.gathers)?;
         let role = waiting.roles.iter().find(|role| role.ask == ask)?;

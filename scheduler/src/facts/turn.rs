@@ -1,12 +1,12 @@
 //! Turns of gangs that gather.
 //!
-//! A gang's turn begins when it first holds room. It lasts until it ends by the clock, or another gang holds room in
-//! its place: a node that changes, or places on better nodes, do not prolong it. If the room does not grow for
-//! [`gather_limit_ms`](crate::config::EngineConfig::gather_limit_ms) while another gang could use it, the turn ends:
-//! the gang gives the room back and goes behind all gangs that wait. The turn ends, too, if members with a part of
-//! their room could be on other nodes. The next turn prefers nodes on which no part has waited. When parts have
-//! waited on such a node again, or no member had a part of its room, the limit doubles, and only the nodes of the
-//! last turn are avoided. So a gang that needs long, beside containers that run long, has its room in the end.
+//! A gang's turn begins when it first holds room, and ends by the clock or when another gang holds room in its place.
+//! Changed nodes and places on better nodes do not prolong it. The time is over when the room has not grown for
+//! [`gather_limit_ms`](crate::config::EngineConfig::gather_limit_ms). Then the turn ends if another gang could use the
+//! room, or if members with a part of their room could be on other nodes. The gang gives the room back and goes behind
+//! all gangs that wait. Its next turn prefers nodes on which no part has waited. When parts waited again on such
+//! nodes, or no member had a part, the limit doubles. Then the gang avoids only the nodes of its last turn. So a gang
+//! that needs long, beside containers that run long, has its room in the end.
 
 use std::collections::BTreeSet;
 
@@ -64,9 +64,9 @@ impl Facts {
         Some(self.config.gather_limit_ms?.saturating_mul(1u64 << doubled.min(63)))
     }
 
-    /// Whether the gang takes over what the other one holds: it comes first in order, and it was submitted since the
-    /// other one's turn began. A gang that a limit stopped when the turn began waits for its end. Otherwise each moment
-    /// of headroom would cost the other gang its gathered room.
+    /// Whether the gang takes over the other gang's room: it comes first in order, and was submitted since the other
+    /// gang's turn began. A gang that a limit stopped when the turn began waits for its end. Otherwise each moment of
+    /// headroom would cost the other gang its gathered room.
     pub(crate) fn may_interrupt(&self, gang: &WaitingGang, other: &WaitingGang) -> bool {
         let is_new = other.turns.current.as_ref().is_none_or(|turn| gang.number > turn.began_after);
         is_new && self.gang_key(gang) < self.gang_key(other)
@@ -84,9 +84,9 @@ impl Facts {
         })
     }
 
-    /// The partitions in which the gang must hold nothing while it waits for the turns of later gangs: those that
-    /// they want, and those that gangs want for whose room they wait. If turns have no time limit, these are all. The
-    /// gang `ended` counts as if it held nothing.
+    /// The partitions in which the gang must hold nothing while it waits for the turns of later gangs. The later gangs
+    /// want them, or gangs whose room the later ones need. Without a time limit for turns, the gang also cedes all
+    /// partitions that it wants. The gang `ended` counts as if it held nothing.
     pub(crate) fn partitions_ceded(
         &self,
         id: GangId,
@@ -142,8 +142,8 @@ impl Facts {
         self.partitions_wanted(gang).contains(&partition)
     }
 
-    /// The lap of a gang of the application that begins to wait: that of the last gang of its priority or above. So it
-    /// comes before gangs of lower priority, but for those behind which one of its own priority was put.
+    /// The lap of a new gang of the application: the last lap of the gangs of its priority or above, or else the first
+    /// lap of all gangs. So the new gang comes before those of lower priority that are not in an earlier lap.
     pub(crate) fn lap_of_new(&self, application: ApplicationId) -> u64 {
         let priority = |id| self.applications.at(id).priority;
         let laps = |is_behind: &dyn Fn(&&WaitingGang) -> bool| {
@@ -154,9 +154,9 @@ impl Facts {
         not_lower.into_iter().max().or_else(all).unwrap_or_default()
     }
 
-    /// The gang begins to hold room in a partition. The turns of other gangs that hold none are over. A turn of its
-    /// own in which it held none for a moment goes on, unless its time is over; but gangs submitted until now have
-    /// had their chance to interrupt it.
+    /// The gang begins to hold room in a partition. The turns of other gangs without room are over. The gang's own
+    /// turn goes on after a moment without room, unless its time is over. Gangs submitted until now can interrupt it
+    /// no more.
     pub(super) fn begin_turn(&mut self, gang: GangId) {
         let (limit_ms, asks_submitted, now_ms) = (self.turn_limit_ms(gang), self.asks_submitted, self.now_ms);
         let holders: BTreeSet<GangId> = self.held_rooms.values().map(|held| held.gang).collect();
@@ -184,8 +184,8 @@ impl Facts {
         }
     }
 
-    /// The gang holds no room in the partition any more. Gangs that hold room elsewhere and waited for that one have
-    /// their whole time from now on: otherwise two gangs could end their turns together for ever.
+    /// The gang holds no room in the partition any more. Gangs that waited for it and hold room elsewhere have their
+    /// whole time from now on. Otherwise two gangs could end their turns together for ever.
     pub(super) fn restart_turns(&mut self, partition: PartitionId, gang: GangId) {
         let holders: Vec<GangId> = self.held_rooms.values().map(|held| held.gang).collect();
         for id in holders.into_iter().filter(|id| *id != gang) {

@@ -45,7 +45,7 @@ impl Applier<'_> {
         self.review_turns();
     }
 
-    /// Gangs that hold room have new rivals, or their whole time from now on.
+    /// Sets timers for the turns of gangs that hold room: they have new rivals, or their whole time again.
     pub(super) fn review_turns(&mut self) {
         let facts = &self.state.facts;
         let holders = facts.held_rooms.values().map(|held| held.gang);
@@ -120,7 +120,7 @@ impl Applier<'_> {
         Some(gang)
     }
 
-    /// Lists what is left of the gang's asks in their lanes.
+    /// Lists the gang's remaining asks in their lanes.
     fn list_freed(&mut self, gang: &WaitingGang) {
         let version = self.state.version;
         for role in &gang.roles {

@@ -33,7 +33,7 @@ impl Applier<'_> {
         backlog.leaf_changed(charged.leaf, *version);
     }
 
-    /// The gang gives back what it holds in the partition.
+    /// The gang gives back its room in the partition.
     pub(super) fn give_room_back(&mut self, gang: GangId, partition: PartitionId) {
         let Some(held) = self.state.facts.held_rooms.get(&partition).filter(|held| held.gang == gang) else {
             return;
@@ -43,7 +43,7 @@ impl Applier<'_> {
         }
     }
 
-    /// The gang gives back all that it holds. Out of line, because nearly always no gang holds room.
+    /// The gang gives back all of its room. Out of line, because nearly always no gang holds room.
     #[cold]
     pub(super) fn give_all_room_back(&mut self, gang: GangId) {
         for partition in self.state.facts.partitions_held_by(gang) {
@@ -51,7 +51,7 @@ impl Applier<'_> {
         }
     }
 
-    /// The gangs of the application give back all that they hold.
+    /// The gangs of the application give back all of their room.
     #[cold]
     pub(super) fn give_back_of(&mut self, application: ApplicationId) {
         for gang in self.state.facts.gangs_of(application) {
@@ -59,7 +59,7 @@ impl Applier<'_> {
         }
     }
 
-    /// What is held on the node is given back, because the node changes.
+    /// The gang that holds room on the node gives it back, because the node changes.
     #[cold]
     pub(super) fn give_back_on_changed(&mut self, node: NodeId) {
         self.give_back_on(node, self.state.facts.nodes.at(node).partition);

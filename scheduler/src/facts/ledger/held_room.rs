@@ -6,8 +6,8 @@ use crate::facts::{Facts, HeldPlace, HeldRoom, Load};
 use crate::ids::{AskId, GangId, NodeId, PartitionId};
 
 impl Facts {
-    /// A member of the gang gets a place on the node, or more room at its place there: all that it needs, or the part
-    /// that is free.
+    /// A member of the gang gets a place on the node, or more room at its place there. It takes all that it needs, or
+    /// the part that is free.
     pub(crate) fn transition_hold_room(&mut self, gang: GangId, ask: AskId, node: NodeId) -> Charged {
         let partition = self.nodes.at(node).partition;
         if !self.held_rooms.contains_key(&partition) {
