@@ -7,14 +7,14 @@
 //!
 //! A pass saw version v of the state. The state may have changed between that look and the recording.
 //!
-//! * An event that could help a parked lane stamps the lane or the limit with the present version, in the critical
-//!   section in which it happens. Parking is refused if the stamp is newer than v. Pausing a set goes by the version of
-//!   the last decision in the same way.
-//! * Room has no stamps. The ring of the set's changed nodes takes their place: closing a shape is refused if a node
-//!   that changed since the pass followed the ring fits it, or if the ring no longer reaches back that far. It is
-//!   also refused if the shape's slot has a new occupant, or if a proposal of the same batch was rejected, since the
-//!   pass then debited its view too much. A shape with a limit of tagged containers on a rack is not closed if a tagged
-//!   container ended since v: with its own containers on top, the pass may have found a limit reached that is not.
+//! * An event that could help a parked lane stamps the lane or the limit with the present version, within its critical
+//!   section. Parking is refused if the stamp is newer than v. Pausing a set goes by the version of the last decision
+//!   in the same way.
+//! * Room has no stamps. The ring of the set's changed nodes takes their place. A shape stays open if it fits a node
+//!   that changed since the pass followed the ring, or if the ring no longer reaches back that far. It also stays open
+//!   if its slot has a new occupant, or if a proposal of the batch was rejected: then the pass debited its view too
+//!   much. So does a shape with a limit of tagged containers on a rack if a tagged container ended since v. With its
+//!   own containers on top, the pass may have found a limit reached that is not.
 //! * An ask that waits for hosts has no stamp at its hosts and racks. The recording looks at them again and returns
 //!   the ask to its lane if one has room. Where nodes count, it also looks at the nodes that gained room since v.
 //! * In both cases, `may_fit_on` and `Backlog::room_gained` use the same test, `Facts::can_take`.
@@ -126,8 +126,8 @@ impl Committer<'_> {
 }
 
 impl State {
-    /// Closes the shape in the set. Refused if another shape has the slot now, if a node of the set that changed since
-    /// the pass looked has room, or if the pass may have counted too many tagged containers on a rack.
+    /// Closes the shape in the set. It stays open if another shape has the slot now, or a node of the set that changed
+    /// since the pass has room. It also does if the pass may have counted too many tagged containers on a rack.
     fn close(&mut self, id: ShapeId, set: &PlacementSet, seen: u64) {
         if self.backlog.demand(id).since > seen {
             return;
@@ -139,10 +139,9 @@ impl State {
         }
     }
 
-    /// Lets an ask wait for the hosts or racks that it names. Refused if it may now look further than in the pass, if
-    /// one of them has room, or if a node that would count as offered gained room. Where opportunities count, it is
-    /// also refused if the ask missed some. The ask may look further after at most as many opportunities as there are
-    /// nodes.
+    /// Lets an ask wait for the hosts or racks that it names. It looks again if it may now look further than in the
+    /// pass, or a named host or rack has room. So it does if a node that would count as offered gained room, or if it
+    /// missed counted opportunities. The ask may look further after at most as many opportunities as there are nodes.
     fn let_wait(&mut self, id: AskId, allowed_then: Locality, offered: &[NodeId], seen: u64) {
         let Some(ask) = self.facts.asks.get(id) else { return };
         let allowed = self.backlog.locality.allowed(&self.facts, id, ask);

@@ -192,8 +192,8 @@ impl Facts {
         self.part_of_guarantee(leaf, partition, self.queue(leaf).config.master_share.map(part))
     }
 
-    /// The limit for the masters of one user: an equal share among active users, or the minimum for each user if that
-    /// is larger, times weight and factor.
+    /// The limit for the masters of one user: an equal share among active users, times weight and factor. The user
+    /// limit minimum replaces a smaller share.
     fn user_master_limit(&self, id: LeafUserId, partition: PartitionId) -> Resources {
         let user = self.user(id);
         let queue = self.queue(user.leaf);

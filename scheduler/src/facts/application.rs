@@ -55,7 +55,7 @@ pub(crate) struct Application {
     pub(crate) used: Resources,
     #[serde(skip)]
     pub(crate) containers: ContainerList,
-    /// Hosts and racks that its asks shun, if any.
+    /// Its blacklist, unless that is empty.
     pub(crate) blacklist: Option<Arc<Blacklist>>,
     /// The sum of its containers and outstanding asks.
     #[serde(skip)]

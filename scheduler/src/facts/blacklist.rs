@@ -1,16 +1,16 @@
-//! Blacklists: hosts and racks that an application shuns.
+//! Blacklists: hosts and racks on which an application gets no containers.
 
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
 /// Hosts and racks by name. A name counts whether or not a host or rack of that name is registered, so a host that
-/// comes back is still shunned.
+/// comes back is still blacklisted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Blacklist {
     /// Host names.
     pub hosts: BTreeSet<String>,
-    /// Rack names. Every node on such a rack is shunned.
+    /// Rack names. Every node on such a rack is blacklisted.
     pub racks: BTreeSet<String>,
 }
 
@@ -50,7 +50,7 @@ impl Blacklist {
         self.hosts.is_empty() && self.racks.is_empty()
     }
 
-    /// Whether the blacklist shuns a host of this name on this rack.
+    /// Whether the blacklist names this host or its rack.
     #[must_use]
     pub fn shuns(&self, host: &str, rack: &str) -> bool {
         self.hosts.contains(host) || self.racks.contains(rack)
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_added_and_removed_at_once_is_removed() {
+    fn a_name_added_and_removed_at_once_is_removed() {
         let list = Blacklist::new().with_hosts(["a", "b"]).with_racks(["r"]);
         let update = BlacklistUpdate {
             add: Blacklist::new().with_hosts(["c", "d"]),

@@ -74,8 +74,8 @@ impl Facts {
         if may_borrow && !self.lending.is_empty() { Borrowing::Allowed } else { Borrowing::None }
     }
 
-    /// The shape of a container of the ask on the node: the ask's own shape, or the borrowed variant if the node's
-    /// partition lends nodes to it. `None` if the ask may not use the node.
+    /// The shape of the ask's containers on the node: the ask's own, or the borrowed variant for the partition that
+    /// lends the node. `None` if the ask may not use the node.
     #[inline]
     pub(crate) fn shape_on(&self, ask: ShapeId, node: &Node) -> Option<ShapeId> {
         if self.shapes.at(ask).partition == node.partition {
@@ -106,8 +106,8 @@ impl Facts {
         self.queue(queue).quota(share.partition).admits(level, more)
     }
 
-    /// The bound for one user of the leaf, before its weight and regardless of other users; borrowed containers as
-    /// above.
+    /// The bound for one user of the leaf, before its weight and regardless of other users. The capacity of the
+    /// partition bounds borrowed containers.
     pub(super) fn user_ceiling<'a>(&'a self, leaf: &'a Queue, share: PartitionShare) -> &'a Resources {
         if share.is_borrowed {
             return &self.partitions[share.partition.index()].capacity;

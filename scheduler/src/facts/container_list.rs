@@ -53,7 +53,7 @@ mod tests {
     use crate::resource::DeviceMask;
 
     #[test]
-    fn what_is_gone_is_neither_seen_nor_kept_for_long() {
+    fn ended_containers_are_neither_seen_nor_kept_for_long() {
         let (mut list, mut table) = (ContainerList::default(), Table::new());
         let container = Container {
             application: ApplicationId::new(0, 0),

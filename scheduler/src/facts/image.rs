@@ -149,8 +149,8 @@ impl FactsImage {
         Some(slot.value.as_ref()?.application).filter(|id| is_live(&self.applications, *id))
     }
 
-    /// Whether each queue is at a node and has opportunistic containers of that node, each once, and each
-    /// opportunistic ask has an application and outstanding units.
+    /// Whether each queue is at a node and has opportunistic containers of that node, each once. Each opportunistic
+    /// ask must have an application and outstanding units.
     pub(super) fn has_queues(&self, queues: &NodeQueues) -> bool {
         let mut listed = BTreeSet::new();
         let mut is_on = |node: NodeId, id: &ContainerId| {

@@ -1,8 +1,8 @@
 //! The nodes by their load of opportunistic containers, and the nodes whose queues are to be looked at.
 //!
-//! All of it follows from the other facts. It is kept only in an engine that queues opportunistic containers. The least
-//! loaded node is the one with the shortest queue, then with the smallest part of its capacity in use, then with the
-//! lowest identifier. So a choice costs a search in a tree, and no look at all nodes.
+//! All of it follows from the other facts. It is kept only in an engine that queues opportunistic containers. The
+//! least loaded node has the shortest queue, then the smallest part of its capacity in use, then the lowest
+//! identifier. So a choice costs a search in a tree, and no look at all nodes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;

@@ -30,7 +30,7 @@ pub(crate) struct Rule {
 pub(crate) enum Breach {
     /// Its attributes do not meet the attribute rule.
     Attributes,
-    /// The application shuns it or its rack.
+    /// The application's blacklist names it or its rack.
     Shunned,
     /// It or its rack has the maximum of containers with a tag.
     TagLimit,

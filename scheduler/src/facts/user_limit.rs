@@ -38,9 +38,9 @@ impl Queue {
     /// The limit of a user who would use `size` more.
     ///
     /// In YARN's words: the current capacity is the guarantee or, where more is used, the use. A user may have the
-    /// minimum percentage of it, or an equal share of the use of active users. YARN lets a user at or below the
-    /// limit have one more container. Here the limit includes that container: it is added to the equal share, and to
-    /// the percentage of the use, up to the percentage of the maximum.
+    /// minimum percentage of it, or an equal share of the use of active users. YARN lets a user at or below the limit
+    /// have one more container. Here the limit includes that container. It is added to the equal share and to the
+    /// percentage of the use, the latter up to the percentage of the maximum.
     fn shared_user_limit(
         &self,
         partition: PartitionId,

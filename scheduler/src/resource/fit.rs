@@ -29,7 +29,7 @@ impl Room {
         Self { free: capacity, devices: Devices::new(devices) }
     }
 
-    /// Takes what a container needs, on a plan. Where its devices do not fit, none is left.
+    /// Takes what a container needs from a planned room. If its devices do not fit, no devices are left.
     pub(crate) fn take(&mut self, need: &Need) {
         self.free -= need.resources;
         let Some(need) = need.devices else { return };
@@ -39,7 +39,7 @@ impl Room {
         }
     }
 
-    /// Adds what a container that holds these devices gives back, on a plan.
+    /// Adds to a planned room what a container that holds these devices gives back.
     pub(crate) fn give(&mut self, need: &Need, devices: DeviceMask) {
         self.free += need.resources;
         if let Some(need) = need.devices {

@@ -6,8 +6,8 @@ use super::{RESOURCE_TYPES_MAX, Resources};
 /// The whole in fixed point: the share of a queue that uses exactly its guarantee.
 pub const SHARE_ONE: u64 = 1 << 20;
 
-/// The dominant share of `used` in `total`: the largest `used[i] / total[i]` in steps of 2^-20, rounded down. Use
-/// of a type of which `total` has none gives `u64::MAX`.
+/// The dominant share of `used` in `total`: the largest `used[i] / total[i]` in steps of 2^-20, rounded down. Use of a
+/// type that `total` lacks gives `u64::MAX`.
 #[must_use]
 pub fn dominant_share(used: &Resources, total: &Resources) -> u64 {
     let larger = |most: u64, i: usize| if used[i] > 0 { most.max(share(used[i], total[i])) } else { most };
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_part_is_what_is_missing() {
+    fn the_largest_missing_part_counts() {
         let need = Resources::new(&[100, 10, 0]);
         assert_eq!(missing_share(&need, &Resources::new(&[75, 5, -9])), i128::from(SHARE_ONE) / 2);
         assert_eq!(missing_share(&need, &Resources::new(&[100, 11, -9])), 0);

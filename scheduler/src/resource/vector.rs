@@ -81,7 +81,7 @@ impl Resources {
             && (!(self.has_rare_types() || bound.has_rare_types()) || RARE_TYPES.into_iter().all(is_within))
     }
 
-    /// Whether `self` plus `more` stays within `bound`, for each type of which `more` is positive.
+    /// Whether `self` plus `more` stays within `bound`, for each type that grows.
     ///
     /// Other types may already exceed a bound that was lowered.
     #[must_use]
@@ -147,7 +147,7 @@ impl Resources {
         combined
     }
 
-    /// A range of types outside of which all amounts are zero.
+    /// A range of types; all amounts outside it are zero.
     pub(crate) fn types(&self) -> Range<usize> {
         if self.has_rare_types() { 0..RESOURCE_TYPES_MAX } else { 0..COMMON_TYPES }
     }

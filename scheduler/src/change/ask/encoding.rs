@@ -1,7 +1,7 @@
 //! The encoding of asks.
 //!
 //! A log that an older program began goes on in the present format. So in binary formats an ask has the same bytes as
-//! before: the execution type is a bit of the byte that says whether the ask is for a master.
+//! before. The execution type is a bit of the byte that marks asks for masters.
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

@@ -28,7 +28,7 @@ impl Applier<'_> {
         self.shun_for_opportunistic(id);
     }
 
-    /// Drops the ask's reservations on nodes that the application shuns.
+    /// Drops the ask's reservations on blacklisted nodes.
     fn drop_shunned_reservations(&mut self, ask: AskId, blacklist: Option<&Blacklist>) {
         let Some(blacklist) = blacklist else { return };
         let facts = &self.state.facts;

@@ -154,7 +154,7 @@ impl Applier<'_> {
         seq
     }
 
-    /// Carries out what a change makes due: applications become active, and opportunistic containers start and end.
+    /// Activates applications, and starts and ends opportunistic containers, where a change made that due.
     fn activate_if_due(&mut self) {
         if self.state.facts.inactive.is_due() {
             self.activate_applications(None);

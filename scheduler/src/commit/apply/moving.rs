@@ -1,9 +1,9 @@
 //! Moves applications to another leaf.
 //!
-//! A moved application takes its containers, reservations and asks to another leaf and to the user there. Amounts that
-//! passes have in flight for it stay counted in the queues and for the user that the batch names, and are taken back
-//! from there. The resulting containers are charged to the new leaf. So the committer checks the limits of each request
-//! in a batch that is older than the last move.
+//! A moved application takes its containers, reservations and asks to another leaf and to the user there. Amounts in
+//! flight for it stay counted in the queues and for the user that the batch names. The committer takes them back from
+//! there. The resulting containers are charged to the new leaf. So the committer checks the limits of each request in
+//! a batch that is older than the last move.
 
 use super::Applier;
 use crate::facts::LeafUser;

@@ -8,10 +8,10 @@
 //!   opportunistic containers end, the latest start first.
 //! * **First come, first served.** Then the head of the node's queue starts, if the node has room left for all of it.
 //!   No container overtakes the head, as in YARN's node manager, so a large one is not starved by smaller ones.
-//! * **The least loaded node.** Each unit of an opportunistic ask goes to a host that the ask names, else to a node on
-//!   a rack that it names, else to any node. Among these it goes to the node with the shortest queue, then with the
-//!   smallest part in use. A unit that finds only full queues stays pending. It looks again, in the order of
-//!   submission, when a queue gets shorter, a node changes, or the application is activated.
+//! * **The least loaded node.** Each unit of an opportunistic ask goes to a named host, else to a node on a named
+//!   rack, else to any node. Among these it goes to the node with the shortest queue, then with the smallest part in
+//!   use. A unit that finds only full queues stays pending. It looks again, in the order of submission, when a queue
+//!   gets shorter, a node changes, or the application is activated.
 
 use super::Applier;
 use super::applications::shape_for;
@@ -24,7 +24,7 @@ use crate::resource::{Need, Resources};
 use crate::state::State;
 
 impl Applier<'_> {
-    /// Carries out what the change makes due at nodes.
+    /// Ends, starts and queues the opportunistic containers that the change made due.
     #[cold]
     #[inline(never)]
     pub(super) fn look_at_nodes(&mut self) {

@@ -8,8 +8,8 @@ use super::{Disruption, RoleOf};
 use crate::facts::{Facts, FactsImage, RoleKind, WaitingGang};
 use crate::ids::{AskId, ContainerId, GangId};
 
-/// A gang that has started and has running members. Members come from its asks only: a container of a later ask is
-/// none.
+/// A gang that has started and has running members. Members come from its asks only: a container of a later ask is not
+/// a member.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct StartedGang {
     pub(crate) roles: Vec<StartedRole>,
@@ -88,7 +88,7 @@ impl Facts {
     }
 
     /// A gang starts: the containers of its asks are members from now on. Placeholders and real containers of task
-    /// groups are none.
+    /// groups are not members.
     #[cold]
     pub(crate) fn transition_begin_gang(&mut self, id: GangId) {
         let Some(WaitingGang { roles, .. }) = self.gangs.get(&id) else { return };
