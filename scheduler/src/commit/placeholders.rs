@@ -45,8 +45,8 @@ pub(super) fn have_timed_out(facts: &Facts, gang: GangId) -> Result<(), Refusal>
     if until_ms.is_some_and(|until_ms| until_ms <= facts.now_ms) { Ok(()) } else { Err(Refusal::UnknownGang) }
 }
 
-/// Whether a container of the ask may replace the placeholder: the node may serve the ask, and the container is at
-/// most as large in each type. So no use grows, and limits and the node's reservation need no check.
+/// Whether a container of the ask may replace the placeholder: the node may serve the ask, and no type needs more. So
+/// no use grows, and limits and the node's reservation need no check.
 pub(super) fn may_replace(facts: &Facts, placeholder: ContainerId, ask: AskId) -> bool {
     let placeholder = facts.containers.at(placeholder);
     let held = facts.shapes.at(placeholder.shape);
