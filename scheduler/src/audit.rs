@@ -4,9 +4,9 @@
 //! size. It is meant for production, too.
 //!
 //! It checks I1, I2, I4 to I6, I9, I10, I12, I18 and I19. Of I13 it checks parked lanes, paused sets, timers, asks
-//! that wait for hosts, gangs that could start and applications that wait for activation. I9, gangs that could start
-//! or gather (I13, I18) and the sets' part of I12 hold only while no proposer works, so the audit of a busy engine
-//! skips them. The tests damage a state once for each of these invariants.
+//! that wait for hosts, opportunistic asks, gangs that could start and applications that wait for activation. In a
+//! busy engine it skips I9, paused sets, gangs that could start or gather (I13, I18) and the sets' part of I12: these
+//! hold only while no proposer works. The tests damage a state once for each of these invariants.
 
 mod applications;
 mod gangs;
@@ -148,7 +148,7 @@ impl State {
         }
     }
 
-    /// I9: nothing is in flight. Holds whenever the engine is quiet.
+    /// I9: nothing is in flight. Also the parts of I13 and I18 that hold only while the engine is quiet.
     pub(crate) fn audit_nothing_in_flight(&self, report: &mut AuditReport) {
         gangs::check_waiting(self, report);
         held_room::check_holders(self, report);
@@ -168,7 +168,7 @@ impl State {
     }
 }
 
-/// I1: a node's allocation equals the sum of its containers, device by device, and does not exceed its capacity.
+/// I1: a node's taken room is the sum of its containers and held places, and only an overcommitted node lacks room.
 fn check_nodes(facts: &Facts, report: &mut AuditReport) {
     let mut totals = vec![(Resources::ZERO, 0usize, 0usize); facts.partitions.len()];
     for (id, node) in facts.nodes.iter() {

@@ -20,7 +20,7 @@ pub(super) fn check(facts: &Facts, report: &mut AuditReport) {
     });
 }
 
-/// I4: each opportunistic ask has outstanding units. I13: no node would take them.
+/// I4: each opportunistic ask has outstanding units. I13: no node would take one of them.
 fn check_asks(facts: &Facts, report: &mut AuditReport) {
     for (id, ask) in &facts.node_queues.asks {
         report.check(ask.outstanding() > 0, "I4", || format!("{id} has nothing outstanding: {ask:?}"));

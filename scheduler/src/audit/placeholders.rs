@@ -3,8 +3,8 @@
 use super::AuditReport;
 use crate::facts::{Facts, TaskGroup};
 
-/// I5: each placeholder is a container of its group's ask, and no gang has placeholders before it starts or is listed
-/// without any. I12: the list of placeholders is that of the gangs.
+/// I4: no gang has placeholders before it starts. I5: each placeholder is a container of its group's ask. I12: the
+/// list of placeholders is that of the gangs, without started gangs that have neither placeholders nor asks for them.
 pub(super) fn check(facts: &Facts, report: &mut AuditReport) {
     let placeholders = &facts.placeholders;
     report.check(placeholders.is_consistent(), "I12", || "placeholders differ from their gangs'".into());

@@ -81,7 +81,7 @@ fn last_ask(state: &State) -> AskId {
 }
 
 #[test]
-fn i2_who_waits_for_activation() {
+fn i2_inactive_applications_are_counted() {
     expect("I2", |state| {
         let application = state.facts.applications.iter().next().unwrap().0;
         state.facts.applications.at_mut(application).is_active = false;
@@ -90,12 +90,12 @@ fn i2_who_waits_for_activation() {
 }
 
 #[test]
-fn i2_whose_applications_are_active() {
+fn i2_active_applications_are_counted_by_user() {
     expect("I2", |state| state.facts.queues[0].active_by_user.clear());
 }
 
 #[test]
-fn i1_what_a_node_has_left() {
+fn i1_room_of_a_node() {
     expect("I1", |state| {
         let node = first_node(state);
         state.facts.nodes.at_mut(node).room.free += Resources::new(&[1]);
@@ -103,7 +103,7 @@ fn i1_what_a_node_has_left() {
 }
 
 #[test]
-fn i1_what_a_device_has_left() {
+fn i1_room_of_a_device() {
     expect("I1", |state| {
         let with_device = |node: &&crate::facts::Node| node.room.devices.free_milli() == [500];
         let node = state.facts.nodes.iter().map(|(_, node)| node).find(with_device).unwrap().name.clone();
@@ -113,7 +113,7 @@ fn i1_what_a_device_has_left() {
 }
 
 #[test]
-fn i1_what_a_partition_has() {
+fn i1_capacity_of_a_partition() {
     expect("I1", |state| state.facts.partitions[0].capacity += Resources::new(&[1]));
 }
 
@@ -124,7 +124,7 @@ fn i2_what_a_queue_uses() {
 }
 
 #[test]
-fn i2_what_users_and_groups_with_limits_have() {
+fn i2_use_of_users_and_groups_with_limits() {
     expect("I2", |state| state.facts.limit_usages.all[0].used[0] += Resources::new(&[1]));
     expect("I2", |state| state.facts.limit_usages.all[0].active += 1);
     expect("I2", |state| state.facts.users[0].limit_usages.clear());
@@ -133,7 +133,7 @@ fn i2_what_users_and_groups_with_limits_have() {
 }
 
 #[test]
-fn i2_what_a_user_and_an_application_use() {
+fn i2_use_of_a_user_and_an_application() {
     expect("I2", |state| state.facts.users[0].used[0] += Resources::new(&[1]));
     expect("I2", |state| {
         let id = state.facts.applications.iter().next().unwrap().0;
@@ -142,7 +142,7 @@ fn i2_what_a_user_and_an_application_use() {
 }
 
 #[test]
-fn i4_what_an_ask_has_outstanding() {
+fn i4_outstanding_units_of_an_ask() {
     expect("I4", |state| {
         let ask = last_ask(state);
         state.facts.asks.at_mut(ask).cancelled += 1;
@@ -231,7 +231,7 @@ fn i12_tags_are_counted_where_their_containers_are() {
 }
 
 #[test]
-fn i13_nobody_who_waits_is_overlooked() {
+fn i13_no_pending_ask_fits_free_room() {
     expect("I13", |state| {
         let (id, _) = state.facts.nodes.iter().next().unwrap();
         state.facts.nodes.at_mut(id).room.free = Resources::new(&[8]);
