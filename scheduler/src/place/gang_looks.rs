@@ -1,4 +1,4 @@
-//! The lease of a look for gangs, and what the looks remember.
+//! The lease of a look for gangs, and the memory of these looks.
 
 use rustc_hash::FxHashMap;
 
@@ -19,7 +19,7 @@ pub(crate) enum GangCheckout {
     Taken(Box<GangLooks>),
     /// No look is wanted, or another proposer looks.
     Nothing,
-    /// The same as for a set.
+    /// As [`Checkout::InVain`](super::Checkout::InVain) for a set.
     InVain,
 }
 
@@ -42,8 +42,8 @@ impl GangLooks {
         self.no_room.insert(gang, version);
     }
 
-    /// Whether a gang that holds room may give it back to hold other room. Once for each version of the nodes is
-    /// enough: a gang never changes its places in turns.
+    /// Whether a gang that holds room may give it back to hold other room. Allowed once for each version of the nodes,
+    /// so that a gang does not alternate between places.
     pub(crate) fn may_begin_anew(&self, gang: GangId, nodes_version: u64) -> bool {
         self.begun_anew.get(&gang) != Some(&nodes_version)
     }
@@ -52,7 +52,7 @@ impl GangLooks {
         self.begun_anew.insert(gang, nodes_version);
     }
 
-    /// The gang was told to begin anew, and did not.
+    /// Forgets that the gang was told to begin anew, because the committer did not follow.
     pub(crate) fn forget_begun_anew(&mut self, gang: GangId) {
         self.begun_anew.remove(&gang);
     }

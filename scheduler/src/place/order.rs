@@ -1,8 +1,7 @@
 //! Node orders: which fitting node a pass tries first.
 //!
-//! The seed document filters and sorts the placement set for every ask. Here the filter is
-//! [`fits`](crate::resource::fits) plus the ask's rule, and the score places a node in one of [`BUCKETS`] steps that
-//! the set's index keeps up to date. So no pass sorts nodes to place an ask.
+//! No pass sorts nodes to place an ask. The filter is [`fits`](crate::resource::fits) plus the ask's rule. The score
+//! puts a node in one of [`BUCKETS`] steps, which the set's index keeps up to date.
 //!
 //! Ties: a node's score falls in one of the steps, and the lowest place wins within a step. Places follow the order
 //! of registration; a new node takes the lowest place that another node left.
@@ -10,8 +9,7 @@
 use crate::config::NodeOrderKind;
 use crate::resource::{Resources, SHARE_ONE, used_share};
 
-/// The number of steps of a score. Nodes in one step are equal; the node at the lowest place wins. That is the node
-/// registered first, except that new nodes take places that other nodes left.
+/// The number of steps of a score.
 pub(crate) const BUCKETS: usize = 128;
 
 /// A node as an order sees it.
