@@ -24,7 +24,7 @@ pub(crate) struct Demand {
     pub(crate) since: u64,
     /// How many runnable lanes have this shape.
     runnable: u32,
-    /// Reservations for this shape, oldest first, that end when any other node has room.
+    /// Reservations for this shape that end when any other node has room, in the order in which they were added.
     reservations: Vec<ReservationId>,
     /// All lanes with this shape.
     pub(super) lanes: Vec<LaneId>,
@@ -265,7 +265,7 @@ impl Backlog {
         &self.reserved[partition.index()]
     }
 
-    /// Reservations for a shape that end when any other node has room, oldest first.
+    /// Reservations for a shape that end when any other node has room, in the order in which they were added.
     pub(crate) fn reservations_for(&self, shape: ShapeId) -> &[ReservationId] {
         &self.demand[shape.index()].reservations
     }

@@ -22,7 +22,7 @@ pub(crate) struct LocalityWaits {
     with_locality: FxHashMap<AskId, WithLocality>,
     by_node: FxHashMap<NodeId, BTreeSet<AskId>>,
     by_rack: FxHashMap<RackId, BTreeSet<AskId>>,
-    /// By partition: asks for which every further node with room counts.
+    /// By partition: waiting asks whose delay counts every further node with room.
     delayed: Vec<BTreeSet<AskId>>,
 }
 

@@ -308,7 +308,7 @@ impl Backlog {
         }
         let backlog = &mut self.applications[slot];
         if !backlog.waiting.is_empty() && backlog.waiting.remove(&id) {
-            // Held back with its application.
+            // Held back with its application or gang.
             return;
         }
         self.remove_from_lane(id, ask, ask.shape);

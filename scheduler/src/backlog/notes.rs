@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_into_the_notes_is_said_to_be_unknown() {
+    fn asks_beyond_the_size_of_the_notes_are_unknown() {
         let mut notes = AskNotes::default();
         let ask = |number: usize| AskId::new(number as u32, 0);
         for number in 0..=REJECTED_MAX {
