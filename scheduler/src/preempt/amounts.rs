@@ -27,7 +27,7 @@ pub(super) fn round_cap(total: &Resources, policy: &PreemptionPolicy) -> Resourc
     total.scaled(policy.per_round.millionths().into(), WHOLE)
 }
 
-/// All that may be taken from each queue, by number, however many rounds it takes.
+/// The amounts that rounds may take from each queue in all, by number.
 pub(super) fn all_to_take(branches: &[Branch], policy: &PreemptionPolicy) -> Vec<Resources> {
     let of_branch = |branch: &Branch| match branch.is_leaf() && !branch.is_exempt {
         true => outside_dead_zone(branch, policy.dead_zone),
@@ -40,12 +40,12 @@ fn above_ideal(branch: &Branch) -> Resources {
     branch.used.saturating_sub(&branch.ideal)
 }
 
-/// All that others are owed by this leaf.
+/// The amount that this leaf owes to others.
 pub(super) fn owed(branch: &Branch) -> Resources {
     branch.used.saturating_sub(&branch.kept())
 }
 
-/// The same without types in which the leaf exceeds its guarantee only a little.
+/// The same without types in which the leaf exceeds its guarantee by no more than the dead zone.
 fn outside_dead_zone(branch: &Branch, dead_zone: Percent) -> Resources {
     let tolerated = branch.guaranteed.scaled(WHOLE + u64::from(dead_zone.millionths()), WHOLE);
     let is_over = branch.used.combine(&tolerated, |used, tolerated| i64::from(used > tolerated));
@@ -71,8 +71,8 @@ fn part_of_round(owed: &Resources, part: Percent) -> Resources {
     Resources::new(&std::array::from_fn::<_, RESOURCE_TYPES_MAX, _>(|index| of_type(index) as i64))
 }
 
-/// Whether a queue that uses this much may lose `size` on top of `lost`. Of at least one type of `size`, it keeps its
-/// guarantee. No type falls below the guarantee; one that is below already may fall further.
+/// Whether a queue that uses this much may lose `size` on top of `lost`. At least one type of `size` stays at its
+/// guarantee or above. No type falls below its guarantee, but types that are below already may fall further.
 pub(super) fn keeps_guarantee(
     guaranteed: &Resources,
     used: &Resources,

@@ -27,7 +27,7 @@ enum Class {
     Announced,
     /// Room that no real container uses: no work is lost.
     Placeholder,
-    /// Of them only the devices count.
+    /// Charged for their devices only.
     Opportunistic,
     /// On a node of another partition.
     Borrowed,

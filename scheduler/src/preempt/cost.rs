@@ -4,8 +4,8 @@ use super::candidates::Candidate;
 use crate::facts::{Facts, PreemptionCost};
 use crate::ids::NodeId;
 
-/// Candidates of one class, which leave it with the cheapest first. Equally cheap ones keep their order. Without costs
-/// it keeps nothing, so that a plan over many containers makes no second list of them.
+/// Sorts the candidates of one class by cost, the cheapest first. Equally cheap candidates keep their order. Without
+/// costs it keeps nothing, so that a plan over many containers makes no second list of them.
 pub(super) struct ByCost<'a> {
     facts: &'a Facts,
     has_costs: bool,
@@ -33,7 +33,7 @@ impl<'a> ByCost<'a> {
     }
 }
 
-/// The units that the loss of all victims costs.
+/// The sum of the victims' costs, in units.
 pub(super) fn cost_of(facts: &Facts, victims: &[Candidate]) -> u64 {
     if !facts.has_preemption_costs() {
         return 0;

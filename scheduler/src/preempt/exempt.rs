@@ -1,5 +1,5 @@
-//! What the policy exempts from preemption: queues, applications and tagged containers. A container that never is a
-//! victim by its cost is as exempt.
+//! Exemptions from preemption: queues, applications and tagged containers that the policy names, and containers with
+//! the cost `Never`.
 
 use std::collections::BTreeSet;
 

@@ -24,7 +24,7 @@ use crate::state::State;
 /// A partition of the gang, and why its leaf may have the room of others there. Without a rule it gets free room only.
 type PartitionRule = (PartitionId, Option<PreemptionRule>);
 
-/// What a trial places, and whose room it uses.
+/// The members that a trial places, and their victims.
 #[derive(Default)]
 struct Trial {
     members: Vec<PlannedMember>,
@@ -182,7 +182,7 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// The room that the gang holds is there for its members.
+    /// Counts the room that the gang holds as free, because its members use it.
     fn give_back_held_room(&mut self, gang: &WaitingGang) {
         let facts = &self.state.facts;
         let id = gang.roles.first().and_then(|role| facts.gang_of(role.ask));

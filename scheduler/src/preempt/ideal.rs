@@ -46,8 +46,8 @@ fn guarantees_fit(branches: &[Branch], parent: usize) -> bool {
 }
 
 /// The amount that the queue gets before its turn. In YARN that is its use up to its guarantee. Offers are rounded
-/// up, so the end then depends on the use. With balance that could make two queues take from each other in circles.
-/// The sum of use and demand stays the same when they do.
+/// up, so fair amounts then depend on the use. With balance, two queues could take from each other in circles.
+/// With `from_demand`, use plus pending counts: that sum stays the same when they do.
 fn initial_amount(branch: &Branch, from_demand: bool) -> Resources {
     let amount = if from_demand { branch.demand() } else { branch.used };
     amount.min(&branch.guaranteed) + branch.untouchable

@@ -137,11 +137,11 @@ pub struct QueueShares {
     pub guaranteed: Amounts,
     /// Use by its containers, without those that are being stopped, and without reservations.
     pub used: Amounts,
-    /// What its pending asks want within the limits of their users.
+    /// The amount of its pending asks, within the limits of their users.
     pub pending: Amounts,
     /// Its fair amount.
     pub ideal: Amounts,
-    /// What this round may take from it; nothing for parents.
+    /// The amount that this round may take from it; nothing for parents.
     pub to_take: Amounts,
 }
 

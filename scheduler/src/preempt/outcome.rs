@@ -1,4 +1,4 @@
-//! What the plan says about a unit: its preemption, or why there is none.
+//! The outcome for a unit in the plan: its preemption, or the reason why there is none.
 
 use super::amounts::owed;
 use super::beneficiaries::Due;

@@ -6,7 +6,7 @@ use crate::ids::{NodeId, PartitionId, QueueId, SlotId};
 use crate::resource::{Need, Resources, Room};
 use crate::state::State;
 
-/// A node.
+/// A node as the plan would leave it.
 #[derive(Clone, Debug)]
 pub(super) struct PlannedNode {
     pub(super) node: NodeId,
@@ -31,7 +31,7 @@ pub(super) struct PlannedNodes {
 }
 
 impl PlannedNodes {
-    /// The nodes with the containers that `may_lose` says of their leaves.
+    /// The nodes of the partition, with the containers of leaves that `may_lose` some.
     pub(super) fn new(
         state: &State,
         partition: PartitionId,
@@ -119,7 +119,7 @@ impl PlannedNode {
         crate::resource::fits(need, &self.later)
     }
 
-    /// The amounts of one type or another that the container lacks now.
+    /// The amounts that the container lacks in the room. A missing device counts as at least 1 of the device type.
     pub(super) fn lacking(room: &Room, need: &Need, device_type: Option<usize>) -> Resources {
         let mut lacking =
             need.resources.combine(&room.free, |need, free| if need > 0 { (need - free).max(0) } else { 0 });

@@ -26,13 +26,13 @@ pub(super) struct PlannedQueueUse {
     by_pass: Resources,
     /// The amounts of containers that are being stopped.
     coming: Resources,
-    /// What the round may still take (leaves).
+    /// The amount that the round may still take; leaves only.
     to_take: Resources,
-    /// What may be taken in all, for gangs.
+    /// The amount that may be taken in all, for gangs and for the first container of a round.
     all_to_take: Resources,
-    /// What is left to the leaf at least: its guarantee in types in which it had as much.
+    /// The least that the leaf keeps: its guarantee in types in which it had as much.
     floor: Resources,
-    /// The same for queues that have their guarantee themselves: its fair amount in types in which it had more.
+    /// The least that it keeps if the beneficiary has its guarantee: its fair amount in types in which it had more.
     fair_floor: Resources,
     /// Its guarantee.
     guaranteed: Resources,
@@ -40,7 +40,7 @@ pub(super) struct PlannedQueueUse {
     used_before: Resources,
 }
 
-/// What may be taken from each queue, by number; zero except for leaves above their fair amounts.
+/// The amounts that may be taken from each queue, by number; zero except for leaves above their fair amounts.
 pub(super) struct Takings {
     /// In this round.
     pub(super) of_round: Vec<Resources>,
@@ -62,7 +62,7 @@ pub(super) enum Part {
     All,
 }
 
-/// What one more container of a beneficiary lacks below the maxima of its queues.
+/// The headroom that one more container of a beneficiary lacks in its queues.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct QueueShortage {
     /// The lowest queue at its maximum. Only victims in it or below help.
@@ -74,7 +74,7 @@ pub(super) struct QueueShortage {
 }
 
 impl PlannedQueueUse {
-    /// What is left to the leaf at least. Balance takes from no leaf what it would have to get back in the next round.
+    /// The least that the leaf keeps. Balance takes nothing that the next round would have to give back.
     fn floor(&self, rule: PreemptionRule) -> &Resources {
         if rule == PreemptionRule::Balance { &self.fair_floor } else { &self.floor }
     }
@@ -87,7 +87,7 @@ impl PlannedQueueUse {
         }
     }
 
-    /// What the plan takes from it.
+    /// The amount that the plan takes from it.
     pub(super) fn lost(&self) -> Resources {
         self.claimed - self.used
     }
@@ -180,7 +180,7 @@ impl<'a> PlannedUse<'a> {
         self.queues.iter().any(|queue_use| has(queue_use.left(part)))
     }
 
-    /// What one more container of this size lacks below the maxima of the queues on the path to the leaf.
+    /// The headroom that one more container of this size lacks in the queues on the path to the leaf.
     pub(super) fn shortage(&self, leaf: QueueId, size: &Resources) -> QueueShortage {
         let mut shortage = QueueShortage::NONE;
         for &queue in &self.facts.queue(leaf).chain {

@@ -1,4 +1,4 @@
-//! What the committer checks again before it ends victims: the plan may be stale.
+//! The committer's checks before it ends victims: the plan may be stale.
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -60,8 +60,8 @@ impl Recheck {
     }
 
     /// Whether no queue falls below its guarantee by these victims. The plan saw to that, but containers may have
-    /// ended since. A queue above both victims and beneficiary keeps the room, as a leaf does of which one application
-    /// loses what another one gets.
+    /// ended since. A queue above both victims and beneficiary keeps the room. So does a leaf whose applications take
+    /// from each other.
     fn keeps_guarantees(
         &mut self,
         facts: &Facts,

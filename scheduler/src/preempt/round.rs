@@ -89,10 +89,10 @@ fn announce(state: &State, start: &Start<'_>, wait_ms: u64, steps: &mut Vec<Roun
     steps.extend(new.map(|id| RoundStep::Announce(id, notice)));
 }
 
-/// Takes back announcements of containers that the plan does not name: at once if the ask that they were announced for
-/// wants nothing any more, or, before their time, if it has announced victims for all that it wants. Otherwise after as
-/// long as they were announced: a round names only a part of what is owed, and not always the same containers. One that
-/// is named again meanwhile keeps its time, or the ask would wait again.
+/// Takes back announcements of containers that the plan does not name. This happens at once if the ask wants nothing
+/// any more or, before the kill time, if the plan names enough announced victims for the ask. Otherwise it happens
+/// `wait_ms` after the kill time, because a round names only a part of the owed amount, not always the same
+/// containers. A container that is named again meanwhile keeps its kill time. Otherwise the ask would wait again.
 fn withdraw(state: &State, plan: &PreemptionPlan, wait_ms: u64, steps: &mut Vec<RoundStep>) {
     let facts = &state.facts;
     let victims = starts(plan).flat_map(|start| start.victims());

@@ -16,7 +16,7 @@ use crate::ids::{QueueId, RackId};
 use crate::resource::Need;
 use crate::state::State;
 
-/// A node that some loss, or more, would make room on.
+/// A node, by the least loss that may make room on it.
 type Entry = (Loss, usize);
 
 pub(super) struct SuitableNodes {
@@ -57,7 +57,7 @@ impl SuitableNodes {
         !self.is_suitable.contains(&true)
     }
 
-    /// Nothing may be taken for the asks any more. Without this, a search would look for victims on every node in vain.
+    /// Drops the nodes without room, because nothing more may be taken. A search would find no victims on them.
     pub(super) fn keep_only_room(&mut self, sites: &PlannedNodes, need: &Need) {
         if !self.has_only_room {
             self.has_only_room = true;
@@ -97,7 +97,7 @@ impl SuitableNodes {
         tops.min().map(|(top, leaf)| (leaf, top))
     }
 
-    /// The leaf may lose nothing more: its nodes go to the leaves that lose something instead.
+    /// Lists the nodes of a leaf that may lose nothing more under the leaves that may lose something instead.
     fn spread(
         &mut self,
         leaf: Option<QueueId>,

@@ -17,7 +17,7 @@ pub(super) struct Branch {
     pub(super) maximum: Resources,
     /// Use by containers, without those that are being stopped, and without reservations.
     pub(super) used: Resources,
-    /// What its pending asks want, within the limits of their users.
+    /// The amount of its pending asks, within the limits of their users.
     pub(super) pending: Resources,
     /// Use above its guarantee that no other queue may take.
     pub(super) untouchable: Resources,
@@ -34,7 +34,7 @@ impl Branch {
         self.children.is_empty()
     }
 
-    /// What it uses and wants.
+    /// Use and pending amount.
     pub(super) fn demand(&self) -> Resources {
         self.used + self.pending
     }
@@ -43,7 +43,7 @@ impl Branch {
         self.used.saturating_sub(&self.guaranteed)
     }
 
-    /// What it may keep: its fair amount, or its guarantee as far as it wants that.
+    /// The amount that it may keep: its fair amount, or its guarantee up to its demand if that is more.
     pub(super) fn kept(&self) -> Resources {
         self.ideal.max(&self.demand().min(&self.guaranteed))
     }
@@ -107,13 +107,13 @@ pub(super) fn coming(facts: &Facts, partition: PartitionId) -> Vec<Resources> {
     coming
 }
 
-/// The units of the ask for which preemption can do something. Of a gang that waits it can start the minimum.
+/// The units of the ask that preemption may start: the minimum of a waiting gang's role, otherwise all outstanding.
 fn wanted(facts: &Facts, id: AskId, ask: &Ask) -> i64 {
     facts.held_role(id).map_or(ask.outstanding().into(), |(_, role)| role.minimum.into())
 }
 
-/// Adds the pending amounts to each leaf. A user's amount is at most the user's headroom. What a user has reserved is
-/// charged already. As in YARN it counts twice: often the cluster has the room in total, but not on one node.
+/// Adds the pending amounts to each leaf. A user's amount is at most the user's headroom. Reserved units are
+/// charged already. As in YARN they count twice: often the cluster has the room in total, but not on one node.
 fn add_pending(facts: &Facts, partition: PartitionId, pending: &mut [Resources]) {
     let mut by_user: BTreeMap<LeafUserId, Resources> = BTreeMap::new();
     for (id, ask) in facts.asks.iter() {

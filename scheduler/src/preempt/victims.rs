@@ -25,15 +25,14 @@ pub(super) struct Wanted<'a> {
     /// The conditions for victims in the same leaf; other leaves lose nothing then.
     pub(super) within: Option<WithinLeaf<'a>>,
     pub(super) part: Part,
-    /// Whether to see what could be taken without disruption budgets.
+    /// Whether the search ignores disruption budgets, to see if only they are in the way.
     pub(super) ignores_budgets: bool,
 }
 
-/// What is lost on a node. The smallest is best: it has the fewest masters, then the fewest victims, then the cheapest
-/// ones, then the smallest amount beyond the need as a part of the node, then the victim that is last in turn is
-/// earliest. The node decides in the end.
+/// The loss on a node; the smallest is best. The order is by the number of masters, the number of victims, their cost,
+/// the share of the node that is freed beyond the need, the highest rank of a victim, and the node.
 ///
-/// These numbers are two integers, because a plan compares losses all the time, and moves them in a heap.
+/// The first five are packed into two integers, because a plan compares losses all the time, and moves them in a heap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Loss {
     /// From the highest bits on, 16 bits for the masters, 16 for the victims and 32 for their cost.
@@ -160,7 +159,7 @@ struct Search<'a> {
     facts: &'a Facts,
     room: Room,
     freed: Resources,
-    /// What the container still lacks.
+    /// The amounts that the container still lacks.
     lacking: Resources,
 }
 

@@ -31,7 +31,7 @@ pub(super) struct WithinLeaf<'a> {
     own_user: bool,
     /// The limits below which other users do not fall. Without them, priority decides between users too.
     limits: Option<&'a UserLimits>,
-    /// What may be taken from the leaf altogether.
+    /// The amount that may be taken from the leaf altogether.
     budget: Resources,
 }
 
@@ -193,7 +193,7 @@ impl Planner<'_> {
         }
     }
 
-    /// What may still be taken from the leaf for its own applications. Types without a guarantee are not counted.
+    /// The amount that the leaf may still lose to its own applications. Types without a guarantee have the round's bound.
     fn budget_within(&self, leaf: QueueId) -> Resources {
         let part = self.policy.within_queue.as_ref().map_or(0, |within| within.max_part.millionths());
         let branch = &self.branches[leaf.index()];
@@ -261,8 +261,8 @@ impl PlannedUse<'_> {
         limits.iter().any(|(other, limit)| *other != user && !self.certain_use(*other).within(limit))
     }
 
-    /// What the user has to lose before it may have one more container of this shape. A limit that moves with the use
-    /// of the leaf counts as if the leaf used nothing: the victims lower it.
+    /// The amount that the user must lose before one more container of this shape. A limit that moves with the use of
+    /// the leaf counts as if the leaf used nothing: the victims lower it.
     fn user_shortage(&self, application: &Application, shape: &Shape) -> Resources {
         let (facts, size, user) = (self.facts, &shape.need.resources, application.user);
         if self.exhausts_limit_usage(user, size) {
