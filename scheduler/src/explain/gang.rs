@@ -33,13 +33,13 @@ pub struct GangWait {
     /// Whether room is held for it: it is the first gang that gathers in some partition.
     #[serde(default)]
     pub is_gathering: bool,
-    /// For how many members all room is held.
+    /// The number of members for which all room is held.
     #[serde(default)]
     pub held: u64,
-    /// When it gives the room back, if that does not grow and another gang or other nodes can be tried.
+    /// When it gives the room back, if the room does not grow and another gang or other nodes can be tried.
     #[serde(default)]
     pub turn_until_ms: Option<u64>,
-    /// How often it gave room back so.
+    /// How often it gave room back because the room did not grow.
     #[serde(default)]
     pub turns: u32,
     /// A gang that holds room in a partition in which this one needs it, too.

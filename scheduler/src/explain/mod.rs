@@ -5,7 +5,7 @@
 //!
 //! These functions are `Facts::queue_admits`, `exhausted_limit_usage` and `user_may_grow` with the amounts used and
 //! in flight, `Node::is_candidate`, `LocalityPreference::will_do`, `Facts::breach`, `LocalityWaits::allowed`,
-//! `fits` and `Nodes::room_left`. An explanation takes one read guard and looks at the ask's partition only.
+//! `fits` and `Nodes::room_left`. An explanation takes one read guard. It looks at the nodes that the ask may use.
 //! Rejections and cancelled asks are recorded in `backlog/notes.rs`, for a thousand asks each. Whenever tests find
 //! an engine quiet, each pending ask has a limit in its way or no node left.
 //!
@@ -194,7 +194,7 @@ impl Explanation {
     }
 }
 
-/// Explains an ask from the state. Looks at the nodes of its partition. The caller must have recomputed the limits.
+/// Explains an ask from the state. Looks at the nodes that it may use. The caller must have recomputed the limits.
 pub(crate) fn explain(state: &State, id: AskId) -> Explanation {
     let facts = &state.facts;
     let standing = match facts.asks.get(id) {

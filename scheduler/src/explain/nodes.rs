@@ -33,7 +33,7 @@ pub enum Stage {
     TagLimit,
     /// The node is not a host or rack that the ask names, and the ask still waits for those.
     LaterByLocality,
-    /// The node's partition lends it, but the user is at its limit there.
+    /// The node's partition lends it, but a queue, the user or a group is at its limit there.
     BorrowedLimit,
     /// Even empty, the node could not hold one container.
     TooSmall,

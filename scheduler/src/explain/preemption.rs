@@ -65,7 +65,7 @@ pub enum UnhelpedReason {
     DisruptionBudget,
 }
 
-/// What is announced for the ask.
+/// The announced victims for the ask, if there are any.
 pub(super) fn outlook(facts: &Facts, ask: AskId) -> Option<PreemptionOutlook> {
     let beneficiary = facts.beneficiary(ask);
     let notices = facts.notices.values().filter(|notice| notice.ask == beneficiary);

@@ -13,13 +13,13 @@ use crate::state::State;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PendingReason {
-    /// No node of its partition that meets its conditions could hold it, even when empty.
+    /// No node that meets its conditions could hold it, even when empty.
     NoNodeLargeEnough,
     /// Its application waits for activation.
     Inactive,
     /// A queue on its path would exceed its maximum.
     QueueLimit,
-    /// Its user would exceed the user limit.
+    /// Its user would exceed the user limit, or a user or group its limit in a queue.
     UserLimit,
     /// An earlier queue blocks the headroom left in its queues.
     BlockedHeadroom,
@@ -39,7 +39,7 @@ pub enum PendingReason {
     QueuesFull,
 }
 
-/// Finds the reason. Looks at as many of the partition's nodes as it needs.
+/// Finds the reason. Looks at as many of the nodes that the ask may use as it needs.
 pub(crate) fn pending_reason(state: &State, id: AskId, ask: &Ask) -> PendingReason {
     let filter = NodeFilter::new(state, id, ask);
     if !filter.nodes().any(|(id, node)| filter.could_hold(id, node)) {

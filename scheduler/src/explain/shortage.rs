@@ -1,4 +1,4 @@
-//! The missing amounts, for an ask that fails by room alone.
+//! The missing amounts on nodes that only lack room for an ask.
 
 use serde::{Deserialize, Serialize};
 
