@@ -61,10 +61,10 @@ pub(crate) trait BatchOwner: Send + Sync {
     fn undo(&self, batch: &mut ProposalBatch);
 }
 
-/// What the committer does for a round of preemption. Each step is checked again when its turn comes.
+/// A step of a round of preemption. The committer checks each step again when its turn comes.
 #[derive(Debug)]
 pub(crate) enum RoundStep {
-    /// Ends the victims and starts the beneficiary's container.
+    /// Ends the victims and starts the beneficiary's containers.
     Preempt(ResourceAllocationCommitRequest, PreemptionRule),
     /// Announces a victim.
     Announce(ContainerId, PreemptionNotice),

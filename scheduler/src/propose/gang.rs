@@ -43,7 +43,7 @@ pub(crate) enum NotNow {
     NoRoom,
 }
 
-/// What a look for gangs found.
+/// The findings of a look for gangs.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     /// The start of a gang.
@@ -152,7 +152,7 @@ pub(crate) fn propose_gang(state: &State, id: GangId) -> Result<ResourceAllocati
     find_nodes(state, gang).map_err(|_| NotNow::NoRoom)
 }
 
-/// Finds nodes for the minimum of a gang, whatever the limits. Otherwise returns the number of members that found a
+/// Finds nodes for the minimum of a gang, ignoring limits. Otherwise returns the number of members that found a
 /// node; on one rack, on the best one.
 pub(crate) fn find_nodes(state: &State, gang: &WaitingGang) -> Result<ResourceAllocationCommitRequest, u64> {
     let (facts, mut found) = (&state.facts, 0);

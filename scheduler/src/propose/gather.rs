@@ -15,8 +15,8 @@
 //!
 //! # What is not there
 //!
-//! * Headroom below a limit of a queue or user is not gathered in parts. A gang that holds nothing, and for a member of
-//!   which some limit below the capacity of the partition has no headroom, does not gather.
+//! * Headroom below a limit of a queue or user is not gathered in parts. A gang that holds nothing does not gather
+//!   while a limit below the partition's capacity has no headroom for one of its members.
 //! * At the start, devices are chosen anew, for large needs first. In rare cases a member then finds too few of them. The
 //!   gang gives its room back, and gathers again once nodes have changed.
 //! * A device that others use in part is not held until it has enough free. Containers with small parts of devices may
@@ -144,7 +144,7 @@ pub(super) fn targets_anew<'a>(
 /// The room of some nodes.
 pub(super) type NodeRooms = FxHashMap<NodeId, Room>;
 
-/// From where a search for places begins.
+/// The places and rooms with which a search begins.
 #[derive(Clone, Copy)]
 enum Basis<'a> {
     /// The gang keeps the places that it has.
@@ -278,7 +278,7 @@ impl<'a> MemberWalk<'a> for Targets<'a> {
         self.rack
     }
 
-    /// Whether it could if it were empty.
+    /// Whether the node could take a member if it were empty.
     fn can_take(&self, ask: &Ask, shape: &Shape, node: &Node) -> bool {
         node.is_candidate()
             && node.partition == shape.partition
@@ -287,8 +287,8 @@ impl<'a> MemberWalk<'a> for Targets<'a> {
             && self.state.facts.breach_with(shape, node, Some(&self.tags)).is_none()
     }
 
-    /// Last the reserved nodes, and before them those on which the gang has waited in vain. Of the others, the nearest
-    /// to the ask's hosts and racks, then those with room now, then with most of it.
+    /// Usual nodes come first, then nodes on which the gang has waited in vain, then reserved nodes. Within a rank,
+    /// the nearest to the ask's hosts and racks come first, then those with room, then those that lack least.
     fn key(&self, shape: &Shape, node: &Node, at: Position) -> Self::Key {
         let Position { locality, position, positions } = at;
         let (room, has_room) = (self.room(node).0, self.has_room(shape, node));

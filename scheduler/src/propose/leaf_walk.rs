@@ -177,8 +177,8 @@ impl<'a> QueueWalk<'a> {
         self.push_next_application(leaf, place);
     }
 
-    /// Reports a lane as all in flight if no ask of it is left although its shape may fit. A lane of which this pass
-    /// proposed every ask needs no report: the lane is empty once they are accepted, and runnable if they are not.
+    /// Reports a lane as all in flight if no ask of it is left although its shape may fit. A lane whose
+    /// asks this pass proposed needs no report: the lane is empty once they are accepted, and runnable if they are not.
     fn report_if_done(&mut self, leaf: QueueId, place: usize, proposals: &mut Proposals) {
         let cursor = &mut self.scratch.queues[leaf.index()].leaf.lanes[place];
         let lane = cursor.lane;

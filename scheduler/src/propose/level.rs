@@ -1,4 +1,4 @@
-//! A queue's use as one pass sees it: used and in flight at the first look, with the pass's own picks on top.
+//! The use of a queue, user or limit usage in one pass: used and in flight at the first look, plus the pass's picks.
 
 use crate::resource::Resources;
 

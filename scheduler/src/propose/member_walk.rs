@@ -7,7 +7,7 @@ use crate::facts::{Ask, Locality, Node, Shape};
 use crate::ids::{AskId, NodeId, RackId};
 use crate::state::State;
 
-/// A node's place in the order of the nodes, and the number of nodes.
+/// A node's locality for the ask, its place in the order of the nodes, and the number of nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Position {
     pub(super) locality: Locality,

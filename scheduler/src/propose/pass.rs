@@ -12,12 +12,12 @@ use crate::ids::{NodeId, QueueId};
 use crate::place::PlacementSet;
 use crate::state::State;
 
-/// How much one pass may do.
+/// The bounds of one pass.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PassLimits {
-    /// B: requests.
+    /// The most requests (B).
     pub(crate) requests: usize,
-    /// V: nodes visited.
+    /// The most nodes visited (V).
     pub(crate) visits: usize,
     /// The nodes and asks that the pass may look at.
     pub(crate) scope: PassScope,

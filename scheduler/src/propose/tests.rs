@@ -52,7 +52,7 @@ fn lane_of(state: &State, application: ApplicationId) -> &Lane {
     state.backlog.lane(lane.unwrap())
 }
 
-/// The threshold for the first user, and what it is by trying each amount of its type.
+/// The threshold for the first user, and the exact one, found by trying each amount of its type.
 fn threshold(used: &[[i64; 2]], size: [i64; 2]) -> (Threshold, i64) {
     let (state, applications) = full(used, size);
     let limits = PassLimits { requests: 1, visits: 1, scope: PassScope::default(), is_single_step: false };
@@ -85,7 +85,7 @@ fn a_lane_is_held_until_its_share_suffices_or_for_less_than_one_container_less()
     }
 }
 
-/// The use of memory is equal, so the limit of each user is what it wants.
+/// The use of memory is equal, so each user's limit admits the memory that it wants.
 #[test]
 fn a_lane_is_held_by_the_type_that_is_above_the_share() {
     let (found, exact) = threshold(&[[2, 9], [2, 1], [2, 1]], [1, 1]);
