@@ -193,7 +193,7 @@ impl Planner<'_> {
         }
     }
 
-    /// The amount that the leaf may still lose to its own applications. Types without a guarantee have the round's bound.
+    /// The amount that the leaf may still lose to its applications. Only the round bounds types without a guarantee.
     fn budget_within(&self, leaf: QueueId) -> Resources {
         let part = self.policy.within_queue.as_ref().map_or(0, |within| within.max_part.millionths());
         let branch = &self.branches[leaf.index()];
