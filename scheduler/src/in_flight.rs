@@ -1,7 +1,7 @@
 //! Units and amounts that are proposed and not yet decided.
 //!
 //! Proposers add under the read guard, so that others see the amounts that they are about to use. The committer takes
-//! them back, whatever the verdict. The counters of a vacated slot are reset.
+//! them back, accepted or rejected. The counters of a vacated slot are reset.
 //!
 //! Counted in flight are:
 //!

@@ -37,7 +37,7 @@ pub(crate) struct State {
     tags_ended_at: u64,
     /// The version in which [`reconsider_reservations`](Self::reconsider_reservations) last ran, by partition.
     reconsidered_at: Vec<u64>,
-    /// The version in which some node last gained room, or an ask could last use other nodes. Kept while gangs wait.
+    /// The version in which a gang that found no room could last find some: more room, other nodes or another order.
     room_gained_at: u64,
     /// The nodes that gained room while gangs wait, and have not been offered to the gangs that hold room.
     pub(crate) gained_nodes: BTreeSet<NodeId>,
@@ -162,7 +162,7 @@ impl State {
         }
     }
 
-    /// The version in which a gang that found no room before may find some.
+    /// The version since which a gang that found no room before may find some.
     pub(crate) fn room_gained_at(&self) -> u64 {
         self.room_gained_at
     }

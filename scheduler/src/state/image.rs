@@ -6,7 +6,7 @@ use super::State;
 use crate::facts::{Facts, FactsImage, FactsImageOf, LaterFacts};
 use crate::place::{NodeShards, NodeShardsImage};
 
-/// The state to be written. What waits in the backlog is not in it: a later engine looks again at everything.
+/// The state to be written, without the waits of the backlog: a later engine looks again at everything.
 #[derive(Serialize)]
 pub(crate) struct StateImageOf<'a> {
     facts: FactsImageOf<'a>,
