@@ -178,7 +178,7 @@ impl<'a> QueueWalk<'a> {
     }
 
     /// Reports a lane as all in flight if no ask of it is left although its shape may fit. A lane whose
-    /// asks this pass proposed needs no report: the lane is empty once they are accepted, and runnable if they are not.
+    /// asks this pass proposed needs no report: it is empty once they are accepted, and runnable if they are not.
     fn report_if_done(&mut self, leaf: QueueId, place: usize, proposals: &mut Proposals) {
         let cursor = &mut self.scratch.queues[leaf.index()].leaf.lanes[place];
         let lane = cursor.lane;

@@ -1,4 +1,4 @@
-//! A proposer's working memory, kept from pass to pass so that a pass allocates nothing.
+//! A proposer's working memory, kept from pass to pass so that a pass seldom allocates.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -44,7 +44,7 @@ pub(crate) struct Scratch {
     pub(super) priorities: FxHashMap<QueueId, i32>,
     /// Slots of applications that get nothing more in this pass, because one of their higher keys waits for its hosts.
     pub(super) left_applications: Vec<u32>,
-    /// Queues and users to which this pass gave something.
+    /// Queues, users and limit usages to which this pass gave something.
     pub(super) touched_queues: Vec<QueueId>,
     pub(super) touched_users: Vec<LeafUserId>,
     pub(super) touched_limit_usages: Vec<LimitUsageId>,
@@ -72,7 +72,7 @@ pub(super) struct UserScratch {
     pub(super) given_units: u64,
 }
 
-/// Users without pending units after this pass, and their use.
+/// Users whose pending units all got containers in this pass, and their use.
 #[derive(Debug, Default)]
 pub(super) struct Satisfied {
     pub(super) users: ActiveUsers,
