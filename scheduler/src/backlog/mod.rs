@@ -13,7 +13,7 @@
 //!    unless a node of the set has changed since and fits. The lane stays runnable. Once all sets
 //!    are closed for the shape, no pass looks for the ask.
 //! 3. After the configured delay, the committer reopens the shape in one set at a time, so that a pass can reserve a
-//!    node there. A pass reserves only in the last open set of a shape.
+//!    node there. Only a pass over the last open set of a shape reserves, or a pass over one node in compatible mode.
 //! 4. A node that gains room is compared with the shapes that are closed in its set ([`Backlog::room_gained`]). Those
 //!    that fit on it are open again in this set, and passes look at all of their lanes. If the partition is cut into
 //!    other sets, every shape is open everywhere.
