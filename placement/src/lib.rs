@@ -9,7 +9,7 @@
 //! |---|---|
 //! | `client` | the interface to a cluster manager; `engine_client` and `fake` implement it |
 //! | `application` | decides: state and event in, operations out |
-//! | `history` | role history: past and present hosts of components, and outstanding requests |
+//! | `history` | role history: past and present hosts of components |
 //! | `service` | carries out operations |
 //! | `persistence` | writes and reads history files |
 //! | `instance` | definitions, folders, locks and commands of application instances |

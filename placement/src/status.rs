@@ -14,7 +14,7 @@ pub struct ServiceStatus {
     pub now_ms: u64,
     /// The components in the order of ids.
     pub components: Vec<ComponentStatus>,
-    /// Outstanding requests with their causes, oldest first; then instances without an acceptable host.
+    /// Outstanding requests, oldest first; then instances without an acceptable host, then paused ones.
     pub outstanding: Vec<OutstandingStatus>,
     /// Why the service gives up; `None` if it does not.
     pub failure: Option<Failure>,
@@ -37,17 +37,17 @@ pub struct ComponentStatus {
     pub desired: u32,
     /// The number of its containers, including releasing ones.
     pub actual: u32,
-    /// Those that are starting.
+    /// Its starting containers.
     pub starting: u32,
-    /// Those that run.
+    /// Its running containers.
     pub live: u32,
-    /// Reserved containers besides, which wait to replace one of these.
+    /// Its reserved containers, which wait to replace others; `actual` does not include them.
     pub reserved: u32,
-    /// Those that are being released.
+    /// Its containers that were released and have not ended.
     pub releasing: u32,
     /// Outstanding requests.
     pub requested: u32,
-    /// Instances to request once earlier ones are placed (anti-affinity, one by one).
+    /// Missing instances without a request, if requests list acceptable hosts: for instance one by one.
     pub pending_anti_affine: u32,
     /// Whether it failed too often, while the service runs on without it.
     pub is_given_up: bool,
@@ -67,7 +67,7 @@ pub struct ComponentCounters {
     /// Instances that failed, did not start, exceeded their resources, lost their host's disks, or were
     /// killed by an operator.
     pub failed: u64,
-    /// Those in the present failure window, which may end the service.
+    /// Failures of the present window or row that count towards the failure threshold.
     pub failed_recently: u32,
     /// Instances that failed during or soon after their start.
     pub start_failed: u64,
@@ -110,16 +110,16 @@ pub struct ContainerStatus {
     pub started_ms: Option<u64>,
 }
 
-/// An outstanding request, or instances that wait for an acceptable host.
+/// An outstanding request, or instances that wait for an acceptable host or for the end of a pause.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutstandingStatus {
-    /// Its id; `None` if there is no request because no host is acceptable (anti-affinity, one by one).
+    /// Its id; `None` for instances without a request.
     pub request: Option<RequestId>,
     /// Its component.
     pub component: String,
-    /// The hosts it names.
+    /// The hosts that it names.
     pub hosts: Vec<String>,
-    /// When it was first made; widening does not reset it.
+    /// When it was first made; widening does not reset it. Without a request, the time of the status.
     pub since_ms: u64,
     /// When it is widened next; `None` if never.
     pub widens_at_ms: Option<u64>,

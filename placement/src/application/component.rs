@@ -19,7 +19,7 @@ pub(super) struct Component {
     pub(super) spec: ComponentSpec,
     pub(super) census: Census,
     pub(super) counters: ComponentCounters,
-    /// Missing instances without a request: they are requested one by one.
+    /// Missing instances without a request, if requests of the component list acceptable hosts.
     pub(super) pending_anti_affine: u32,
     pub(super) last_failure: String,
     pub(super) back_off: BackOff,
@@ -70,8 +70,7 @@ impl Component {
         self.spec.policy == PlacementPolicy::Strict
     }
 
-    /// Returns how many containers it should have. A component that was given up keeps at most those it
-    /// has.
+    /// Returns how many containers it should have. A component that was given up gets no further ones.
     pub(super) fn wanted(&self) -> u32 {
         if self.is_given_up { self.spec.desired.min(self.actual()) } else { self.spec.desired }
     }

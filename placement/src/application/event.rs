@@ -130,7 +130,7 @@ pub struct ServiceSettings {
     pub stop_timeout_ms: u64,
     /// Time limit for a container of an action to run.
     pub start_timeout_ms: u64,
-    /// Hosts last used this long before the save are forgotten when the history loads; `None`: none are.
+    /// The history forgets hosts last used this long ago (at a load: before the save); `None`: none.
     pub history_age_max_ms: Option<u64>,
 }
 
