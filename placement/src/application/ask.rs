@@ -225,8 +225,8 @@ impl Requests {
         self.cancel_all(&stale, fleet, operations);
     }
 
-    /// Returns whether hosts began or ceased to accept containers since the last call. Then it marks
-    /// components with list requests for review: newly reported nodes may lengthen the lists.
+    /// Returns whether acceptable hosts may have changed since the last call. Then it marks components with
+    /// list requests for review: newly reported nodes may lengthen the lists.
     pub(super) fn are_lists_stale(&mut self, fleet: &mut Fleet) -> bool {
         let version = fleet.history.hosts_version();
         if std::mem::replace(&mut self.listed_version, version) == version {

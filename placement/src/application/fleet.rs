@@ -140,8 +140,8 @@ impl Fleet {
         self.components.touch(component);
     }
 
-    /// Removes an instance that has ended. `used_until_ms` is the last use of its host, unless it left
-    /// because of the host.
+    /// Removes an instance that has ended. `used_until_ms` is the last use of its host; `None` if the
+    /// instance never ran or failed soon after its start.
     pub(super) fn remove(
         &mut self,
         container: ContainerRef,

@@ -15,7 +15,7 @@ pub enum InstanceState {
     Starting,
     /// It runs.
     Live,
-    /// It replaces another container and starts when that has ended. Until then it counts for nothing.
+    /// It starts when the container that it replaces has ended. Until then it counts for nothing.
     Reserved,
     /// It was released and has not ended yet.
     Releasing,

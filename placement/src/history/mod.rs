@@ -40,7 +40,7 @@ pub(crate) struct RoleHistory {
     unreliable: BTreeSet<Arc<str>>,
     /// Hosts that only this component avoids, because too many of its instances failed there.
     shunned: BTreeMap<ComponentId, BTreeSet<Arc<str>>>,
-    /// Increases when a host begins or ceases to accept containers.
+    /// Increases when usability, rack, label, exclusion or reliability of a host changes.
     hosts_version: u64,
     /// Increases when the rack of a host is learnt or changes.
     racks_version: u64,
@@ -116,7 +116,7 @@ impl RoleHistory {
         self.candidates.get(&component)?.first().cloned()
     }
 
-    /// Returns all candidate hosts of a component in that order; by name for an anti-affine component.
+    /// Returns all candidate hosts of a component, most recently used first; if anti-affine, by name.
     pub(crate) fn candidates(&self, component: ComponentId) -> impl Iterator<Item = &Arc<str>> {
         self.candidates.get(&component).into_iter().flat_map(Candidates::iter)
     }
@@ -197,8 +197,8 @@ impl RoleHistory {
         }
     }
 
-    /// Removes an instance that has ended. `used_until_ms` is the last use, unless it left because of the
-    /// host.
+    /// Removes an instance that has ended. `used_until_ms` is the last use of the host; `None` if the
+    /// instance never ran or failed soon after its start.
     pub(crate) fn instance_gone(
         &mut self,
         host: &Arc<str>,

@@ -22,7 +22,7 @@ impl StorageError {
     }
 }
 
-/// One atomic change.
+/// One change. Only a rename is atomic; a crash may leave any other step half done.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
     /// Creates a folder and its parents if missing.

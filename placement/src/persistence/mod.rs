@@ -40,9 +40,9 @@ pub use write::{WriteHistoryError, write_history};
 pub struct HistoryFile {
     /// When it was saved, in milliseconds since the epoch. At most 2^63 - 1, like all times of a file.
     pub saved_ms: u64,
-    /// The number of roles. In Slider's files it is the number at the start of the service, including the
-    /// master. In ours it is the number of components in `mapping`, without the master. Nothing depends on
-    /// it. At most 2^31 - 1, like all ids of a file.
+    /// The number of roles. In Slider's files it is the number at the start of the service, with the master.
+    /// In files of this crate it is the number of components in `mapping`. No reader uses it. At most
+    /// 2^31 - 1, like all ids of a file.
     pub roles: u32,
     /// The ids of the components by name. Files older than Slider 0.60 have none.
     pub mapping: BTreeMap<String, u32>,
@@ -57,8 +57,8 @@ pub struct HistoryEntry {
     pub host: Arc<str>,
     /// The component's id.
     pub role: u32,
-    /// Whether instances were live there when the file was saved.
+    /// Whether an instance ran there at the time of saving, even if it was being released.
     pub is_active: bool,
-    /// When the last one ended, in milliseconds since the epoch; 0 if none did.
+    /// When an instance last ended or was adopted there, in milliseconds since the epoch; 0 if never.
     pub last_used_ms: u64,
 }

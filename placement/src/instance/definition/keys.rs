@@ -66,7 +66,7 @@ pub(crate) enum Kind {
     Policy,
     /// At most one label.
     Label,
-    /// Anything.
+    /// Any text.
     Text,
 }
 
@@ -103,7 +103,7 @@ macro_rules! keys {
     ($($name:ident = $key:expr;)*) => {
         $(pub(crate) const $name: Key = $key;)*
 
-        /// Every key that is read.
+        /// Every known key.
         pub const KEYS: &[Key] = &[$($name),*];
     };
 }
