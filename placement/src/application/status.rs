@@ -142,8 +142,7 @@ impl ApplicationState {
         self.actions.len()
     }
 
-    /// Counts the active actions of a component. An action that waits for another one's place counts when
-    /// that has ended.
+    /// Counts the active actions of a component, without actions that wait for another action to end.
     #[must_use]
     pub fn actions_on(&self, component: ComponentId) -> usize {
         self.actions.running_on(component)

@@ -110,8 +110,8 @@ impl ApplicationState {
         true
     }
 
-    /// Picks the standby to replace: one that has read all state if possible, then the one that has run
-    /// longest. Skips hosts that were tried before and standbys that are being replaced.
+    /// Picks the standby to replace: preferably a standby that has read all state, then the longest running
+    /// one. Skips hosts that were tried before and standbys that are being replaced.
     pub(super) fn standby_to_replace(&self, component: ComponentId) -> Option<ContainerRef> {
         let known = self.fleet.component(component)?;
         let standbys = known.spec.takes_over.iter().flat_map(|standby| self.fleet.instances_of(*standby));

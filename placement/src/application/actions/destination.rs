@@ -1,4 +1,4 @@
-//! Destinations of an self.
+//! The hosts to which an action may move its container, and why a host is not acceptable.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -2,7 +2,7 @@
 //! without the action (Samza container placement, "Reserve-Stop-Move").
 //!
 //! An action first finds a place. The new container is reserved and counts for nothing. Then the service
-//! stops the old container, and starts the reserved one when that has ended.
+//! stops the old container. When that has ended, the service starts the reserved container.
 //!
 //! Two kinds of action release and request in one step (`takeover.rs`): a container that is stopped first,
 //! and a standby whose place another container takes (`hand_over.rs`). If anything fails, the review
@@ -88,8 +88,8 @@ impl ContainerAction {
 
 /// A second action, by which a container takes over its standby's place; atomically with the standby's stop
 /// if the cluster manager supports it. The container holds that place, and starts there when the standby
-/// runs elsewhere. Answers carry the second action's id; there is none if the standby's action fails before
-/// that.
+/// runs elsewhere. Answers carry the second action's id. If the standby's action ends before it finds a
+/// place, the second action has no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HandOver {
     /// The id of the second action.
