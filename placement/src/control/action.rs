@@ -232,7 +232,7 @@ impl JobAction {
         }
     }
 
-    /// Returns whether it ends at once and may be what other requests wait for.
+    /// Returns whether it ends at once and may unblock other requests.
     pub(super) fn makes_room(&self) -> bool {
         matches!(self, Self::Cancel { .. } | Self::ReadmitHost { .. })
     }

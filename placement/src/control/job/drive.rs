@@ -1,4 +1,4 @@
-//! Begins steps, carries out their moves, and waits for what no answer reports.
+//! Begins steps, carries out their moves, and waits for conditions that no answer reports.
 
 use std::collections::VecDeque;
 

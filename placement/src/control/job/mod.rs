@@ -212,13 +212,13 @@ impl<C: ClusterClient> Job<C> {
         self.drive();
     }
 
-    /// The service below, read-only.
+    /// Returns the service below, read-only.
     #[must_use]
     pub fn service(&self) -> &Service<C> {
         &self.service
     }
 
-    /// The cluster manager's client, for embedders that pass it reports.
+    /// Returns the cluster manager's client, for embedders that pass it reports.
     pub fn client_mut(&mut self) -> &mut C {
         self.service.client_mut()
     }

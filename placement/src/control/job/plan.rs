@@ -20,11 +20,11 @@ pub(super) struct Plan {
     /// Rules for requests about many containers; `None` for other requests.
     pub(super) batch: Option<Batch>,
     pub(super) expires_after_ms: u64,
-    /// All steps, those that succeeded, and those that failed.
+    /// The numbers of all steps, of successes and of failures.
     pub(super) steps: u32,
     pub(super) succeeded: u32,
     pub(super) failed: u32,
-    /// The reason of the last failure.
+    /// The reason of the last failure; for one processor, the last message.
     pub(super) reason: String,
     pub(super) is_cancelled: bool,
     /// Whether one of its steps has begun.
@@ -58,9 +58,9 @@ pub(super) struct Canary {
     /// The number of these steps.
     pub(super) steps: u32,
     pub(super) wait_ms: u64,
-    /// The containers that have to keep running, and the end of their wait; set after the last of these
-    /// steps.
+    /// The containers of these steps, which have to keep running.
     pub(super) runs: Vec<(ComponentId, ContainerRef)>,
+    /// The end of the wait; set after the last of these steps.
     pub(super) until_ms: Option<u64>,
 }
 

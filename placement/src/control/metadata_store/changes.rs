@@ -86,7 +86,7 @@ fn refuse_beyond(tables: &impl Edit, max: u64) -> Result<(), ControlStoreError> 
 fn put_raw(tables: &mut impl Edit, key: &str, bytes: &[u8], max: u64) -> Result<(), ControlStoreError> {
     refuse_longer("the key", key, KEY_MAX)?;
     match read_raw(key, bytes) {
-        // Written anew, so that the store holds its own form.
+        // Writes the request again, so that the store holds its own form.
         Ok(request) => put_request(tables, &request, &request.write()?, max),
         Err(_) => put_bad(tables, key, bytes, max),
     }

@@ -28,7 +28,7 @@ pub struct Listing {
 }
 
 impl PlacementClient {
-    /// A client of this store.
+    /// Creates a client of this store.
     #[must_use]
     pub fn new(store: Arc<dyn ControlStore>) -> Self {
         Self { store }

@@ -5,7 +5,7 @@ use std::fmt;
 
 use crate::control::action::{ActionName, JobAction};
 
-/// Decides who may request which action.
+/// Decides which principal may request which action.
 pub trait Authoriser: fmt::Debug + Send {
     /// Checks whether this principal may request this action.
     ///
@@ -14,7 +14,7 @@ pub trait Authoriser: fmt::Debug + Send {
     fn authorise(&self, principal: Option<&str>, action: &JobAction) -> Result<(), String>;
 }
 
-/// Allows every action to everyone.
+/// Allows every action to every principal.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AllowAll;
 
@@ -24,7 +24,7 @@ impl Authoriser for AllowAll {
     }
 }
 
-/// Allows each principal all actions or the listed ones, and everyone else none.
+/// Allows each listed principal its actions, and other principals none.
 #[derive(Clone, Debug, Default)]
 pub struct AllowPrincipals {
     /// The permission of each principal.

@@ -47,8 +47,8 @@ impl ControlPlane {
         Ok(spec.with_records(&records))
     }
 
-    /// Adds a job under the id of its deployment. Everyone may ask, and requests queue. Open requests of
-    /// earlier deployments of a job with this name are answered as failed now.
+    /// Adds a job under the id of its deployment. Every principal may ask, and requests queue. Open requests
+    /// of earlier deployments of a job with this name are answered as failed now.
     ///
     /// If the job differs from a record in the store, the record is deleted. To keep the records, pass the
     /// [`restored`](Self::restored) job. A job of the same name in this control plane is removed, so jobs
@@ -107,7 +107,7 @@ impl ControlPlane {
         let deployments = closed.chain([opened]).map(Change::PutDeployment);
         self.store.apply(&deployments.chain(records).collect::<Vec<_>>())?;
         for (_, mut deployed) in self.jobs.extract_if(.., |id, _| superseded.contains(id)) {
-            // The job may be the same one that is deployed anew.
+            // The old and the new deployment may share one job.
             deployed.job.end_requests(&why, now_ms);
             deployed.job.take_answers();
         }

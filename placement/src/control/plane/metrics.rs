@@ -21,7 +21,7 @@ pub struct OutcomeTally {
 /// Counts of a control plane's work since its start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ControlMetrics {
-    /// Ended requests by action (`UNKNOWN` for messages without a valid action) and status.
+    /// Ended requests by action and status. `UNKNOWN`: no valid action, or no job of this control plane.
     pub outcomes: BTreeMap<(&'static str, StatusCode), OutcomeTally>,
     /// Accepted requests.
     pub accepted: u64,

@@ -1,9 +1,8 @@
 //! The control plane of jobs: takes requests from a store, passes them to the jobs, and stores the answers.
 //!
 //! One transaction accepts a request and removes it from the store, before the request is carried out.
-//! After a crash before that transaction, the next control plane reads the request. After a crash behind
-//! it, the request is answered as failed when the job's next deployment is registered. No request is
-//! carried out twice.
+//! After a crash before that transaction, the next control plane reads the request. After a later crash, the
+//! job's next deployment answers the request as failed. No request is carried out twice.
 
 mod answers;
 mod authorise;

@@ -1,5 +1,5 @@
-//! Requests that end at once and may unblock others, such as a cancel. They are read even when the control
-//! plane has its most open requests.
+//! Requests that end at once and may unblock others, such as a cancel. The control plane reads them even if
+//! it has its most open requests.
 
 use uuid::Uuid;
 

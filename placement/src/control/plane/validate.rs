@@ -9,7 +9,7 @@ use crate::control::action::{JobAction, JobRequest};
 use crate::control::metadata_store::{ControlStoreError, PlacementRequest, StatusCode};
 use crate::control::processor::ProcessorId;
 
-/// The action in metrics for a message without a valid action.
+/// The action in metrics if the message has no valid one, or its job does not run here.
 pub(super) const UNKNOWN: &str = "UNKNOWN";
 
 /// The verdict on a request.
@@ -24,7 +24,7 @@ pub(super) enum Verdict {
     Leave,
 }
 
-/// The requests of a page that were accepted but not yet submitted.
+/// The requests of a page that were accepted but not yet submitted, and the room for further ones.
 #[derive(Debug, Default)]
 pub(super) struct Taken {
     pub(super) room: usize,
