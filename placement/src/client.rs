@@ -34,8 +34,8 @@ pub struct ContainerRequest {
     pub racks: Vec<Arc<str>>,
     /// Whether hosts other than those named are acceptable.
     pub relax_locality: bool,
-    /// The node label required; `None` for nodes without a label. A manager that does not accept a label
-    /// together with hosts, as YARN, may ignore it then: the hosts have the label.
+    /// The node label required; `None` for nodes without a label. A manager that accepts no label together
+    /// with hosts, such as YARN, may then ignore the label: the hosts have it.
     pub label: Option<String>,
     /// The container's tag: at most one container with this tag runs on a host. Only for managers that
     /// [keep containers apart](ClusterClient::keeps_apart).

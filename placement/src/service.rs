@@ -94,7 +94,7 @@ impl<C: ClusterClient> Service<C> {
     /// without callbacks. A service that its manager [dismissed](ClusterClient::dismissal) stops.
     pub fn tick(&mut self, now_ms: u64) -> Option<u64> {
         let callbacks = self.client.poll();
-        // Otherwise it would request replacements for containers that ended with the dismissal.
+        // Without this, the service would replace containers that ended with the dismissal.
         if self.client.dismissal().is_some() && !self.state.is_over() {
             self.stop(now_ms);
         }

@@ -46,8 +46,8 @@ impl EngineClient {
     }
 
     /// Reports the process in a container of a node that is recovered after the attach. Call it before the
-    /// next [`poll`](crate::ClusterClient::poll); afterwards the container counts as one of an unknown
-    /// version.
+    /// next [`poll`](crate::ClusterClient::poll); afterwards the version of the process counts as
+    /// unknown.
     pub fn report_running(&mut self, container: ContainerRef, launch: Launch) {
         if !self.containers.contains_key(&container) {
             self.late.insert(container, launch);

@@ -15,7 +15,7 @@ pub(super) struct ReportedNodes {
     looked_at: Option<u64>,
     told: BTreeMap<Arc<str>, NodeReport>,
     hosts: BTreeMap<NodeId, Arc<str>>,
-    /// Hosts that the service was told are unknown. They are reported again even if they have not changed.
+    /// Reported hosts for which a request failed as unknown. The next update reports them again.
     doubted: BTreeSet<Arc<str>>,
 }
 
@@ -58,7 +58,7 @@ impl ReportedNodes {
         (is_first || !changed.is_empty()).then_some(Callback::NodesUpdated(changed))
     }
 
-    /// Notes that the service was told that there is no such host.
+    /// Records that a request for this host failed because the engine did not know it.
     pub(super) fn doubt(&mut self, host: &str) {
         if self.told.contains_key(host) {
             self.doubted.insert(host.into());

@@ -18,7 +18,7 @@ impl EngineClient {
     }
 
     /// Passes each command to `agent`, for node agents in this process. A launch that returns `Ok` counts
-    /// as started; one that returns an error counts as a failed start. A failed kill is repeated later.
+    /// as started, and an error as a failed start. The service repeats a failed kill later.
     pub fn carry_out<E: Display>(&mut self, mut agent: impl FnMut(NodeCommand) -> Result<(), E>) {
         for command in self.take_commands() {
             let launched = match &command {

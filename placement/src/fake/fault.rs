@@ -16,7 +16,7 @@ pub enum Fault {
     LoseCallback,
     /// The next callback comes twice.
     RepeatCallback,
-    /// The next callback comes after the one that follows it.
+    /// The next callback changes places with its successor.
     DelayCallback,
 }
 

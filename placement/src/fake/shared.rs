@@ -19,8 +19,8 @@ pub(super) fn client_of(request: RequestId) -> u64 {
     request.0 >> TENANT_SHIFT
 }
 
-/// A fake cluster that several services share, each through its own [client](Self::client). They compete
-/// for room, and none hears of other services' containers. Clones are the same cluster.
+/// A fake cluster that several services share, each through its own [client](Self::client). Services compete
+/// for room, and get no callbacks about each other's containers. Clones are the same cluster.
 #[derive(Clone, Debug, Default)]
 pub struct SharedFakeCluster {
     inner: Arc<Mutex<Inner>>,

@@ -1,10 +1,9 @@
 //! Read and write locks on an instance's definition (`slider.md` F21).
 //!
-//! A lock is a file that its holder creates and removes. If the holder dies, the file stays until someone
-//! who knows that calls [`DefinitionLocks::take_from`]. There may be one writer or any number of readers.
-//! After creating its file, a taker looks for locks of the other kind, and gives its own back if there is
-//! one. A reader and a writer that come at the same moment may both have to give back, but they never both
-//! hold.
+//! A lock is a file that its holder creates and removes. If the holder dies, the file stays until another
+//! client calls [`DefinitionLocks::take_from`]. There may be one writer or any number of readers. After
+//! creating its file, a taker looks for locks of the other kind. If there is one, it removes its own file. A
+//! reader and a writer that come at the same moment may both fail, but they never both hold a lock.
 
 use std::fs;
 use std::io::{self, Write};

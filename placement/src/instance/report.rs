@@ -155,8 +155,8 @@ impl ApplicationReport {
     }
 }
 
-/// Finds the application of an instance: the running one, otherwise the one with the highest id, which
-/// started last (`slider.md` F5). Start times are not compared, because clients' clocks may differ.
+/// Finds the application of an instance: the running one, otherwise the last started one, which has the
+/// highest id (`slider.md` F5). It ignores start times, because clients' clocks may differ.
 #[must_use]
 pub fn find_application<'a>(
     reports: &'a [ApplicationReport],

@@ -59,7 +59,7 @@ impl Files {
     }
 
     fn of(store: Arc<dyn HistoryStore>) -> Result<Self, HostError> {
-        // Old files that could not be deleted do no harm.
+        // The outcome of the purge does not matter: old files do no harm.
         let (loaded, _) = load_and_purge(store.as_ref());
         let saver = HistorySaver::start(store, HistorySaver::KEEP);
         let saver =
