@@ -110,7 +110,7 @@ mod tests {
 
     /// The stream is too short for the events of the recovery and of the end.
     #[test]
-    fn what_runs_in_a_container_is_forgotten_with_the_container() -> Outcome {
+    fn reported_processes_of_ended_containers_are_forgotten() -> Outcome {
         let config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::single_leaf());
         let engine = Engine::start(config, Mode::Serial, std::sync::Arc::new(ManualClock::new()), None)?;
         let spec = ApplicationSpec::new("service", "root.default", "ann");

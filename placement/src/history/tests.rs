@@ -8,7 +8,7 @@ use crate::client::{ContainerRef, NodeReport};
 use crate::component::{ComponentId, ComponentSpec};
 
 #[test]
-fn hosts_that_nobody_used_for_long_are_forgotten_unless_something_is_known_of_them() {
+fn unused_hosts_are_forgotten_unless_they_are_busy_excluded_or_online() {
     const COMPONENT: ComponentId = ComponentId(1);
     let mut history = RoleHistory::default();
     history.declare(&ComponentSpec::new("component", COMPONENT.0, 1, Resources::new(&[1])));

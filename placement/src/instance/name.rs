@@ -72,7 +72,7 @@ mod tests {
 
     /// The names of Slider's own tests (spec 5, "Extra CLI run").
     #[test]
-    fn names_are_told_from_other_texts() {
+    fn valid_names_are_accepted_and_other_texts_rejected() {
         for valid in ["cluster1", "very-long-name", "c123", "a", "a_b", "a-", "z0_-9"] {
             assert!(valid.parse::<InstanceName>().is_ok(), "{valid}");
         }
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn the_error_says_what_is_wrong_where() {
+    fn an_invalid_name_is_rejected_with_character_and_position() {
         let error = "a[a".parse::<InstanceName>().unwrap_err();
         assert!(error.to_string().contains("'[' at position 2"), "{error}");
     }

@@ -68,7 +68,7 @@ mod tests {
     const ALL: [LifeState; 6] = [Incomplete, Submitted, Created, Live, Stopped, Destroyed];
 
     #[test]
-    fn what_runs_is_neither_started_nor_destroyed() {
+    fn a_running_instance_is_neither_started_nor_destroyed() {
         for state in ALL {
             assert_eq!(state.may_become(Stopped), state.is_running(), "{state:?}");
             assert_eq!(state.may_become(Destroyed), !state.is_running(), "{state:?}");

@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 use crate::support::{Bed, TestResult, full, plain, uuid};
 
 with_both_stores!(
-    bad_values_are_told_of_and_passed_over,
+    bad_values_are_reported_and_skipped,
     bad_values_stand_on_the_first_page_only,
     a_good_request_takes_the_place_of_a_bad_value,
-    what_others_write_rightly_is_a_request,
+    a_valid_message_of_another_writer_is_a_request,
     values_under_wrong_keys_are_no_requests,
 );
 
@@ -60,7 +60,7 @@ fn bad_bytes() -> Vec<Vec<u8>> {
     all
 }
 
-fn bad_values_are_told_of_and_passed_over(bed: &Bed) -> TestResult {
+fn bad_values_are_reported_and_skipped(bed: &Bed) -> TestResult {
     let good = [plain(1_000, 5), full(1_001, 6)];
     bed.put(&good)?;
     for bytes in bad_bytes() {
@@ -106,7 +106,7 @@ fn a_good_request_takes_the_place_of_a_bad_value(bed: &Bed) -> TestResult {
     Ok(())
 }
 
-fn what_others_write_rightly_is_a_request(bed: &Bed) -> TestResult {
+fn a_valid_message_of_another_writer_is_a_request(bed: &Bed) -> TestResult {
     let mut foreign = message(1);
     foreign["statusCode"] = "SUCCEEDED".into();
     foreign["note"] = json!({ "a": [1, 2] });

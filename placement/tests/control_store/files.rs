@@ -61,7 +61,7 @@ fn a_store_is_open_once_at_a_time() -> TestResult {
 }
 
 #[test]
-fn a_file_that_is_something_else_stays_as_it_is() -> TestResult {
+fn a_foreign_file_stays_unchanged() -> TestResult {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("control.redb");
     for bytes in [b"x".to_vec(), b"hello, world".repeat(10), b"{}\n".repeat(100_000), vec![0; 8_192]] {

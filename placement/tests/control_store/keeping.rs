@@ -6,7 +6,7 @@ use crate::support::{Bed, TestResult, accepted, full, plain, uuid};
 
 with_both_stores!(
     requests_and_responses_come_back,
-    what_is_unknown_is_not_there,
+    reading_and_deleting_unknown_values_does_nothing,
     deleting_one_leaves_the_others,
     a_later_response_takes_the_place_of_the_one_before,
     deployments_are_kept_by_id,
@@ -23,7 +23,7 @@ fn requests_and_responses_come_back(bed: &Bed) -> TestResult {
     Ok(())
 }
 
-fn what_is_unknown_is_not_there(bed: &Bed) -> TestResult {
+fn reading_and_deleting_unknown_values_does_nothing(bed: &Bed) -> TestResult {
     assert_eq!(bed.store.request(uuid(1))?, None);
     assert_eq!(bed.store.response(uuid(1))?, None);
     assert_eq!(bed.store.deployment("app-1")?, None);

@@ -52,7 +52,7 @@ fn a_request_is_written_with_samzas_fields() -> TestResult {
 }
 
 #[test]
-fn what_was_written_is_read_again() -> TestResult {
+fn written_messages_are_read_again() -> TestResult {
     for request in [plain(1, 0), full(2, i64::MAX.unsigned_abs())] {
         assert_eq!(PlacementRequest::read(&request.write()?)?, request);
         let response = request.answer(StatusCode::Failed, "", 3);
@@ -100,7 +100,7 @@ fn a_field_that_is_missing_is_named() {
 }
 
 #[test]
-fn errors_say_what_is_wrong_and_what_would_be_right() {
+fn errors_name_the_fault_and_the_valid_form() {
     let sub_type = problem("subType", json!("ContainerPlacementResponseMessage"));
     assert_eq!(
         sub_type,
@@ -134,7 +134,7 @@ fn errors_say_what_is_wrong_and_what_would_be_right() {
 }
 
 #[test]
-fn what_is_no_json_object_is_no_message() {
+fn bytes_that_are_no_json_object_are_refused() {
     let of = |bytes: &[u8]| PlacementRequest::read(bytes).expect_err("it is wrong");
     assert_eq!(of(b"\xc3\xa4\xff").problem, MessageProblem::NotUtf8 { byte: 2 });
     assert_eq!(of(b"[]").problem, MessageProblem::NotAnObject { found: "a list" });
@@ -149,7 +149,7 @@ fn what_is_no_json_object_is_no_message() {
 }
 
 #[test]
-fn what_could_not_be_read_is_not_written() {
+fn an_unreadable_message_is_not_written() {
     let mut deep = json!(1);
     (0..40).for_each(|_| deep = json!([deep]));
     type Spoil = fn(&mut PlacementRequest, Value);
@@ -171,7 +171,7 @@ fn what_could_not_be_read_is_not_written() {
 }
 
 #[test]
-fn parameters_may_be_as_deep_as_said() -> TestResult {
+fn parameters_have_a_maximal_depth() -> TestResult {
     let nested = |levels: usize, wrap: fn(Value) -> Value| (1..levels).fold(json!(1), |inner, _| wrap(inner));
     for wrap in [(|inner| json!([0, inner])) as fn(Value) -> Value, |inner| json!({ "b": inner })] {
         let mut request = plain(7, 5);
@@ -219,7 +219,7 @@ fn statuses_have_words_and_numbers() {
 
 proptest! {
     #[test]
-    fn whatever_is_read_can_be_written_and_read_again(
+    fn every_readable_message_can_be_written_and_read_again(
         field in prop::sample::select(vec!["subType", "uuid", "processorId", "requestExpiry", "timestamp", "parameters"]),
         value in prop_oneof![
             any::<i64>().prop_map(Value::from),

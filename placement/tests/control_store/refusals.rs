@@ -9,7 +9,7 @@ with_both_stores!(
     the_first_outcome_of_a_uuid_is_kept,
     a_full_store_takes_no_more,
     one_refused_change_undoes_all,
-    what_could_not_be_read_again_is_refused,
+    a_change_that_could_not_be_read_again_is_refused,
 );
 
 fn the_first_request_of_a_uuid_is_kept(bed: &Bed) -> TestResult {
@@ -81,7 +81,7 @@ fn one_refused_change_undoes_all(bed: &Bed) -> TestResult {
     Ok(())
 }
 
-fn what_could_not_be_read_again_is_refused(bed: &Bed) -> TestResult {
+fn a_change_that_could_not_be_read_again_is_refused(bed: &Bed) -> TestResult {
     let mut request = plain(1, 10);
     request.destination_host = "x".repeat(1 << 20);
     let refused = bed.put(&[plain(2, 1), request]).expect_err("too long");

@@ -9,15 +9,15 @@ use apportion_placement::control::Change;
 use crate::support::{Bed, TestResult, accepted, plain, uuid};
 
 with_both_stores!(
-    a_write_wakes_who_waits,
+    a_write_wakes_waiters,
     only_requests_count,
-    who_has_missed_one_does_not_wait,
+    a_waiter_that_missed_a_write_returns_at_once,
     readers_see_whole_applies
 );
 
 const LONG: Duration = Duration::from_hours(1);
 
-fn a_write_wakes_who_waits(bed: &Bed) -> TestResult {
+fn a_write_wakes_waiters(bed: &Bed) -> TestResult {
     let store = Arc::clone(&bed.store);
     let seen = store.written();
     // The waiter must wake up whether the request comes before or after its wait begins.
@@ -45,7 +45,7 @@ fn only_requests_count(bed: &Bed) -> TestResult {
     Ok(())
 }
 
-fn who_has_missed_one_does_not_wait(bed: &Bed) -> TestResult {
+fn a_waiter_that_missed_a_write_returns_at_once(bed: &Bed) -> TestResult {
     bed.put(&[plain(1, 5)])?;
     bed.put(&[plain(2, 5)])?;
     assert_eq!(bed.store.wait_for_write(0, LONG), 2);

@@ -150,7 +150,7 @@ fn of_two_mappings_the_first_counts() -> TestResult {
 }
 
 #[test]
-fn what_follows_the_end_is_only_odd() -> TestResult {
+fn trailing_data_is_only_a_warning() -> TestResult {
     let whole = written_text(&sample(7))?;
     let half_a_record = &header()[..40];
     for rest in ["\0\0\0", "garbage", half_a_record, &node("1"), "[]", "{\"entry\":{\"a.B\":1}}"] {

@@ -9,7 +9,7 @@ fn names(times: &[u64]) -> Vec<String> {
 }
 
 #[test]
-fn a_purge_deletes_what_is_older_than_the_file_to_keep() -> TestResult {
+fn a_purge_deletes_files_older_than_the_kept_one() -> TestResult {
     let store = MemoryStore::saved_at(1..=6)?;
     for (keep, deleted) in [(1, 0), (2, 1), (2, 0), (5, 3), (6, 1)] {
         let purged = purge_before(&store, &history_name(keep))?;

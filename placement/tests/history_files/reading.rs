@@ -40,7 +40,7 @@ fn a_file_of_2015_is_read_and_written_byte_for_byte() -> TestResult {
 }
 
 #[test]
-fn of_saves_put_together_the_last_counts() -> TestResult {
+fn the_last_of_joined_histories_counts() -> TestResult {
     let read = read_history(format!("{SAVED_2013}{FOOTER_2013}").as_bytes())?;
     assert_eq!(read.file.saved_ms, 1_384_183_512_173);
     assert!(read.file.mapping.is_empty());
@@ -52,7 +52,7 @@ fn of_saves_put_together_the_last_counts() -> TestResult {
 }
 
 #[test]
-fn of_saves_put_together_a_last_one_that_was_cut_off_does_not_count() -> TestResult {
+fn a_truncated_last_history_does_not_count() -> TestResult {
     let read = read_history(SAVED_2013.as_bytes())?;
     assert_eq!(read.file.saved_ms, 1_384_183_476_010);
     assert_eq!(read.file.entries.len(), 2);
@@ -63,7 +63,7 @@ fn of_saves_put_together_a_last_one_that_was_cut_off_does_not_count() -> TestRes
 }
 
 #[test]
-fn one_cut_off_between_whole_ones_does_not_hide_the_last() -> TestResult {
+fn a_truncated_history_does_not_hide_later_ones() -> TestResult {
     let (first, last) = (written_text(&sample(1))?, written_text(&sample(3))?);
     let cut = written_text(&sample(2))?;
     let cut = cut.rsplit_once('\n').map(|(head, _)| head).ok_or("there is one line only")?;

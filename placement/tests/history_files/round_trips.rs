@@ -34,7 +34,7 @@ fn bytes_of(history: &HistoryFile) -> Result<Vec<u8>, TestCaseError> {
 
 proptest! {
     #[test]
-    fn what_is_written_is_read(history in histories()) {
+    fn written_histories_are_read_again(history in histories()) {
         let read = read_history(&bytes_of(&history)?);
         prop_assert_eq!(read.map(|read| (read.file, read.warnings)), Ok((history, Vec::new())));
     }
@@ -59,7 +59,7 @@ proptest! {
     }
 
     #[test]
-    fn of_two_put_together_the_second_counts_once_it_is_whole(one in histories(), other in histories()) {
+    fn of_two_joined_histories_the_second_counts_once_it_is_whole(one in histories(), other in histories()) {
         let (mut bytes, later) = (bytes_of(&one)?, bytes_of(&other)?);
         for length in 1..later.len() {
             let cut = [bytes.as_slice(), &later[..length]].concat();

@@ -95,7 +95,7 @@ fn a_save_that_failed_is_tried_again_at_the_next_flush() -> TestResult {
 }
 
 #[test]
-fn a_newer_offer_takes_the_place_of_one_that_failed() -> TestResult {
+fn a_newer_offer_replaces_a_failed_one() -> TestResult {
     let store = Arc::new(MemoryStore::default());
     store.fail(Fault::Write, &history_name(1));
     let saver = started(&store)?;
@@ -125,7 +125,7 @@ fn a_save_that_fails_under_a_flush_is_made_up_for_by_the_offer_behind_it() -> Te
 }
 
 #[test]
-fn a_saver_that_stops_or_is_dropped_saves_what_waits() -> TestResult {
+fn a_saver_saves_the_waiting_offer_when_it_stops_or_is_dropped() -> TestResult {
     for is_dropped in [false, true] {
         let (store, gate) = GatedStore::new();
         let store = Arc::new(store);
@@ -145,7 +145,7 @@ fn a_saver_that_stops_or_is_dropped_saves_what_waits() -> TestResult {
 }
 
 #[test]
-fn a_saver_that_stops_says_what_it_could_not_save() -> TestResult {
+fn a_saver_that_stops_reports_an_unsaved_offer() -> TestResult {
     let store = Arc::new(MemoryStore::default());
     store.fail(Fault::List, ALL);
     let saver = started(&store)?;
@@ -189,7 +189,7 @@ impl HistoryStore for Panics {
 }
 
 #[test]
-fn nobody_waits_for_a_saver_whose_store_panicked() -> TestResult {
+fn callers_do_not_wait_for_a_panicked_saver() -> TestResult {
     let saver = started(&Arc::new(Panics))?;
     saver.offer(sample(1));
     assert!(matches!(saver.flush(), Err(SaverError::Gone)));

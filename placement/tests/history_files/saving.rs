@@ -90,7 +90,7 @@ fn behind_the_last_name_there_is_none() -> TestResult {
 }
 
 #[test]
-fn a_save_that_fails_says_what_and_leaves_what_was() -> TestResult {
+fn a_failed_save_reports_the_error_and_leaves_older_files() -> TestResult {
     let store = MemoryStore::saved_at([1])?;
     store.fail(Fault::Write, ALL);
     let failed = save_now(&store, &sample(2)).map_err(|error| error.to_string());

@@ -28,7 +28,7 @@ fn web(desired: u32) -> ComponentSpec {
 
 /// A snapshot of a large history is expensive: the service takes it only when it can be saved.
 #[test]
-fn what_changes_during_a_save_is_offered_when_the_save_is_over() -> TestResult {
+fn changes_during_a_save_are_offered_after_it() -> TestResult {
     let (store, gate) = GatedStore::new();
     let store = Arc::new(store);
     let saver = HistorySaver::start(Arc::clone(&store) as Arc<dyn HistoryStore>, HistorySaver::KEEP)?;
@@ -53,7 +53,7 @@ fn what_changes_during_a_save_is_offered_when_the_save_is_over() -> TestResult {
 
 /// Nothing changes after the failed save: the next tick tries again, without a flush.
 #[test]
-fn what_could_not_be_saved_is_tried_again_though_nothing_changes() -> TestResult {
+fn a_failed_save_is_retried_without_further_changes() -> TestResult {
     let store = Arc::new(MemoryStore::default());
     store.fail(Fault::Write, ALL);
     let saver = HistorySaver::start(Arc::clone(&store) as Arc<dyn HistoryStore>, HistorySaver::KEEP)?

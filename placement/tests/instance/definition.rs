@@ -276,7 +276,7 @@ proptest! {
     /// F20: any set of keys is either refused or resolved to components that can run: numbers from 1, unique numbers
     /// and names, and sizes within bounds.
     #[test]
-    fn what_is_resolved_can_run(
+    fn resolved_components_can_run(
         global in options(),
         components in prop::collection::btree_map("[ab]1?", options(), 0..4),
         is_numbered in any::<bool>(),

@@ -15,9 +15,9 @@ fn folder<F: Factory>(bed: &Bed<F>) -> Result<PathBuf, Box<dyn std::error::Error
     Ok(InstanceDirectories::new(bed.folder.path().join("cluster")).of(&"web".parse()?).history_path())
 }
 
-on_both!(a_history_that_cannot_be_read_is_told_of);
+on_both!(an_unreadable_history_is_reported);
 /// The service starts all the same, on the hosts of the newest readable history.
-fn a_history_that_cannot_be_read_is_told_of<F: Factory>() -> Outcome {
+fn an_unreadable_history_is_reported<F: Factory>() -> Outcome {
     let bed = Bed::<F>::new()?;
     bed.client.create("web", &web(2), AT_ONCE, 1_000)?;
     let was = bed.workers()?;
@@ -31,7 +31,7 @@ fn a_history_that_cannot_be_read_is_told_of<F: Factory>() -> Outcome {
 
 /// There are fewer files than a saver keeps, so only the start can have deleted one.
 #[test]
-fn a_start_deletes_what_is_older_than_the_history_that_it_reads() -> Outcome {
+fn a_start_deletes_older_histories() -> Outcome {
     let bed = Bed::<FakeFactory>::new()?;
     bed.client.build("web", &web(0))?;
     let folder = folder(&bed)?;
@@ -51,7 +51,7 @@ fn a_start_deletes_what_is_older_than_the_history_that_it_reads() -> Outcome {
 
 /// The given reason for the end comes first, and the failed save is reported once.
 #[test]
-fn a_history_that_cannot_be_saved_is_told_of_at_the_end() -> Outcome {
+fn a_failed_save_is_reported_at_the_end() -> Outcome {
     let (definition, name) = (web(2), "web".parse()?);
     let resolved = definition.resolve(&SizeBounds::default())?;
     for (message, before) in [("", ""), ("enough", "enough; ")] {

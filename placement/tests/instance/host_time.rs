@@ -55,7 +55,7 @@ fn masters_that_died_long_ago_do_not_count<F: Factory>() -> Outcome {
 
 /// A host that runs for years must not keep every report.
 #[test]
-fn the_last_thousand_applications_are_told_of() -> Outcome {
+fn the_last_thousand_applications_are_reported() -> Outcome {
     let bed = Bed::<FakeFactory>::new()?;
     let definition = Definition::of(ConfTree::default());
     let resolved = definition.resolve(&SizeBounds::default())?;

@@ -94,8 +94,8 @@ fn a_service_that_is_unhealthy_for_too_long_ends_with_a_diagnosis<F: Factory>() 
     Ok(())
 }
 
-on_both!(a_killed_container_is_replaced_and_somebody_else_s_is_left_alone);
-fn a_killed_container_is_replaced_and_somebody_else_s_is_left_alone<F: Factory>() -> Outcome {
+on_both!(a_kill_replaces_the_named_container_only);
+fn a_kill_replaces_the_named_container_only<F: Factory>() -> Outcome {
     let bed = Bed::<F>::new()?;
     bed.client.create("web", &web(1), AT_ONCE, 1)?;
     let before = bed.host.containers(bed.app()?)?;
@@ -124,8 +124,8 @@ fn status_says_why_a_request_waits<F: Factory>() -> Outcome {
     Ok(())
 }
 
-on_both!(of_starters_at_the_same_time_one_is_served_for_real);
-fn of_starters_at_the_same_time_one_is_served_for_real<F: Factory>() -> Outcome
+on_both!(of_simultaneous_starts_on_real_hosts_one_succeeds);
+fn of_simultaneous_starts_on_real_hosts_one_succeeds<F: Factory>() -> Outcome
 where
     ServiceHost<F>: Send + Sync,
 {
@@ -228,7 +228,7 @@ fn the_containers_of_an_application_that_ends_wait_for_no_timeout() -> Outcome {
 
 /// Only the engine runs this test, since the fake never ends an application.
 #[test]
-fn somebody_ends_it_at_the_engine() -> Outcome {
+fn an_application_ended_at_the_engine_is_reported_as_killed() -> Outcome {
     let bed = Bed::<EngineFactory>::new()?;
     bed.client.create("web", &web(2), AT_ONCE, 1)?;
     let app = bed.app()?;

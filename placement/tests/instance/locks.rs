@@ -100,7 +100,7 @@ fn processes_do_not_write_at_once() -> Outcome {
 
 /// A held lock keeps other commands out, and the lock of a dead process can be removed.
 #[test]
-fn a_lock_keeps_commands_out_until_it_is_taken_away() -> Outcome {
+fn a_lock_keeps_commands_out_until_it_is_removed() -> Outcome {
     let bed = Bed::with_web(false)?;
     let folder = bed.folder.path().join("ann/cluster/web");
     std::mem::forget(DefinitionLocks::of(&folder).take(LockKind::Write, "a dead one")?);
@@ -118,7 +118,7 @@ fn a_lock_keeps_commands_out_until_it_is_taken_away() -> Outcome {
 
 /// A reader, such as a start, keeps writers out and lets other readers in.
 #[test]
-fn a_reader_keeps_writers_out_and_nobody_else() -> Outcome {
+fn a_reader_keeps_only_writers_out() -> Outcome {
     let bed = Bed::with_web(false)?;
     let folder = bed.folder.path().join("ann/cluster/web");
     let reader = DefinitionLocks::of(&folder).take(LockKind::Read, "a reader")?;

@@ -117,7 +117,7 @@ fn a_master_that_dies_while_it_stops() -> Outcome {
 }
 
 #[test]
-fn what_runs_can_be_stopped_without_its_definition() -> Outcome {
+fn a_running_instance_can_be_stopped_without_its_definition() -> Outcome {
     let folder = tempfile::tempdir()?;
     let host = Arc::new(ServiceHost::new(fake(1_024), SizeBounds::default()));
     let client = client(folder.path(), &host);

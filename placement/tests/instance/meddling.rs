@@ -86,7 +86,7 @@ fn workers(bed: &Bed) -> Result<usize, Box<dyn std::error::Error>> {
 /// A flex uses the state under its lock: the definition that others have changed meanwhile, and the application that
 /// runs by then.
 #[test]
-fn a_flex_goes_by_what_it_finds_under_its_lock() -> Outcome {
+fn a_flex_reads_the_state_under_its_lock() -> Outcome {
     let bed = Bed::with_web(true)?;
     let first = bed.app()?;
     let (other, host) = (bed.client.clone(), Arc::clone(&bed.host));
@@ -118,7 +118,7 @@ fn a_list_says_when_the_host_does_not_tell_the_containers() -> Outcome {
 }
 
 #[test]
-fn diagnostics_say_what_could_not_be_found_out() -> Outcome {
+fn diagnostics_report_failed_checks() -> Outcome {
     let problems = |bed: &Bed| match detail(bed.client.diagnostics("web"))? {
         AnswerDetail::Diagnostics(found) => Ok((found.is_answering, found.problems)),
         other => Err(Box::<dyn std::error::Error>::from(format!("{other:?}"))),
@@ -138,7 +138,7 @@ fn diagnostics_say_what_could_not_be_found_out() -> Outcome {
 
 /// The error must not claim that the lock is held, since the user would wait in vain.
 #[test]
-fn a_lock_that_cannot_be_written_is_no_lock_that_somebody_holds() -> Outcome {
+fn an_unwritable_lock_is_not_reported_as_held() -> Outcome {
     let bed = Bed::new()?;
     let folder = bed.folder.path().join("ann/cluster/web");
     std::fs::create_dir_all(bed.folder.path().join("ann/cluster"))?;

@@ -27,7 +27,7 @@ fn told(given: Given, command: Command) -> Result<String, Box<dyn std::error::Er
 }
 
 #[test]
-fn what_is_not_there_or_not_all_of_it_is_told_alike() -> Outcome {
+fn every_command_reports_a_missing_or_incomplete_instance_alike() -> Outcome {
     let incomplete = "`web` is incomplete: its `internal.json` is missing; update it, or destroy it";
     for (given, expected) in [(Nothing, "there is no instance `web`"), (Incomplete, incomplete)] {
         for (row, command) in QUESTIONS.into_iter().chain(CHANGES) {
@@ -40,7 +40,7 @@ fn what_is_not_there_or_not_all_of_it_is_told_alike() -> Outcome {
 
 /// The instance exists, so the message must not deny it.
 #[test]
-fn what_never_ran_is_told_so() -> Outcome {
+fn an_instance_that_never_ran_is_reported_as_built() -> Outcome {
     for (row, command) in &QUESTIONS[2..] {
         assert_eq!(told(Built, *command)?, "`web` is built and never ran; start it first", "{row}");
     }
@@ -49,7 +49,7 @@ fn what_never_ran_is_told_so() -> Outcome {
 
 /// The host still reports its application for a while after the instance is gone.
 #[test]
-fn what_was_destroyed_is_not_what_was_stopped() -> Outcome {
+fn a_destroyed_instance_is_not_reported_as_stopped() -> Outcome {
     let stopped = "`web` does not run: application 1 is FINISHED";
     for (row, command) in &QUESTIONS[2..] {
         assert_eq!(told(Stopped, *command)?, stopped, "{row}");
@@ -64,7 +64,7 @@ fn what_was_destroyed_is_not_what_was_stopped() -> Outcome {
 
 /// A running instance can be listed and asked for its status, even with a damaged folder.
 #[test]
-fn what_runs_without_a_file_is_listed_and_has_a_status() -> Outcome {
+fn a_running_instance_with_a_damaged_folder_has_a_status() -> Outcome {
     let bed = Given::Running.bed()?;
     std::fs::remove_file(bed.folder.path().join("ann/cluster/web/internal.json"))?;
     for (row, command) in [QUESTIONS[0], QUESTIONS[2], QUESTIONS[4]] {
@@ -76,7 +76,7 @@ fn what_runs_without_a_file_is_listed_and_has_a_status() -> Outcome {
 }
 
 #[test]
-fn what_is_in_the_way_is_told() -> Outcome {
+fn refusals_name_the_obstacle() -> Outcome {
     let build: Command = |bed| bed.client.build("web", &super::support::web(1));
     let destroy: Command = |bed| bed.client.destroy("web", DestroyOptions { force: true });
     for given in [Built, Incomplete, Stopped] {

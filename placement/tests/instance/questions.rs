@@ -54,7 +54,7 @@ fn list() -> Outcome {
 }
 
 #[test]
-fn list_tells_states_and_containers() -> Outcome {
+fn list_shows_states_and_containers() -> Outcome {
     let bed = Running.bed()?;
     bed.client.build("db", &web(0))?;
     let AnswerDetail::Instances(all) = detail(bed.client.list(None, ListOptions::default()))? else {

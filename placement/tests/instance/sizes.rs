@@ -16,7 +16,7 @@ fn size(keys: &[(&str, &str)]) -> Result<(i64, i64), Box<dyn std::error::Error>>
 }
 
 #[test]
-fn a_component_asks_for_what_its_keys_say() -> Outcome {
+fn sizes_follow_from_the_keys() -> Outcome {
     const MEMORY: &str = "yarn.memory";
     const VCORES: &str = "yarn.vcores";
     const NORMALISE: &str = "yarn.resource.normalization.enabled";

@@ -35,7 +35,7 @@ fn race(
 }
 
 #[test]
-fn of_many_starters_one_is_served() -> Outcome {
+fn of_many_starts_one_succeeds() -> Outcome {
     for _ in 0..20 {
         let bed = Bed::with_web(false)?;
         let codes = race(&bed, |client, number| client.start("web", AT_ONCE, number as u64));
@@ -47,7 +47,7 @@ fn of_many_starters_one_is_served() -> Outcome {
 }
 
 #[test]
-fn of_many_creators_one_is_served() -> Outcome {
+fn of_many_creates_one_succeeds() -> Outcome {
     for _ in 0..20 {
         let bed = Bed::new()?;
         let codes = race(&bed, |client, number| client.create("web", &web(1), AT_ONCE, number as u64));
@@ -77,7 +77,7 @@ fn every_flex_counts_or_is_refused() -> Outcome {
 
 /// Every running application still has its definition afterwards.
 #[test]
-fn what_is_started_is_not_destroyed() -> Outcome {
+fn a_started_instance_is_not_destroyed() -> Outcome {
     for _ in 0..20 {
         let bed = Bed::with_web(false)?;
         let codes = race(&bed, |client, number| {

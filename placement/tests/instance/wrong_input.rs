@@ -188,7 +188,7 @@ fn wrong_containers() -> Outcome {
 }
 
 #[test]
-fn what_is_there_stays() -> Outcome {
+fn refused_commands_change_nothing() -> Outcome {
     check(false, |bed| bed.client.build("web", &web(9)), ExitCode::InstanceExists, "already")?;
     check(true, |bed| bed.client.create("web", &web(9), AT_ONCE, 2), ExitCode::InUse, "stop it first")?;
     check(true, |bed| bed.client.start("web", AT_ONCE, 2), ExitCode::InUse, "which is RUNNING")?;

@@ -42,8 +42,8 @@ fn job<M: Manager>() -> Bed<M> {
     bed
 }
 
-on_both!(it_is_said_why_no_host_will_do);
-fn it_is_said_why_no_host_will_do<M: Manager>() {
+on_both!(an_answer_names_the_reasons_against_each_host);
+fn an_answer_names_the_reasons_against_each_host<M: Manager>() {
     let mut bed = job::<M>();
     bed.manager().add_node(&host(3), "", "gpu", 2);
     bed.run_until_idle();
@@ -95,8 +95,8 @@ fn a_host_that_comes_is_one_to_move_to<M: Manager>() {
     }
 }
 
-on_both!(what_comes_for_others_changes_nothing);
-fn what_comes_for_others_changes_nothing<M: Manager>() {
+on_both!(unsuitable_new_hosts_cause_no_request);
+fn unsuitable_new_hosts_cause_no_request<M: Manager>() {
     let mut bed = Cluster::<M>::of(2, 1).start(vec![processor(1), processor(2)], None);
     bed.run_until_idle();
     act(&mut bed, 1, 1, ActionKind::MoveElsewhere);
@@ -194,9 +194,9 @@ fn a_place_that_is_not_found_in_time_does_no_harm<M: Manager>() {
     assert_eq!((bed.status(1).requested, bed.status(1).reserved), (0, 0));
 }
 
-on_both!(what_cannot_be_started_there_goes_back_to_where_it_was);
+on_both!(a_failed_start_elsewhere_returns_the_container_to_its_host);
 /// P4.
-fn what_cannot_be_started_there_goes_back_to_where_it_was<M: Manager>() {
+fn a_failed_start_elsewhere_returns_the_container_to_its_host<M: Manager>() {
     let mut bed = Cluster::<M>::of(1, 1).starting_by_hand().start(vec![processor(1)], None);
     bed.run_until_idle();
     let first = bed.only(1);
@@ -214,9 +214,9 @@ fn what_cannot_be_started_there_goes_back_to_where_it_was<M: Manager>() {
     assert_eq!((back.host, back.state), (first.host, InstanceState::Starting));
 }
 
-on_both!(elsewhere_is_never_where_it_is);
+on_both!(a_move_elsewhere_never_ends_on_the_same_host);
 /// Z4.
-fn elsewhere_is_never_where_it_is<M: Manager>() {
+fn a_move_elsewhere_never_ends_on_the_same_host<M: Manager>() {
     let mut bed = Cluster::<M>::of(1, 9).start(vec![processor(1)], None);
     bed.run_until_idle();
     act(&mut bed, 1, 1, ActionKind::MoveElsewhere);
@@ -229,9 +229,9 @@ fn elsewhere_is_never_where_it_is<M: Manager>() {
     assert_eq!((last_word(&mut bed), bed.only(1).host), (Some(ActionStatus::Succeeded), host(5)));
 }
 
-on_both!(a_container_starts_anew_where_it_is);
+on_both!(a_container_restarts_on_its_host);
 /// The restart reserves a place first if there is room for two (Z17), and stops first if not.
-fn a_container_starts_anew_where_it_is<M: Manager>() {
+fn a_container_restarts_on_its_host<M: Manager>() {
     for (slots, kind) in [(2, ActionKind::Restart), (1, ActionKind::StopAndRestart)] {
         let mut bed = Cluster::<M>::of(1, slots).start(vec![processor(1)], None);
         bed.run_until_idle();
@@ -251,8 +251,8 @@ fn a_container_starts_anew_where_it_is<M: Manager>() {
     assert_eq!((last_word(&mut bed), bed.only(1)), (Some(ActionStatus::Failed), first), "no room for two");
 }
 
-on_both!(instances_that_keep_apart_are_stopped_before_they_start_anew);
-fn instances_that_keep_apart_are_stopped_before_they_start_anew<M: Manager>() {
+on_both!(anti_affine_instances_are_stopped_before_they_restart);
+fn anti_affine_instances_are_stopped_before_they_restart<M: Manager>() {
     let apart = processor(1).with_policy(PlacementPolicy::AntiAffinity);
     let mut bed = Cluster::<M>::of(1, 2).start(vec![apart], None);
     bed.run_until_idle();
@@ -276,9 +276,9 @@ fn a_container_that_dies_while_its_move_waits_is_started_again<M: Manager>() {
     assert_eq!((bed.status(1).live, bed.status(2).live), (1, 1));
 }
 
-on_both!(a_move_that_waits_keeps_nobody_waiting);
+on_both!(a_waiting_move_delays_no_other_action);
 /// X2 and X6.
-fn a_move_that_waits_keeps_nobody_waiting<M: Manager>() {
+fn a_waiting_move_delays_no_other_action<M: Manager>() {
     let mut bed = job::<M>();
     let other = bed.only(2);
     act(&mut bed, 1, 1, ActionKind::MoveTo(other.host.into()));
@@ -305,9 +305,9 @@ fn actions_on_one_container_take_turns<M: Manager>() {
     assert_eq!(bed.only(1).host, host(0));
 }
 
-on_both!(what_makes_no_sense_is_answered_at_once);
+on_both!(invalid_actions_are_answered_at_once);
 /// X1, Z10 and bad messages, as far as they reach the service.
-fn what_makes_no_sense_is_answered_at_once<M: Manager>() {
+fn invalid_actions_are_answered_at_once<M: Manager>() {
     let mut bed = job::<M>();
     bed.change(|components| components.push(component(3, 2)));
     bed.run_until_idle();

@@ -408,7 +408,7 @@ fn an_application_without_node_agents_ends_at_once() -> Outcome {
 }
 
 #[test]
-fn what_a_node_reports_after_the_take_over_is_stopped() -> Outcome {
+fn a_surplus_container_reported_after_the_takeover_is_stopped() -> Outcome {
     let mut site = Site::new()?.with_nodes(&["alpha"])?;
     let mut service = started(site.submit()?, 1);
     site.run_until_idle(&mut service, 1)?;

@@ -11,9 +11,9 @@ fn apart(id: u32, desired: u32) -> ComponentSpec {
     component(id, desired).with_policy(PlacementPolicy::AntiAffinity)
 }
 
-on_both!(one_at_a_time_on_the_hosts_that_have_none);
+on_both!(one_request_at_a_time_on_hosts_without_an_instance);
 /// S30.
-fn one_at_a_time_on_the_hosts_that_have_none<M: Manager>() {
+fn one_request_at_a_time_on_hosts_without_an_instance<M: Manager>() {
     let mut bed = Cluster::<M>::of(3, 8).one_by_one().start(vec![], None);
     let calls = bed.change(|components| components.push(apart(2, 2)));
     let [request] = *requests(&calls) else { panic!("one request: {calls:?}") };

@@ -65,9 +65,9 @@ fn a_long_life_makes_up_for_short_ones<M: Manager>() {
     assert_eq!(bed.status(0).live, 1, "its first short life since the long one");
 }
 
-on_both!(what_others_do_to_an_instance_does_not_delay_it);
+on_both!(ends_caused_by_others_cause_no_pause);
 /// Preempted, lost with its node, stopped, or killed by hand.
-fn what_others_do_to_an_instance_does_not_delay_it<M: Manager>() {
+fn ends_caused_by_others_cause_no_pause<M: Manager>() {
     let mut bed = Cluster::<M>::of(2, 2).start(vec![patient(1)], None);
     bed.run_until_idle();
     let ends = [ContainerExit::ABORTED, ContainerExit::PREEMPTED, ContainerExit::KILLED_BY_RESOURCEMANAGER];

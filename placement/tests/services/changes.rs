@@ -54,7 +54,7 @@ fn a_host_that_went_and_came_between_two_looks_is_a_host_again<M: Manager>() {
 }
 
 #[test]
-fn one_by_one_a_host_that_went_and_came_between_two_looks_is_a_host_again() {
+fn a_host_that_left_and_returned_between_two_polls_is_requested_again() {
     use crate::support::EngineCluster;
     let apart = component(0, 1).with_policy(PlacementPolicy::AntiAffinity);
     let mut bed = Cluster::<EngineCluster>::of(2, 2).one_by_one().start(vec![apart], None);
@@ -243,8 +243,8 @@ fn hosts_used_too_long_ago_are_forgotten_while_it_runs<M: Manager>() {
     assert!(known <= 9, "{known} hosts are kept, but most were last used more than a week ago");
 }
 
-on_both!(a_move_elsewhere_does_not_ask_for_hosts_that_nobody_reported);
-fn a_move_elsewhere_does_not_ask_for_hosts_that_nobody_reported<M: Manager>() {
+on_both!(a_move_elsewhere_requests_only_reported_hosts);
+fn a_move_elsewhere_requests_only_reported_hosts<M: Manager>() {
     use apportion_placement::{ActionId, ActionKind, ActionStatus, ComponentId, ContainerAction};
     let entry = |host: &str, last_used_ms| HistoryEntry {
         host: host.into(),

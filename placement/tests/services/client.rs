@@ -77,8 +77,8 @@ fn wrong_requests_are_refused_and_leave_nothing<M: Manager>() {
     assert_eq!(manager.poll(), []);
 }
 
-on_both!(a_container_tells_how_it_ended);
-fn a_container_tells_how_it_ended<M: Manager>() {
+on_both!(a_completed_callback_has_the_exit);
+fn a_completed_callback_has_the_exit<M: Manager>() {
     let mut manager: M = cluster();
     assert_eq!(manager.request(request(1, 1)), Ok(()));
     manager.run_until_idle();
@@ -117,8 +117,8 @@ fn nothing_comes_to_hosts_on_the_blacklist<M: Manager>() {
     assert_eq!(&*only_allocation(&manager.poll()).host, "beta");
 }
 
-on_both!(nodes_that_change_are_told_and_others_are_not);
-fn nodes_that_change_are_told_and_others_are_not<M: Manager>() {
+on_both!(only_changed_nodes_are_reported);
+fn only_changed_nodes_are_reported<M: Manager>() {
     let mut manager: M = cluster();
     assert_eq!(manager.poll(), []);
     manager.lose_node("alpha");
@@ -161,7 +161,7 @@ fn a_lagging_client_catches_up() {
 
 /// After lost callbacks, a cancelled request is not mistaken for a placed one, and a pending request is kept.
 #[test]
-fn a_lagging_client_tells_cancelled_from_placed() {
+fn a_lagging_client_distinguishes_cancelled_from_placed() {
     let mut manager = engine_cluster(1);
     for (id, size) in [(1, 1_000), (2, 10), (3, 10)] {
         assert_eq!(manager.request(request(id, size)), Ok(()));
@@ -188,7 +188,7 @@ fn a_lagging_client_tells_cancelled_from_placed() {
 
 /// Each injected fault of the fake happens once.
 #[test]
-fn the_fake_misbehaves_as_it_is_told() {
+fn each_injected_fault_happens_once() {
     let mut fake: FakeCluster = cluster();
     fake.inject(Fault::RefuseRequest);
     assert!(matches!(fake.request(request(1, 1)), Err(ClientError::Refused(_))));
@@ -214,7 +214,7 @@ fn the_fake_misbehaves_as_it_is_told() {
 /// A host that a request named while it was away is reported again, although it has not changed. It is not reported a
 /// third time.
 #[test]
-fn a_host_that_was_away_between_two_looks_is_told_of() {
+fn a_host_that_was_away_between_two_polls_is_reported_again() {
     let mut cluster = EngineCluster::new();
     cluster.add_node("alpha", "", "", 1);
     cluster.run_until_idle();
@@ -275,9 +275,9 @@ fn running_on_alpha<M: Manager>(manager: &mut M, size: i64) -> ContainerRef {
     container
 }
 
-on_both!(what_is_swapped_comes_when_the_container_has_ended);
+on_both!(a_swapped_container_arrives_when_the_old_one_has_ended);
 /// No other request gets the room in between.
-fn what_is_swapped_comes_when_the_container_has_ended<M: Manager>() {
+fn a_swapped_container_arrives_when_the_old_one_has_ended<M: Manager>() {
     let mut manager = cluster::<M>().stop_by_hand();
     let first = running_on_alpha(&mut manager, 100);
     assert_eq!(manager.swap(first, request(2, 90).only_on(["alpha"])), Ok(()));

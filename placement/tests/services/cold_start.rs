@@ -40,9 +40,9 @@ fn a_host_that_has_not_registered_is_waited_for<M: Manager>() {
     assert_eq!(bed.hosts(0), [host(0), "early".to_owned()]);
 }
 
-on_both!(it_is_waited_for_once);
+on_both!(an_unregistered_host_is_waited_for_once);
 /// The next desired instance goes elsewhere at once, as long as the host has not registered.
-fn it_is_waited_for_once<M: Manager>() {
+fn an_unregistered_host_is_waited_for_once<M: Manager>() {
     let mut bed = Cluster::<M>::of(2, 1).start(vec![component(0, 1)], Some(&history(&["late"])));
     bed.at(30_002);
     bed.run_until_idle();

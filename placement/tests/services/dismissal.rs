@@ -59,7 +59,7 @@ fn spec() -> ApplicationSpec {
 }
 
 #[test]
-fn somebody_ends_its_application() -> Made<()> {
+fn its_application_is_ended_at_the_engine() -> Made<()> {
     for events_max in [1, 100] {
         let mut bed = Bed::new(spec(), ApplicationLimits::default(), events_max)?;
         assert_eq!((bed.service.state().container_count(), bed.service.client().dismissal()), (3, None));

@@ -268,9 +268,9 @@ fn a_failed_start_does_not_touch_a_sibling_on_the_host<M: Manager>() {
     assert_eq!(bed.state_of(sibling), Some(apportion_placement::InstanceState::Live));
 }
 
-on_both!(what_ends_young_but_did_not_fail_is_held_against_nobody);
+on_both!(short_lives_without_a_failure_do_not_count);
 /// D24: the cause of the end counts, not the age.
-fn what_ends_young_but_did_not_fail_is_held_against_nobody<M: Manager>() {
+fn short_lives_without_a_failure_do_not_count<M: Manager>() {
     for exit in [ContainerExit::PREEMPTED, ContainerExit::ABORTED, 0] {
         let mut bed = Cluster::<M>::of(3, 1).start(vec![component(0, 1)], None);
         bed.run_until_idle();
@@ -282,9 +282,9 @@ fn what_ends_young_but_did_not_fail_is_held_against_nobody<M: Manager>() {
     }
 }
 
-on_both!(shunning_a_host_is_one_operation_and_said_once);
+on_both!(blacklisting_a_host_is_one_operation);
 /// S27.
-fn shunning_a_host_is_one_operation_and_said_once<M: Manager>() {
+fn blacklisting_a_host_is_one_operation<M: Manager>() {
     let fragile = ComponentSpec {
         node_failure_threshold: Some(2),
         container_failure_threshold: None,

@@ -25,9 +25,9 @@ fn requests_are_taken_back_before_containers<M: Manager>() {
     assert_eq!((cancels(&calls), calls.len()), (3, 3));
 }
 
-on_both!(flexing_down_twice_releases_what_is_too_much_and_no_more);
+on_both!(flexing_down_twice_releases_only_surplus_containers);
 /// S19. A negative number cannot be expressed here: the definition refuses it.
-fn flexing_down_twice_releases_what_is_too_much_and_no_more<M: Manager>() {
+fn flexing_down_twice_releases_only_surplus_containers<M: Manager>() {
     let mut bed = Cluster::<M>::of(6, 6).start(vec![component(0, 6)], None);
     bed.run_until_idle();
     assert_eq!(bed.status(0).live, 6);

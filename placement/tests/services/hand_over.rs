@@ -47,8 +47,8 @@ fn last_words<M: Manager>(bed: &mut Bed<M>) -> Vec<(u64, ActionStatus, String)> 
     said.map(|answer| (answer.action.0, answer.status, answer.message)).collect()
 }
 
-on_both!(who_does_not_stand_by_makes_no_way);
-fn who_does_not_stand_by_makes_no_way<M: Manager>() {
+on_both!(only_its_own_standby_makes_way);
+fn only_its_own_standby_makes_way<M: Manager>() {
     let mut bed = bed::<M>(4, 2);
     let before = [1, 2, 3].map(|id| bed.only(id).container);
     let heir = |component| Some(HandOver { id: ActionId(9), component, or_elsewhere: false });
@@ -100,9 +100,9 @@ fn a_place_is_taken_in_another_size<M: Manager>() {
     assert_ne!(bed.only(2).host, place, "the standby is still one, and comes elsewhere");
 }
 
-on_both!(what_another_action_goes_on_with_takes_no_place);
+on_both!(a_container_of_another_action_takes_no_place);
 /// The standby still moves elsewhere.
-fn what_another_action_goes_on_with_takes_no_place<M: Manager>() {
+fn a_container_of_another_action_takes_no_place<M: Manager>() {
     let mut bed = bed::<M>(4, 1);
     let (active, standby, full) = (bed.only(1), bed.only(2), bed.only(3).host);
     let kind = ActionKind::MoveTo(full.as_str().into());
@@ -141,7 +141,7 @@ fn asked(bed: &Bed<FakeCluster>) -> Vec<usize> {
 
 /// A container that may go elsewhere waits for half of its time limit.
 #[test]
-fn one_that_gets_no_place_goes_elsewhere_in_time_if_it_may() {
+fn a_container_without_the_place_goes_elsewhere_in_time() {
     let mut bed = by_hand();
     let active = bed.only(1);
     bed.service.submit(ContainerAction { or_elsewhere: true, ..taking_place(&bed, 1) }, bed.now_ms);
@@ -155,7 +155,7 @@ fn one_that_gets_no_place_goes_elsewhere_in_time_if_it_may() {
 
 /// The status says whose place the container waits for. After the time limit it goes elsewhere, if it may.
 #[test]
-fn one_whose_standby_is_not_heard_to_end_goes_elsewhere_if_it_may() {
+fn a_container_whose_standbys_end_is_lost_goes_elsewhere() {
     for or_elsewhere in [true, false] {
         let mut bed = by_hand();
         let active = bed.only(1);

@@ -44,9 +44,9 @@ fn the_host_used_last_is_asked_for_first<M: Manager>() {
     assert_eq!(asked, [vec!["a3"], vec!["a2"], vec![], vec!["a3"], vec![]]);
 }
 
-on_both!(what_was_active_at_the_save_was_used_until_then);
+on_both!(hosts_active_at_the_save_count_as_used_until_then);
 /// F17. Entries older than the limit are forgotten (D4).
-fn what_was_active_at_the_save_was_used_until_then<M: Manager>() {
+fn hosts_active_at_the_save_count_as_used_until_then<M: Manager>() {
     let entries = vec![
         entry("a1", 0, true, 0),
         entry("a2", 0, false, 99),

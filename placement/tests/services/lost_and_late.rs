@@ -50,8 +50,8 @@ fn instances_that_have_to_be_apart_from_now_on_are<M: Manager>() {
     assert_eq!(bed.hosts(1), [host(0), host(1), host(2)]);
 }
 
-on_both!(of_two_on_a_host_that_have_to_be_apart_one_goes);
-fn of_two_on_a_host_that_have_to_be_apart_one_goes<M: Manager>() {
+on_both!(one_of_two_instances_leaves_when_they_have_to_be_apart);
+fn one_of_two_instances_leaves_when_they_have_to_be_apart<M: Manager>() {
     let mut bed = Cluster::<M>::of(1, 2).start(vec![component(1, 2)], None);
     bed.run_until_idle();
     bed.manager().add_node(&host(1), "", "", 2);
@@ -89,8 +89,8 @@ fn failures_after_the_end_of_a_window_are_of_the_next_one<M: Manager>() {
     assert!(bed.service.state().failure().is_some(), "five failures exceed the threshold of one");
 }
 
-on_both!(a_window_that_ended_long_ago_is_followed_by_one_that_has_not);
-fn a_window_that_ended_long_ago_is_followed_by_one_that_has_not<M: Manager>() {
+on_both!(the_next_window_ends_in_the_future);
+fn the_next_window_ends_in_the_future<M: Manager>() {
     let mut bed = Cluster::<M>::of(1, 1)
         .with_settings(|settings| settings.failure_window_ms = Some(1_000))
         .start(vec![component(1, 1)], None);
@@ -141,7 +141,7 @@ fn an_end_that_was_not_heard_of_is_found_out() {
 }
 
 #[test]
-fn what_cannot_be_stopped_is_stopped_again() {
+fn a_failed_stop_is_repeated() {
     let mut bed = Cluster::on(FakeCluster::new(), 1, 2).start(vec![component(1, 1)], None);
     bed.run_until_idle();
     bed.manager().inject(Fault::FailStop);
@@ -310,7 +310,7 @@ fn requests_for_any_host_are_taken_back_before_those_for_a_former_one() {
 }
 
 #[test]
-fn another_policy_asks_anew() {
+fn a_change_of_policy_renews_requests() {
     let mut bed = Cluster::on(FakeCluster::new().granting_by_hand(), 2, 4).start(roles([1, 0, 0]), None);
     bed.run_until_idle();
     let calls = bed.change(|specs| specs[0].policy = PlacementPolicy::AntiAffinity);
@@ -320,7 +320,7 @@ fn another_policy_asks_anew() {
 
 /// A request that the manager refused is not cancelled there.
 #[test]
-fn what_was_never_taken_is_not_cancelled() {
+fn a_refused_request_is_not_cancelled_at_the_manager() {
     let mut bed = Cluster::on(FakeCluster::new().granting_by_hand(), 2, 4).start(roles([0, 0, 0]), None);
     bed.manager().inject(Fault::RefuseRequest);
     bed.flex(0, 1);

@@ -75,7 +75,7 @@ fn a_batch_is_dealt_with_in_the_order_of_components() {
 
 /// Within a batch, a container on a requested host comes before others, so that it is not the surplus one.
 #[test]
-fn what_is_where_it_should_be_comes_first() {
+fn containers_on_requested_hosts_come_first() {
     let (mut service, asked) = state([1, 0, 0], &[("a", 0, 5)]);
     assert_eq!(asked[0].hosts, ["a".into()]);
     allocate(&mut service, vec![came(1, 0, "b"), came(2, 0, "a")]);

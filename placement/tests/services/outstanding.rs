@@ -34,8 +34,8 @@ fn nodes_with_another_label_do_not_count<M: Manager>() {
     assert_eq!(causes(&mut bed), [OutstandingCause::ClusterTooSmall; 2]);
 }
 
-on_both!(no_room_beside_what_else_runs);
-fn no_room_beside_what_else_runs<M: Manager>() {
+on_both!(no_room_beside_other_containers);
+fn no_room_beside_other_containers<M: Manager>() {
     let mut bed = Cluster::<M>::of(2, 2).start(vec![component(0, 4)], None);
     bed.run_until_idle();
     bed.change(|components| components.push(component(1, 1)));
@@ -106,7 +106,7 @@ fn the_queue_is_at_its_limit() {
 }
 
 #[test]
-fn a_request_that_was_refused_is_not_said_to_lack_a_label() {
+fn a_refused_request_is_not_explained_by_its_label() {
     let mut manager = FakeCluster::new();
     manager.add_node("a", Resources::new(&[4]));
     manager.inject(Fault::RefuseRequest);
@@ -137,7 +137,7 @@ fn a_refused_request_for_a_host_is_explained_by_its_refusal_once_the_host_is_rep
 }
 
 #[test]
-fn one_by_one_what_is_not_asked_for_is_explained() {
+fn missing_one_by_one_instances_are_explained() {
     let apart = component(0, 3).with_policy(PlacementPolicy::AntiAffinity);
     let mut bed = Cluster::<FakeCluster>::of(2, 2).one_by_one().start(vec![apart], None);
     bed.run_until_idle();

@@ -4,9 +4,9 @@ use apportion_placement::{AllocationOutcome, ComponentSpec, FakeCluster, FaultDo
 
 use crate::support::{Cluster, Manager, cancels, component, host, named, on_both, releases, requests, roles};
 
-on_both!(it_comes_back_to_where_it_was);
+on_both!(an_instance_returns_to_its_host);
 /// S1. No cancel follows the container, since it names its request (D1).
-fn it_comes_back_to_where_it_was<M: Manager>() {
+fn an_instance_returns_to_its_host<M: Manager>() {
     let mut bed = Cluster::<M>::of(8, 8).start(vec![], None);
     let calls = bed.change(|components| components.extend(roles([1, 0, 0])));
     let [request] = *requests(&calls) else { panic!("one request: {calls:?}") };

@@ -74,7 +74,7 @@ fn tenants_of_a_fake_hear_of_their_own_containers_only() -> Outcome {
 }
 
 #[test]
-fn what_a_tenant_shuns_others_do_not() -> Outcome {
+fn a_blacklist_holds_for_one_service_only() -> Outcome {
     let (_, mut one, mut other) = two_tenants(2);
     one.update_blacklist(&["alpha".into()], &[])?;
     one.request(request(1))?;
@@ -101,7 +101,7 @@ fn a_tenant_that_ends_leaves_room() -> Outcome {
 
 /// A late callback belongs to the previous master.
 #[test]
-fn what_comes_late_does_not_reach_the_next_master() -> Outcome {
+fn late_callbacks_do_not_reach_the_next_master() -> Outcome {
     let (cluster, mut one, _other) = two_tenants(3);
     one.poll();
     cluster.with(|cluster| cluster.inject(Fault::DelayCallback));
@@ -114,7 +114,7 @@ fn what_comes_late_does_not_reach_the_next_master() -> Outcome {
 
 /// It also takes over a container of which it had not heard.
 #[test]
-fn a_tenant_takes_over_what_is_its_own() -> Outcome {
+fn a_service_takes_over_only_its_own_containers() -> Outcome {
     let (cluster, mut one, mut other) = two_tenants(3);
     cluster.with(|cluster| cluster.inject(Fault::LoseCallback));
     one.request(request(1))?;

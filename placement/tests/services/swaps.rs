@@ -32,7 +32,7 @@ fn on_host(id: u64, host: &str) -> ContainerRequest {
 
 /// A request that has waited longer, and is served first, does not get the room in between.
 #[test]
-fn what_is_stopped_to_start_anew_keeps_its_room() {
+fn a_container_that_is_stopped_first_keeps_its_room() {
     for policy in [PlacementPolicy::Normal, PlacementPolicy::Anywhere, PlacementPolicy::AntiAffinity] {
         let spec = component(1, 1).with_policy(policy);
         let mut bed = Cluster::<EngineCluster>::of(1, 1).start(vec![spec], None);
@@ -64,10 +64,10 @@ fn the_queue_is_charged_the_difference() {
     assert_eq!(bed.service.client().manager.nodes()[0].free.amounts()[0], 6);
 }
 
-on_both!(what_has_no_room_as_another_size_comes_back_as_it_was);
+on_both!(a_container_without_room_for_its_new_size_returns_unchanged);
 /// The manager finds that it cannot swap: the container is released and the request waits, until the action's time
 /// limit.
-fn what_has_no_room_as_another_size_comes_back_as_it_was<M: Manager>() {
+fn a_container_without_room_for_its_new_size_returns_unchanged<M: Manager>() {
     let mut bed = Cluster::<M>::of(1, 2).start(vec![component(1, 1), component(2, 1)], None);
     bed.run_until_idle();
     restart(&mut bed, Some(2));
@@ -92,9 +92,9 @@ fn a_swap_of_the_last_master_ends_nothing() {
     assert_eq!((bed.only(1).container, bed.status(1).live), (first.container, 1));
 }
 
-on_both!(what_has_no_room_as_another_size_goes_elsewhere_in_time);
+on_both!(a_container_without_room_for_its_new_size_goes_elsewhere_in_time);
 /// With every policy except the strict one, its host is requested for as long as that of a returning container.
-fn what_has_no_room_as_another_size_goes_elsewhere_in_time<M: Manager>() {
+fn a_container_without_room_for_its_new_size_goes_elsewhere_in_time<M: Manager>() {
     for policy in [PlacementPolicy::Normal, PlacementPolicy::Anywhere, PlacementPolicy::AntiAffinity] {
         for one_by_one in [false, true] {
             let specs = vec![component(1, 1).with_policy(policy), component(2, 1)];
@@ -127,9 +127,9 @@ fn what_has_no_room_as_another_size_goes_elsewhere_in_time<M: Manager>() {
     }
 }
 
-on_both!(one_that_is_asked_for_by_itself_comes_back_to_its_request);
+on_both!(a_one_by_one_container_returns_by_the_request_of_its_swap);
 /// The service sends no further request, although another host would also do.
-fn one_that_is_asked_for_by_itself_comes_back_to_its_request<M: Manager>() {
+fn a_one_by_one_container_returns_by_the_request_of_its_swap<M: Manager>() {
     let apart = component(1, 1).with_policy(PlacementPolicy::AntiAffinity);
     let mut bed = Cluster::<M>::of(3, 1).one_by_one().start(vec![apart], None);
     bed.run_until_idle();
@@ -142,9 +142,9 @@ fn one_that_is_asked_for_by_itself_comes_back_to_its_request<M: Manager>() {
     assert_eq!(last_word(&mut bed), Some(ActionStatus::Succeeded));
 }
 
-on_both!(one_that_comes_back_while_another_is_asked_for_is_taken);
+on_both!(a_one_by_one_container_returns_while_another_is_requested);
 /// The service requests one container at a time, so its request is cancelled when the container has ended.
-fn one_that_comes_back_while_another_is_asked_for_is_taken<M: Manager>() {
+fn a_one_by_one_container_returns_while_another_is_requested<M: Manager>() {
     let apart = component(1, 2).with_policy(PlacementPolicy::AntiAffinity);
     let mut bed = Cluster::<M>::of(2, 1).one_by_one().start(vec![component(9, 1), apart], None);
     bed.run_until_idle();
@@ -159,7 +159,7 @@ fn one_that_comes_back_while_another_is_asked_for_is_taken<M: Manager>() {
 
 /// The status says why the request is not served yet.
 #[test]
-fn it_is_said_whose_place_is_taken() {
+fn the_status_names_the_container_that_makes_way() {
     let mut bed = Cluster::on(FakeCluster::new().granting_by_hand(), 1, 1).start(vec![component(1, 1)], None);
     let first = bed.manager().waiting().next().map(|request| request.id);
     let granted = first.map(|first| bed.manager().grant(first, &host(0)));
@@ -189,7 +189,7 @@ fn a_host_that_takes_nothing_more_is_not_asked_for_again<M: Manager>() {
 
 /// The container runs on, and no request waits for its place.
 #[test]
-fn what_does_not_stop_makes_no_way() {
+fn a_container_that_does_not_stop_makes_no_way() {
     let mut bed = Cluster::on(FakeCluster::new(), 1, 1).start(vec![component(1, 1)], None);
     bed.run_until_idle();
     let first = bed.only(1);
@@ -215,7 +215,7 @@ fn a_manager_that_cannot_swap_does_one_after_the_other() {
 
 /// Either half of a swap may be refused; then neither is done.
 #[test]
-fn what_cannot_be_swapped_stays() {
+fn a_refused_swap_changes_nothing() {
     let mut cluster = FakeCluster::new();
     cluster.add_node("alpha", Resources::new(&[1]));
     let cluster = SharedFakeCluster::new(cluster);

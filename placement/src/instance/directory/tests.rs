@@ -101,7 +101,7 @@ fn a_folder_with_something_missing_is_incomplete() -> Outcome {
 }
 
 #[test]
-fn of_many_builders_one_is_first() -> Outcome {
+fn one_of_many_builders_succeeds() -> Outcome {
     let folder = tempfile::tempdir()?;
     let (_, one) = directory(folder.path())?;
     let built: Vec<Result<(), BuildError>> = std::thread::scope(|scope| {

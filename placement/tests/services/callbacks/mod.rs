@@ -164,7 +164,7 @@ fn components() -> Vec<ComponentSpec> {
     (0..COMPONENTS).zip(policies).map(spec).collect()
 }
 
-fn whatever_is_told(anti_affinity: AntiAffinity, steps: &[Step]) {
+fn run_steps(anti_affinity: AntiAffinity, steps: &[Step]) {
     let mut world = World::new(anti_affinity);
     for step in steps {
         world.take(step);
@@ -199,7 +199,7 @@ fn a_list_of_hosts_is_not_kept_for_longer_than_it_is_needed() {
         Step::End { which: 0, exit: 0 },
         grant(11, 1),
     ];
-    whatever_is_told(AntiAffinity::AllAtOnce, &steps);
+    run_steps(AntiAffinity::AllAtOnce, &steps);
 }
 
 /// The second host and the third share a rack, so the recovered standby is given back.
@@ -254,11 +254,11 @@ proptest! {
 
     #[test]
     fn no_event_makes_a_service_count_wrong(steps in prop::collection::vec(step(), 0..60)) {
-        whatever_is_told(AntiAffinity::AllAtOnce, &steps);
+        run_steps(AntiAffinity::AllAtOnce, &steps);
     }
 
     #[test]
-    fn nor_when_it_asks_one_by_one(steps in prop::collection::vec(step(), 0..60)) {
-        whatever_is_told(AntiAffinity::OneByOne, &steps);
+    fn no_event_makes_a_one_by_one_service_count_wrong(steps in prop::collection::vec(step(), 0..60)) {
+        run_steps(AntiAffinity::OneByOne, &steps);
     }
 }

@@ -195,7 +195,7 @@ proptest! {
 
     /// For requests about many containers, with or without state.
     #[test]
-    fn budgets_hold_whatever_is_asked(steps in prop::collection::vec(step(), 0..60), standbys in 0..2_u32) {
+    fn no_requests_exceed_the_budget(steps in prop::collection::vec(step(), 0..60), standbys in 0..2_u32) {
         let mut spec = with_standbys(job_of(4), standbys);
         spec.processors[3].is_stateful = false;
         let mut bed = JobBed::start(spec, cluster::<FakeCluster>(HOSTS, 6));

@@ -326,7 +326,7 @@ impl World {
     }
 }
 
-fn whatever_happens(domain: FaultDomain, accepted_max: usize, steps: &[Step]) {
+fn run_steps(domain: FaultDomain, accepted_max: usize, steps: &[Step]) {
     let mut world = World::new(domain, accepted_max);
     for step in steps {
         world.take(step);
@@ -342,7 +342,7 @@ fn whatever_happens(domain: FaultDomain, accepted_max: usize, steps: &[Step]) {
 
 /// One coordinator forgets a standby and cannot stop it. The next standby gets another number.
 #[test]
-fn what_runs_still_is_not_started_a_second_time() {
+fn a_standby_that_still_runs_is_not_started_again() {
     let ask = |kind| Step::Ask { kind, processor: 0, host: 0, expiry_ms: None };
     let steps = [
         ask(7),
@@ -355,25 +355,25 @@ fn what_runs_still_is_not_started_a_second_time() {
         Step::CrashAt { writes: 0, is_made: false },
         Step::Turn,
     ];
-    whatever_happens(FaultDomain::Rack, MANY, &steps);
+    run_steps(FaultDomain::Rack, MANY, &steps);
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_request_has_one_last_word_whatever_happens(steps in prop::collection::vec(step(), 0..60)) {
-        whatever_happens(FaultDomain::Host, MANY, &steps);
+    fn every_request_has_one_last_word(steps in prop::collection::vec(step(), 0..60)) {
+        run_steps(FaultDomain::Host, MANY, &steps);
     }
 
     #[test]
-    fn also_where_racks_are_fault_domains(steps in prop::collection::vec(step(), 0..60)) {
-        whatever_happens(FaultDomain::Rack, MANY, &steps);
+    fn every_request_has_one_last_word_with_racks_as_fault_domains(steps in prop::collection::vec(step(), 0..60)) {
+        run_steps(FaultDomain::Rack, MANY, &steps);
     }
 
     /// Requests wait in the store, and requests that need no room overtake them.
     #[test]
-    fn also_where_two_may_be_open(steps in prop::collection::vec(step(), 0..60)) {
-        whatever_happens(FaultDomain::Host, 2, &steps);
+    fn every_request_has_one_last_word_with_two_open_at_most(steps in prop::collection::vec(step(), 0..60)) {
+        run_steps(FaultDomain::Host, 2, &steps);
     }
 }

@@ -73,9 +73,9 @@ fn a_host_is_not_readmitted_while_it_is_drained<M: Manager>() {
     assert!(bed.message(readmit).contains(&format!("is being drained by request {request}")));
 }
 
-on_both!(what_is_on_its_way_to_a_host_does_not_stay_there);
+on_both!(containers_on_their_way_to_a_drained_host_leave_it);
 /// A drain begins while a move to the host looks for a place, has found it, or is about to use it.
-fn what_is_on_its_way_to_a_host_does_not_stay_there<M: Manager>() {
+fn containers_on_their_way_to_a_drained_host_leave_it<M: Manager>() {
     let mut said = [0, 0];
     for turns in 0..6 {
         let mut bed = JobBed::start(job_of(2), cluster::<M>(2, 1));
@@ -115,9 +115,9 @@ fn a_move_that_waits_for_a_host_does_not_get_it_when_it_is_drained<M: Manager>()
     assert_ne!(bed.host_of("0"), full);
 }
 
-on_both!(a_standby_that_cannot_make_way_keeps_nobody_on_the_host);
+on_both!(a_standby_that_cannot_make_way_does_not_stop_a_drain);
 /// The standby's rack is the only other one. The processor may use another host of its own rack.
-fn a_standby_that_cannot_make_way_keeps_nobody_on_the_host<M: Manager>() {
+fn a_standby_that_cannot_make_way_does_not_stop_a_drain<M: Manager>() {
     let mut manager = M::new();
     manager.add_node(&host(0), "rack0", "", 4);
     manager.add_node(&host(2), "rack1", "", 4);

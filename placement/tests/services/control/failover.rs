@@ -52,8 +52,8 @@ fn a_standby_that_has_read_all_state_comes_first<M: Manager>() {
     }
 }
 
-on_both!(also_when_its_node_is_lost);
-fn also_when_its_node_is_lost<M: Manager>() {
+on_both!(a_processor_takes_its_standbys_place_when_its_node_is_lost);
+fn a_processor_takes_its_standbys_place_when_its_node_is_lost<M: Manager>() {
     let mut bed = stateful::<M>(1, 3);
     let (was, standby) = (bed.host_of("0"), bed.host_of("0-0"));
     bed.manager().lose_node(&was);
@@ -143,7 +143,7 @@ fn a_place_that_is_lost_after_all_is_looked_for_elsewhere() {
 
 /// A request that has waited longer does not get the standby's room in between.
 #[test]
-fn the_place_of_a_standby_goes_to_nobody_else() {
+fn no_other_application_gets_the_place_of_a_standby() {
     let mut bed = stateful::<EngineCluster>(1, 2);
     let standby = bed.host_of("0-0");
     bed.manager().contend(9);
@@ -153,7 +153,7 @@ fn the_place_of_a_standby_goes_to_nobody_else() {
 
 /// Meanwhile the status says why the processor does not run.
 #[test]
-fn a_standby_that_does_not_stop_holds_nobody_up() {
+fn a_standby_that_does_not_stop_delays_no_failover() {
     let mut bed = stateful::<FakeCluster>(1, 3);
     let (was, standby) = (bed.host_of("0"), bed.host_of("0-0"));
     bed.manager().inject(Fault::FailStop);
@@ -190,9 +190,9 @@ fn a_move_that_waits_for_a_place_keeps_no_standby_from_making_way<M: Manager>() 
     assert_eq!(bed.job.status().below_configured, 0);
 }
 
-on_both!(whoever_starts_the_coordinator_again_finds_it_out);
+on_both!(a_restarted_coordinator_finds_a_lost_node);
 /// The node is lost while no coordinator runs.
-fn whoever_starts_the_coordinator_again_finds_it_out<M: Manager>() {
+fn a_restarted_coordinator_finds_a_lost_node<M: Manager>() {
     let mut bed = stateful::<M>(1, 3);
     let (was, standby) = (bed.host_of("0"), bed.host_of("0-0"));
     bed.manager().lose_node(&was);

@@ -42,7 +42,7 @@ fn run_all(bed: &mut JobBed<FakeCluster>) {
 
 /// A request that has waited longer takes free room, but not the standby's place.
 #[test]
-fn nobody_else_gets_the_place_between() {
+fn no_other_application_gets_the_place_during_a_handover() {
     let (mut bed, request) = begun(cluster::<EngineCluster>(3, 1));
     let standby_at = bed.host_of("0-0");
     bed.manager().run_until_idle();
@@ -71,8 +71,8 @@ fn a_standby_host_is_not_used_for_a_while() {
     assert!(was != standby_at && !bed.job.has_processor(&processor("0-0")));
 }
 
-on_both!(it_is_said_which_of_them_is_meant);
-fn it_is_said_which_of_them_is_meant<M: Manager>() {
+on_both!(progress_names_the_standby_that_it_is_about);
+fn progress_names_the_standby_that_it_is_about<M: Manager>() {
     let (mut bed, request) = begun(cluster::<M>(3, 1));
     assert_eq!(bed.message(request), "`0-0`: a place is looked for");
     bed.run_until_idle();
@@ -82,7 +82,7 @@ fn it_is_said_which_of_them_is_meant<M: Manager>() {
 
 /// The standby cannot start elsewhere: the processor is not touched, and the standby comes back.
 #[test]
-fn it_stays_if_its_standby_does_not_come_elsewhere() {
+fn a_processor_stays_if_its_standby_cannot_start_elsewhere() {
     let (mut bed, request) = begun(cluster::<FakeCluster>(3, 1));
     let active = bed.status("0").container;
     bed.manager().inject(Fault::FailStart);
@@ -106,7 +106,7 @@ fn both_stay_if_the_standby_does_not_stop() {
 }
 
 #[test]
-fn it_stays_if_a_standby_for_a_while_does_not_stop() {
+fn a_processor_stays_if_its_temporary_standby_does_not_stop() {
     let mut spec = job_of(1);
     spec.processors[0].is_stateful = true;
     let mut bed = JobBed::start(spec, cluster::<FakeCluster>(2, 1));
@@ -126,7 +126,7 @@ fn it_stays_if_a_standby_for_a_while_does_not_stop() {
 
 /// A processor that ends meanwhile starts at once at the reserved place.
 #[test]
-fn what_ends_meanwhile_starts_at_the_place_that_is_held() {
+fn a_processor_that_ends_meanwhile_starts_at_the_held_place() {
     let (mut bed, request) = held();
     bed.end("0", ContainerExit::ABORTED);
     bed.run_until_idle();
@@ -138,7 +138,7 @@ fn what_ends_meanwhile_starts_at_the_place_that_is_held() {
 
 /// The standby still moves elsewhere, since it has stopped.
 #[test]
-fn what_is_taken_back_meanwhile_gives_its_place_back() {
+fn a_handover_cancelled_meanwhile_releases_the_held_place() {
     let (mut bed, request) = held();
     let active = bed.status("0").container;
     bed.ask(JobAction::Cancel { request });
@@ -152,7 +152,7 @@ fn what_is_taken_back_meanwhile_gives_its_place_back() {
 
 /// The standby has stopped, and another request is faster than a manager that cannot swap.
 #[test]
-fn it_stays_if_the_place_is_not_to_be_had_in_time() {
+fn a_processor_stays_if_the_place_is_not_free_in_time() {
     let manager = cluster::<FakeCluster>(3, 1).granting_by_hand();
     let mut bed = JobBed::start(with_standbys(job_of(1), 1), manager);
     grant_all(&mut bed);
@@ -172,7 +172,7 @@ fn it_stays_if_the_place_is_not_to_be_had_in_time() {
 /// The host that the standby has left takes no more containers, so the processor goes elsewhere. It does so only
 /// after its standby runs.
 #[test]
-fn what_goes_elsewhere_waits_for_its_standby_too() {
+fn a_processor_that_goes_elsewhere_waits_for_its_standby() {
     let manager = cluster::<FakeCluster>(5, 1).granting_by_hand().starting_by_hand();
     let mut bed = JobBed::start(with_standbys(job_of(1), 1), manager);
     grant_all(&mut bed);
@@ -196,7 +196,7 @@ fn what_goes_elsewhere_waits_for_its_standby_too() {
 
 /// The processor has ended and is requested again. Its standby is not touched before the processor runs.
 #[test]
-fn a_standby_makes_no_way_for_what_does_not_run() {
+fn a_standby_makes_no_way_for_a_processor_that_does_not_run() {
     let manager = cluster::<FakeCluster>(4, 1).granting_by_hand();
     let mut bed = JobBed::start(with_standbys(job_of(1), 1), manager);
     grant_all(&mut bed);

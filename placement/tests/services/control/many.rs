@@ -70,8 +70,8 @@ fn a_drain_takes_state_to_the_standby_and_keeps_apart<M: Manager>() {
     }
 }
 
-on_both!(a_drain_that_finds_no_room_says_what_is_left);
-fn a_drain_that_finds_no_room_says_what_is_left<M: Manager>() {
+on_both!(a_drain_without_room_reports_the_remaining_containers);
+fn a_drain_without_room_reports_the_remaining_containers<M: Manager>() {
     let mut bed = JobBed::start(job_of(4), cluster::<M>(2, 2));
     let drained = bed.host_of("0");
     let request = bed.ask(JobAction::DrainHost { host: drained.as_str().into(), pace: pace(1, 1) });

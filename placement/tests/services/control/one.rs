@@ -36,9 +36,9 @@ fn a_processor_moves_to_a_host<M: Manager>() {
     assert_eq!(bed.said(request), [Accepted, InProgress, InProgress, Succeeded]);
 }
 
-on_both!(what_is_not_there_is_said_at_once);
+on_both!(requests_for_unknown_objects_are_answered_at_once);
 /// X1 and Z10: requests with an unknown processor, an unknown host or a standby's host are answered at once.
-fn what_is_not_there_is_said_at_once<M: Manager>() {
+fn requests_for_unknown_objects_are_answered_at_once<M: Manager>() {
     let mut bed = job::<M>();
     let requests = [
         bed.move_to("7", &host(2)),
@@ -88,9 +88,9 @@ fn a_restart_that_finds_no_room_beside_itself_can_stop_first<M: Manager>() {
     assert_ne!(bed.status("1").container, was);
 }
 
-on_both!(a_waiting_action_blocks_nobodys_recovery);
+on_both!(a_waiting_action_blocks_no_recovery);
 /// X2: while a move waits for ten minutes, a lost container of another processor is replaced.
-fn a_waiting_action_blocks_nobodys_recovery<M: Manager>() {
+fn a_waiting_action_blocks_no_recovery<M: Manager>() {
     let mut bed = job::<M>();
     let full = bed.host_of("1");
     let action = JobAction::Place { processor: processor("0"), destination: Destination::Host(full.into()) };
@@ -107,7 +107,7 @@ fn a_waiting_action_blocks_nobodys_recovery<M: Manager>() {
 
 /// X6: the end of a stopped container is not reported, while another container ends and is replaced.
 #[test]
-fn a_slow_stop_delays_nobody() {
+fn a_slow_stop_delays_no_other_action() {
     let mut bed = job::<FakeCluster>();
     let at = bed.host_of("1");
     let stopped = bed.status("0").container.unwrap_or_else(|| panic!("it has a container"));

@@ -31,9 +31,9 @@ fn a_request_is_carried_out_and_answered<M: Manager + Debug + Send + 'static>() 
     assert_eq!((bed.host_of("0"), bed.store.request(uuid)), (host(2), Ok(None)));
 }
 
-on_both!(that_it_was_accepted_is_seen);
+on_both!(acceptance_is_stored);
 /// Z14: a request that waits for another is marked as accepted, in the transaction that removes it from the store.
-fn that_it_was_accepted_is_seen<M: Manager + Debug + Send + 'static>() {
+fn acceptance_is_stored<M: Manager + Debug + Send + 'static>() {
     let mut bed = bed::<M>();
     let first = bed.ask("0", "ANY_HOST");
     let second = bed.ask("0", "LAST_SEEN");
@@ -61,9 +61,9 @@ fn a_duplicate_keeps_the_first_outcome<M: Manager + Debug + Send + 'static>() {
     assert_eq!((bed.answer(uuid), bed.host_of("1")), (before, other));
 }
 
-on_both!(what_makes_no_sense_is_answered);
+on_both!(invalid_messages_are_answered);
 /// Bad messages: each is answered or swept, and none waits for ever or causes a hot loop.
-fn what_makes_no_sense_is_answered<M: Manager + Debug + Send + 'static>() {
+fn invalid_messages_are_answered<M: Manager + Debug + Send + 'static>() {
     let mut bed = bed::<M>();
     let foreign = PlacementRequest { deployment_id: "elsewhere".to_owned(), ..bed.message("0", "ANY_HOST") };
     let slow = bed.message("0", "ANY_HOST").expiring_after_ms(86_400_001);
@@ -106,8 +106,8 @@ fn what_makes_no_sense_is_answered<M: Manager + Debug + Send + 'static>() {
     assert_eq!(bed.plane.open_count(), 0);
 }
 
-on_both!(what_cannot_be_read_is_answered_where_it_says_whom);
-fn what_cannot_be_read_is_answered_where_it_says_whom<M: Manager + Debug + Send + 'static>() {
+on_both!(unreadable_messages_are_answered_if_they_have_a_uuid);
+fn unreadable_messages_are_answered_if_they_have_a_uuid<M: Manager + Debug + Send + 'static>() {
     let mut bed = bed::<M>();
     let uuid = |number: u128| Uuid::from_u128(1_000 + number);
     let message = |number: u128, change: fn(&mut serde_json::Value)| {
@@ -236,7 +236,7 @@ fn a_busy_processor_queues_or_refuses<M: Manager + Debug + Send + 'static>() {
 }
 
 #[test]
-fn principals_may_ask_for_what_they_may() {
+fn principals_may_request_only_permitted_actions() {
     let mut bed = bed::<EngineCluster>();
     let restart = Permission::Only([ActionName::Restart].into());
     let nothing = Permission::Only([].into());

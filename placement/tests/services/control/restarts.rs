@@ -34,9 +34,9 @@ fn after_an_end<M: Manager + Debug + Send + 'static>(
     (bed, uuid)
 }
 
-on_both!(what_succeeded_is_so_after_the_end_of_the_process);
+on_both!(a_success_survives_the_end_of_the_process);
 /// A last word and the change of the job are written together.
-fn what_succeeded_is_so_after_the_end_of_the_process<M: Manager + Debug + Send + 'static>() {
+fn a_success_survives_the_end_of_the_process<M: Manager + Debug + Send + 'static>() {
     let mut seen = (0, 0);
     for (writes, is_made) in (0..6).flat_map(|writes| [(writes, false), (writes, true)]) {
         let (bed, uuid) =
@@ -91,7 +91,7 @@ fn a_job_that_is_deployed_otherwise_is_as_its_owner_says<M: Manager + Debug + Se
 
 /// The owner may change settings that the records do not cover.
 #[test]
-fn a_job_that_is_restored_and_changed_keeps_what_requests_left() {
+fn a_restored_and_changed_job_keeps_its_records() {
     let mut bed = PlaneBed::start(job_of(2), cluster::<FakeCluster>(4, 4));
     bed.ask_for("START_STANDBY", "0", "", &json!({}));
     bed.run_until_idle();

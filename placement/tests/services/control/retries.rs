@@ -127,9 +127,9 @@ fn a_host_is_shunned_by_the_processor_that_fails_there<M: Manager>() {
     assert_eq!(bed.host_of("0"), was, "the failure window has ended: {}", bed.message(back));
 }
 
-on_both!(it_takes_no_standbys_place_on_a_host_that_it_shuns);
+on_both!(a_processor_takes_no_place_on_a_host_that_it_avoids);
 /// Not even if only that standby has read all state.
-fn it_takes_no_standbys_place_on_a_host_that_it_shuns<M: Manager>() {
+fn a_processor_takes_no_place_on_a_host_that_it_avoids<M: Manager>() {
     let spec = JobSpec { failures_max: None, node_failure_threshold: Some(0), ..with_standbys(job_of(1), 2) };
     let mut bed = JobBed::start(spec, cluster::<M>(4, 1));
     let shunned = bed.host_of("0");

@@ -77,9 +77,9 @@ fn a_restart_without_a_change_leaves_no_record() {
     }
 }
 
-on_both!(what_runs_still_as_before_is_known_to_the_next_coordinator);
+on_both!(the_next_coordinator_knows_the_running_versions);
 /// The coordinator ends while canaries run.
-fn what_runs_still_as_before_is_known_to_the_next_coordinator<M: Manager>() {
+fn the_next_coordinator_knows_the_running_versions<M: Manager>() {
     let mut bed = JobBed::start(job_of(2), cluster::<M>(2, 4));
     let slow = RollingRestart { canaries: 1, canary_wait_ms: 60_000, ..rolling(1, version("v2")) };
     bed.ask(JobAction::RollingRestart(slow));
@@ -127,8 +127,8 @@ fn a_size_that_cannot_be_is_refused_before_anything_stops<M: Manager>() {
     assert_eq!(bed.outcome(request), None, "{}", bed.message(request));
 }
 
-on_both!(that_it_has_begun_is_told_once);
-fn that_it_has_begun_is_told_once<M: Manager>() {
+on_both!(the_begin_is_reported_once);
+fn the_begin_is_reported_once<M: Manager>() {
     let mut bed = JobBed::start(job_of(3), cluster::<M>(3, 24));
     let request = bed.ask(JobAction::RollingRestart(rolling(1, version("v2"))));
     bed.run_until_idle();

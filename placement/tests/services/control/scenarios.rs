@@ -34,7 +34,7 @@ fn a_request_for_any_host_has_no_deadline<M: Manager>() {
 
 /// P19: the end of an unknown container, and a repeated end of one that was replaced.
 #[test]
-fn what_is_told_again_changes_nothing() {
+fn repeated_and_unknown_callbacks_change_nothing() {
     let mut bed = JobBed::start(job_of(2), cluster::<FakeCluster>(2, 2));
     let first = bed.status("0").container.unwrap_or_else(|| panic!("0 has a container"));
     bed.end("0", 1);

@@ -44,7 +44,7 @@ fn a_control_plane_that_was_superseded_says_nothing_more() {
 }
 
 #[test]
-fn a_job_that_is_deployed_anew_leaves_other_jobs_as_they_are() {
+fn a_new_deployment_leaves_other_jobs_unchanged() {
     let bed = start(3, 4);
     let others = [("elsewhere", true), ("ended", false)].map(|(id, is_current)| Deployment {
         id: id.to_owned(),
@@ -65,7 +65,7 @@ fn a_job_that_is_deployed_anew_leaves_other_jobs_as_they_are() {
 }
 
 #[test]
-fn a_request_that_nobody_looks_at_is_answered_in_the_end() {
+fn a_request_for_a_job_without_control_plane_fails_in_the_end() {
     let mut bed = start(3, 4);
     let deployment =
         Deployment { id: "elsewhere".to_owned(), job: "other".to_owned(), started_ms: 1, is_current: true };
@@ -132,7 +132,7 @@ fn a_cancel_is_found_behind(others: u64) {
 }
 
 #[test]
-fn a_cancel_is_found_whatever_its_time() {
+fn a_cancel_with_an_earlier_timestamp_is_found() {
     a_cancel_is_found_behind(1);
     // The cancel is on the second page.
     a_cancel_is_found_behind(300);
@@ -140,7 +140,7 @@ fn a_cancel_is_found_whatever_its_time() {
 
 /// The request has no room yet, and it is not carried out later.
 #[test]
-fn what_waits_in_the_store_is_taken_back() {
+fn a_request_that_waits_in_the_store_can_be_cancelled() {
     let settings = ControlSettings { accepted_max: 1, ..ControlSettings::default() };
     let mut bed =
         PlaneBed::<FakeCluster>::with(job_of(2), cluster(3, 1), settings, ConflictPolicy::default());
@@ -163,7 +163,7 @@ fn what_waits_in_the_store_is_taken_back() {
 
 /// In either order of the two UUIDs.
 #[test]
-fn what_is_taken_back_in_the_same_moment_is() {
+fn a_cancel_with_the_same_timestamp_is_carried_out() {
     for is_cancel_lower in [false, true] {
         let mut bed = start(3, 4);
         let waits = json!({"canaries": 1, "canaryWaitMs": 60_000});
@@ -182,7 +182,7 @@ fn what_is_taken_back_in_the_same_moment_is() {
 
 /// For instance with other rules.
 #[test]
-fn a_job_that_is_taken_in_anew_goes_on_with_nothing() {
+fn a_redeployed_job_has_no_open_requests() {
     let mut bed = start(3, 4);
     let waits = json!({"canaries": 1, "canaryWaitMs": 60_000});
     let request = bed.ask_for("ROLLING_RESTART", "", "", &waits);
@@ -197,7 +197,7 @@ fn a_job_that_is_taken_in_anew_goes_on_with_nothing() {
 
 /// The second of two moves begins at the end of the first one's time limit.
 #[test]
-fn a_turn_says_when_what_it_began_is_over() {
+fn a_turn_returns_the_deadline_of_steps_that_it_began() {
     let mut bed = start(2, 1);
     let full = bed.host_of("1");
     let requests = [bed.ask("0", &full), bed.ask("0", &full)];
@@ -340,7 +340,7 @@ fn at_most_so_many_requests_about_many_containers_wait() {
 
 /// The job's next owner does not inherit requests of others.
 #[test]
-fn what_a_job_was_asked_for_ends_when_it_is_taken_out() {
+fn requests_end_when_their_job_is_retired() {
     let mut bed = start(2, 1);
     let (at, full) = (bed.host_of("0"), bed.host_of("1"));
     let moved = bed.ask("0", &full);

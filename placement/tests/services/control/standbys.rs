@@ -164,9 +164,9 @@ fn standbys_survive_another_coordinator<M: Manager>() {
     assert_eq!(bed.status("0").size, Resources::new(&[1]));
 }
 
-on_both!(what_is_queued_is_worked_out_when_its_turn_comes);
+on_both!(queued_requests_are_planned_when_they_begin);
 /// Two standbys that were requested during another action are both started, with numbers of their own.
-fn what_is_queued_is_worked_out_when_its_turn_comes<M: Manager>() {
+fn queued_requests_are_planned_when_they_begin<M: Manager>() {
     let mut bed = JobBed::start(job_of(1), cluster::<M>(4, 2));
     let requests = [
         bed.place("0", Destination::LastSeen),
@@ -203,8 +203,8 @@ fn hosts_of_a_processor_and_its_standby_are_drained_together<M: Manager>() {
     assert!(!drained.contains(&bed.host_of("0")) && !drained.contains(&bed.host_of("0-0")));
 }
 
-on_both!(what_is_taken_back_between_two_moves_goes_no_further);
-fn what_is_taken_back_between_two_moves_goes_no_further<M: Manager>() {
+on_both!(a_request_cancelled_between_two_moves_ends);
+fn a_request_cancelled_between_two_moves_ends<M: Manager>() {
     let mut bed = JobBed::start(with_standbys(job_of(1), 1), cluster::<M>(4, 2));
     let active_at = bed.host_of("0");
     let request = bed.place("0", Destination::Standby);

@@ -56,7 +56,7 @@ fn open(path: &Path) -> Result<Arc<dyn ControlStore>, Box<dyn Error>> {
 
 /// A standby is started; then the process ends, and the next process still has the standby.
 #[test]
-fn a_thread_carries_out_what_is_written_and_the_next_one_knows_it() -> Outcome {
+fn a_thread_carries_out_requests_and_the_next_one_has_the_changes() -> Outcome {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("control.redb");
     let store = open(&path)?;

@@ -40,7 +40,7 @@ impl HistoryStore for SlowStore {
 
 /// Only the history remembers the hosts, so a master that does not wait for the save knows of none.
 #[test]
-fn the_next_master_knows_what_the_last_one_was_saving() -> Result<(), Box<dyn std::error::Error>> {
+fn a_new_master_waits_for_the_save_of_the_last_one() -> Result<(), Box<dyn std::error::Error>> {
     let mut cluster = FakeCluster::new();
     cluster.add_node("alpha", Resources::new(&[1_024, 8_000]));
     let tree = ConfTree::default().with("worker", "yarn.role.priority", 1).with(
