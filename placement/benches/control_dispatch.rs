@@ -1,7 +1,7 @@
 //! How long a request takes from the write to the store until its container is asked for, and how fast many are carried
 //! out.
 //!
-//! A program of its own rather than criterion's, because what counts is the slowest of a hundred.
+//! A program of its own instead of a criterion bench: the result is the slowest of a hundred requests.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ const MANY: usize = 100_000;
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
-/// A manager that says when it was asked.
+/// A manager that sends the time of each request to the bench.
 #[derive(Debug)]
 struct Stamped {
     manager: FakeCluster,
@@ -37,7 +37,7 @@ impl ClusterClient for Stamped {
         self.manager.keeps_apart()
     }
     fn request(&mut self, request: ContainerRequest) -> Result<(), ClientError> {
-        // Nobody listens while the job starts.
+        // The bench does not receive while the job starts.
         let _ = self.asked.send(Instant::now());
         self.manager.request(request)
     }
@@ -97,7 +97,7 @@ fn now_ms() -> u64 {
         .map_or(0, |since| since.as_millis().try_into().unwrap_or(u64::MAX))
 }
 
-/// One request after another, each when the one before is over.
+/// Sends requests one after another, each when the previous one is over.
 fn dispatch(name: &str, store: Arc<dyn ControlStore>) -> Outcome<()> {
     let (job, hears) = job()?;
     let mut plane = ControlPlane::new(Arc::clone(&store), ControlSettings::default());
@@ -127,7 +127,7 @@ fn dispatch(name: &str, store: Arc<dyn ControlStore>) -> Outcome<()> {
     Ok(())
 }
 
-/// All at once.
+/// Sends all requests at once.
 fn many(name: &str, store: &Arc<dyn ControlStore>) -> Outcome<()> {
     let (job, _hears) = job()?;
     let settings = ControlSettings::default();

@@ -16,7 +16,7 @@ use apportion_placement::{NodeCommand, PlacementPolicy, Service, ServiceSettings
 struct Processes(BTreeMap<ContainerRef, (Launch, Child)>);
 
 impl Processes {
-    /// Does what the service says, and tells it what has ended.
+    /// Carries out the commands of the service, and reports processes that have ended.
     fn obey(&mut self, client: &mut EngineClient) {
         client.carry_out(|command| match command {
             NodeCommand::Launch { container, host, launch } => {

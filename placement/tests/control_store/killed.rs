@@ -33,7 +33,7 @@ fn pair(number: u64) -> (u128, u128) {
     (2 * number, 2 * number + 1)
 }
 
-/// Returns the number of transactions. Panics at a half one.
+/// Returns the number of transactions. Panics if one of them is incomplete.
 fn transactions(store: &RedbControlStore) -> Result<u64, Box<dyn std::error::Error>> {
     let counts = store.counts()?;
     let count = counts.responses + u64::from(counts.requests > 0);

@@ -61,7 +61,7 @@ fn threads_do_not_write_at_once() -> Outcome {
     Ok(())
 }
 
-/// The test below runs this one in other processes. On its own it does nothing.
+/// The test below runs this test in other processes. On its own it does nothing.
 #[test]
 fn another_process_counts_up() -> Outcome {
     let Some(folder) = std::env::var_os(FOLDER) else { return Ok(()) };

@@ -90,7 +90,7 @@ fn its_application_is_refused() -> Made<()> {
     Ok(())
 }
 
-/// The service notices it with its next call to the manager.
+/// The service notices the shutdown with its next call to the manager.
 #[test]
 fn its_manager_is_not_there_any_more() -> Made<()> {
     for kills in [false, true] {

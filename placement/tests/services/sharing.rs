@@ -112,7 +112,7 @@ fn late_callbacks_do_not_reach_the_next_master() -> Outcome {
     Ok(())
 }
 
-/// It also takes over a container of which it had not heard.
+/// It also takes over a container whose allocation was lost.
 #[test]
 fn a_service_takes_over_only_its_own_containers() -> Outcome {
     let (cluster, mut one, mut other) = two_tenants(3);

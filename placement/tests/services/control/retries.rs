@@ -128,7 +128,7 @@ fn a_host_is_shunned_by_the_processor_that_fails_there<M: Manager>() {
 }
 
 on_both!(a_processor_takes_no_place_on_a_host_that_it_avoids);
-/// Not even if only that standby has read all state.
+/// Holds even if only that standby has read all state.
 fn a_processor_takes_no_place_on_a_host_that_it_avoids<M: Manager>() {
     let spec = JobSpec { failures_max: None, node_failure_threshold: Some(0), ..with_standbys(job_of(1), 2) };
     let mut bed = JobBed::start(spec, cluster::<M>(4, 1));

@@ -225,7 +225,7 @@ fn limits_that_make_no_sense_are_the_least_that_do() {
     assert!(next_ms.is_ok_and(|next_ms| next_ms.is_some_and(|next_ms| next_ms > bed.now_ms)));
 }
 
-/// Otherwise a repeated request would be carried out a second time.
+/// If old outcomes were deleted earlier, a repeated request would be carried out again.
 #[test]
 fn an_outcome_is_kept_while_its_request_may_be_repeated() {
     let settings = ControlSettings { retention_ms: 1, ..ControlSettings::default() };
@@ -259,7 +259,7 @@ fn requests_that_need_no_room_take_little() {
     assert_eq!(bed.store.counts().map(|counts| counts.requests), Ok(0));
 }
 
-/// Otherwise it would be last in time order until its time comes.
+/// A request from the future would be last in time order until its time comes.
 #[test]
 fn a_request_whose_time_is_far_ahead_is_answered() {
     let mut bed = start(3, 4);
