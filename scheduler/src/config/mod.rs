@@ -73,8 +73,7 @@ pub struct EngineConfig {
     /// How long a stopping container stays charged if its end is not confirmed.
     pub stop_timeout_ms: u64,
     /// Whether the engine stops the containers of an application that ended or outlived its lifetime. Stopped
-    /// containers
-    /// stay charged until their ends are confirmed. If false, the containers end at once, as in YARN.
+    /// containers stay charged until their ends are confirmed. If false, the containers end at once, as in YARN.
     pub stop_ended_applications: bool,
     /// Sizes of batches, queues and sets.
     pub limits: EngineLimits,
@@ -178,7 +177,7 @@ pub enum Semantics {
     /// No queue or user exceeds a limit.
     #[default]
     Strict,
-    /// As in YARN. A user at or below the user limit may have one more container of any size, and user limits are
+    /// As in YARN. A user at or below the user limit may have one more container of any size. User limits are
     /// rounded up to steps of the smallest container. A pass over one node reserves that node although another has
     /// room; a pass over several nodes reserves the last. Passes in vain over one reserved node let an ask reserve
     /// more nodes than it wants containers. Missed opportunities count instead of distinct nodes. An ask that misses
@@ -233,8 +232,8 @@ pub enum LocalityDelay {
     /// take long.
     ///
     /// With [`Semantics::YarnCompatible`] the unit is YARN's missed opportunities, capped at the number of the
-    /// cluster's nodes. A pass over one node counts that node whatever room it has. A pass over several nodes
-    /// counts each node with room.
+    /// cluster's nodes. A pass over one node counts that node even without room. A pass over several
+    /// nodes counts each node with room.
     Nodes {
         /// Nodes offered before a rack-mate is accepted.
         rack: u32,
@@ -255,7 +254,7 @@ pub enum LocalityDelay {
 }
 
 impl LocalityDelay {
-    /// Whether it counts nodes, rather than time.
+    /// Whether the delay counts nodes rather than time.
     pub(crate) fn counts_nodes(self) -> bool {
         matches!(self, Self::Nodes { .. })
     }

@@ -1,4 +1,4 @@
-//! Opportunistic containers.
+//! The policy for nodes' queues of opportunistic containers.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! Preemption by a running engine.
+//! Settings of preemption rounds, and their checks.
 
 use std::collections::BTreeSet;
 
@@ -12,8 +12,8 @@ use crate::nearest::{hint, nearest};
 ///
 /// A round announces the victims of its plan, as YARN marks containers for preemption. Until the announced time their
 /// applications may give back other containers instead. A victim ends at the first round after that time in which the
-/// plan still names it, in the same commit in which the container of the beneficiary starts. So a container that
-/// nobody needs any more runs on, as with YARN's lazy preemption.
+/// plan still names it. The commit that ends the victim also starts the beneficiary's container. So a container whose
+/// room is no longer needed runs on, as with YARN's lazy preemption.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PreemptionRounds {
@@ -80,20 +80,20 @@ impl Default for PreemptionPolicy {
 
 /// How much the applications of a leaf may take from each other. The default is YARN's.
 ///
-/// An application never loses anything to one of the same user with the same or a lower priority. Masters are never
-/// taken within a queue. Leaves without a guarantee are left alone.
+/// An application loses nothing to an application of the same user with the same or a lower priority. Masters lose
+/// nothing within a queue, nor do leaves without a guarantee.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct WithinQueuePolicy {
     /// From whom an application may take.
     pub order: WithinQueueOrder,
-    /// A leaf that uses less than this part of its guarantee is left alone. The type with the largest part in use
+    /// A leaf that uses less than this part of its guarantee is spared. The type with the largest part in use
     /// decides.
     pub minimum_use: Percent,
-    /// The most that one round takes from a leaf, as a part of its guarantee. It includes what other queues take.
+    /// The most that one round takes from a leaf, as a part of its guarantee. Amounts taken for other queues count too.
     pub max_part: Percent,
-    /// Paths of queues within which nothing is taken. The same holds for the queues below them. As in YARN, these paths
-    /// are independent of [`PreemptionPolicy::exempt`].
+    /// Paths of queues whose applications take nothing from each other, with the queues below. As in YARN, these
+    /// paths are independent of [`PreemptionPolicy::exempt`].
     pub exempt: BTreeSet<String>,
 }
 
@@ -113,8 +113,8 @@ impl Default for WithinQueuePolicy {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum WithinQueueOrder {
-    /// From applications of other users that exceed their user limit of a type that the asking application lacks, while
-    /// its own user is within the limit. From applications of its own user with lower priority.
+    /// From other users above their user limit, while the own user is within it. Only the types that the asking
+    /// application lacks count. From the own user's applications with lower priority.
     #[default]
     UserLimitFirst,
     /// From applications with lower priority, of any user.
@@ -150,7 +150,7 @@ pub(super) fn check(rounds: &PreemptionRounds, root: &QueueConfig) -> Result<(),
 /// Refuses parts of 0 % with which rounds never take anything.
 fn check_parts(policy: &PreemptionPolicy) -> Result<(), ConfigError> {
     let within = policy.within_queue.as_ref().map(|within| within.max_part);
-    // What applications of one leaf take from each other does not depend on it.
+    // Within a leaf, rounds take something even if this part is zero.
     let of_queues = within.is_none().then_some(policy.natural_termination);
     let [of_all, of_leaf] = ["leave out [engine.preemption]", "leave out [engine.preemption.within_queue]"];
     let parts = [

@@ -23,7 +23,7 @@ pub struct GangView {
     pub since_ms: u64,
     /// When its timeout passes; `None`: never.
     pub until_ms: Option<u64>,
-    /// What becomes of it then.
+    /// The effect of the timeout.
     pub style: GangStyle,
     /// Where its minimum may start.
     pub topology: GangTopology,
@@ -35,7 +35,7 @@ pub struct GangView {
     /// holds none, or there is no [limit](crate::config::EngineConfig::gather_limit_ms).
     #[serde(default)]
     pub turn_until_ms: Option<u64>,
-    /// How often it gave room back so. It waits behind the gangs that were there then.
+    /// The number of times that it gave room back so. It waits behind the gangs that waited at the last time.
     #[serde(default)]
     pub turns: u32,
 }
@@ -49,20 +49,20 @@ pub struct GangRoleView {
     pub ask: AskId,
     /// The number of its members that must start together.
     pub minimum: u32,
-    /// For how many of them all room is held.
+    /// The number of these members whose whole room is held.
     pub held: u32,
-    /// How many others have a node on which a part of their room, or nothing yet, is held.
+    /// The number of other members for which a node is chosen that holds a part of their room, or none yet.
     pub held_in_part: u32,
 }
 
 impl GangView {
-    /// The members of all roles that must start together.
+    /// The number of members of all roles that must start together.
     #[must_use]
     pub fn minimum(&self) -> u64 {
         self.roles.iter().map(|role| u64::from(role.minimum)).sum()
     }
 
-    /// For how many of them all room is held.
+    /// The number of these members whose whole room is held.
     #[must_use]
     pub fn held(&self) -> u64 {
         self.roles.iter().map(|role| u64::from(role.held)).sum()

@@ -188,7 +188,7 @@ impl<'a> View<'a> {
         self.state.facts.config.preemption.as_ref()
     }
 
-    /// What one round of preemption would do. Looks at all nodes, asks and containers.
+    /// The plan of one round of preemption by this policy. Looks at all nodes, asks and containers.
     #[must_use]
     pub fn preemption_plan(&self, policy: &PreemptionPolicy) -> PreemptionPlan {
         plan(self.state, policy)
@@ -285,7 +285,7 @@ impl<'a> NodeView<'a> {
         &self.node.attributes
     }
 
-    /// The total size of the opportunistic containers that run on it, of which only the devices are charged to it.
+    /// The total size of the opportunistic containers that run on it. Only their devices are charged to the node.
     #[must_use]
     pub fn opportunistic(&self) -> Resources {
         let facts = &self.state.facts;

@@ -31,7 +31,7 @@ pub struct ContainerView {
     pub stopping: Option<Stopping>,
     /// Whether it was announced as a victim of preemption.
     pub preemption: Option<PreemptionNotice>,
-    /// What its loss to preemption costs.
+    /// The cost of its loss to preemption.
     #[serde(default)]
     pub preemption_cost: PreemptionCost,
     /// Whether preemption treats it as the master: its application has one, and it is the earliest of the application's

@@ -37,7 +37,7 @@ struct NodeRow<'a> {
     containers: &'a [ContainerId],
 }
 
-/// Writes all that the view shows of the node. `devices` lists the free thousandths of each.
+/// Writes the node, except `leftover` and `running_opportunistic`. `devices` lists the free thousandths of each.
 impl Serialize for NodeView<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let amounts = |resources| self.state.amounts(&resources);
