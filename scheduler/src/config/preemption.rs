@@ -90,7 +90,7 @@ pub struct WithinQueuePolicy {
     /// A leaf that uses less than this part of its guarantee is spared. The type with the largest part in use
     /// decides.
     pub minimum_use: Percent,
-    /// The most that one round takes from a leaf, as a part of its guarantee. Amounts taken for other queues count too.
+    /// The most that one round takes from a leaf, as a part of its guarantee. Amounts for other queues count too.
     pub max_part: Percent,
     /// Paths of queues whose applications take nothing from each other, with the queues below. As in YARN, these
     /// paths are independent of [`PreemptionPolicy::exempt`].

@@ -104,7 +104,7 @@ impl Encoder {
     }
 }
 
-/// The longest plain ask has 1 + 2 * 10 + 81 + 28 bytes. Beyond this length it may find no room.
+/// A plain ask has at most 1 + 2 * 10 + 57 + 33 bytes: amounts have 43 bits. Beyond this length it may find no room.
 const RECORDS_FULL: u8 = 255 - 130;
 
 /// The bytes of a few records, on their way to the frame. A length of eight bits indexes without a check.

@@ -1,4 +1,4 @@
-//! What the logs of this crate on a disk have in common.
+//! Durability, compaction and locks of the logs on a disk, `file_log` and `store_log`.
 
 use std::thread;
 
@@ -13,9 +13,9 @@ pub enum Durability {
     /// The end of the process, but no crash of the machine: the operating system chooses when to write to the disk.
     None,
     /// A crash of the machine costs no more than the last groups with this many bytes together. In a folder, the end
-    /// of the process costs nothing. If the file system kept a later part of these groups and not an earlier one, the
-    /// log in the folder is damaged there, and `file_log::repair` cuts it off. In a store, the end of the process by
-    /// a signal or an abort costs as much as a crash of the machine.
+    /// of the process costs nothing. There the file system may keep a later one of these groups and lose an earlier
+    /// one. Then the log is damaged, and `file_log::repair` cuts it off. In a store, the end of the process by a
+    /// signal or an abort costs as much as a crash of the machine.
     Grouped {
         /// The disk is behind by less than this.
         bytes: u64,
@@ -26,7 +26,7 @@ pub enum Durability {
 }
 
 impl Durability {
-    /// Whether the disk must not be behind by this many bytes.
+    /// Whether the disk must catch up if it is behind by this many bytes.
     pub(crate) fn is_due(self, unsynced_bytes: u64) -> bool {
         match self {
             Self::None => false,
@@ -48,7 +48,7 @@ pub struct Compacted {
 }
 
 /// Takes a lock, or returns `None` if another process keeps it. A process that was killed may hold its lock for a
-/// moment longer, so this tries several times.
+/// moment longer, so the function tries many times.
 pub(crate) fn take_lock<T, E>(mut take: impl FnMut() -> Result<Option<T>, E>) -> Result<Option<T>, E> {
     const TRIES: u32 = 1_000;
     for _ in 1..TRIES {

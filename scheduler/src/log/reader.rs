@@ -119,7 +119,7 @@ impl<R: Read> LogReader<R> {
     /// Reads the header, and the snapshot if the log begins with one.
     ///
     /// # Errors
-    /// If the source does not begin like a log of this version.
+    /// If the source does not begin like a log of a readable version, or its snapshot is damaged.
     pub fn new(mut source: R) -> Result<Self, LogError> {
         let mut header = [0; HEADER.len()];
         let length = read_up_to(&mut source, &mut header)?;
@@ -218,8 +218,8 @@ impl<R: Read> LogReader<R> {
         Ok(true)
     }
 
-    /// What is wrong with a log whose next frame, of this length, is not whole. The frame is the last one if no whole
-    /// frame follows, neither behind that length nor elsewhere, where the length may be wrong.
+    /// Tells a torn log from a damaged one if the next frame, of this length, is broken. The log is torn if no whole
+    /// frame follows. The length may be wrong, so the search covers all bytes.
     fn broken(&mut self, length: usize) -> Result<LogError, LogError> {
         let Self { source, frame, at, changes, .. } = self;
         source.take(SEARCHED_BYTES_MAX as u64).read_to_end(frame)?;
@@ -239,10 +239,10 @@ impl<R: Read> LogReader<R> {
     }
 }
 
-/// How far behind a frame that is not whole, a whole one of any size up to this is searched for, where the frame's
-/// length does not lead to it.
+/// The search for whole frames of up to this size ends this far behind a broken frame. The length of the broken frame
+/// may lead further.
 const SEARCHED_BYTES_MAX: usize = 4 << 20;
-/// The longest frame that is searched for further behind. Each byte may seem to begin a frame, and the checksum of a
+/// The longest frame in the search beyond that distance. Each byte may seem to begin a frame, and the checksum of a
 /// long one takes long.
 const FAR_FRAME_BYTES_MAX: usize = 64 << 10;
 

@@ -15,8 +15,8 @@ pub trait LogSink: Send {
     /// Receives the header, before the first group.
     ///
     /// # Errors
-    /// If the medium fails. The engine then stops logging; [`Engine::log_error`](crate::Engine::log_error) has the
-    /// error.
+    /// If the medium fails. The engine then goes on without a log, or ends if it [is required](Self::is_required).
+    /// [`Engine::log_error`](crate::Engine::log_error) has the error.
     fn start(&mut self, header: &[u8]) -> io::Result<()>;
 
     /// Prepares to continue a log, in place of [`start`](Self::start): everything behind `end` is to be cut off.
@@ -34,8 +34,7 @@ pub trait LogSink: Send {
     /// As for [`start`](Self::start).
     fn append(&mut self, group: &LoggedGroup<'_>) -> io::Result<()>;
 
-    /// Whether the engine ends if the sink fails, and announces nothing of the group, instead of going on without a
-    /// log.
+    /// Whether the engine ends if the sink fails, without announcing the group. Otherwise it goes on without a log.
     fn is_required(&self) -> bool {
         false
     }

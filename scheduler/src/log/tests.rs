@@ -1,4 +1,4 @@
-//! What the tests of logs on a disk have in common.
+//! Helpers for the tests of logs on a disk.
 
 use std::error::Error;
 use std::io::Read;

@@ -13,8 +13,7 @@ use crate::sync::Mutex;
 /// Groups that were logged and not followed yet.
 type Waiting = Mutex<VecDeque<Vec<u8>>>;
 
-/// Follows an engine's log on another thread, so that snapshots need no guard of the engine, whatever the log is kept
-/// on.
+/// Follows an engine's log on another thread, so that snapshots need no guard of the engine. It works beside any sink.
 ///
 /// The caller chooses the thread and calls [`follow`](Self::follow) now and then: until then, a copy of each group
 /// waits in memory. The follower has a state of its own, as large as the engine's.
@@ -121,7 +120,7 @@ impl LogSink for FollowedLog {
     }
 }
 
-/// The waiting groups, one after the other. The end is where none waits.
+/// The bytes of the waiting groups; at the end while no group waits.
 struct Groups {
     waiting: Arc<Waiting>,
     present: Vec<u8>,

@@ -105,7 +105,7 @@ mod tests {
         drop(Replay::read(&*snapshot, None));
     }
 
-    /// Among them are the lengths of all lists. A list that must not be empty once was.
+    /// The bytes include the lengths of lists. So a list that must not be empty becomes empty.
     #[test]
     fn each_byte_of_a_snapshot_may_be_damaged() {
         let mut payload = real_snapshot();

@@ -16,8 +16,8 @@ pub(crate) struct Identifiers {
 }
 
 impl Identifiers {
-    /// Follows a change and its effects. Handles take identifiers before the change comes to the log, so each pool
-    /// gives out the identifier that the change names, which need not be the next one.
+    /// Follows a change and its effects. Handles take identifiers before the change comes to the log. So each pool
+    /// gives out the identifier that the change names, even out of turn.
     pub(super) fn follow(&mut self, taken: Taken, effects: &Effects) {
         match taken {
             Taken::Nothing => {}
@@ -63,11 +63,11 @@ impl Taken {
     }
 }
 
-/// So many gaps in a pool are not worth its compaction.
+/// A pool with fewer gaps is not worth its compaction.
 const GAPS_MIN: usize = 16;
 
-/// A pool that is told which identifier it gave out. In the order of the log, that is not always the next one: a caller
-/// may have taken one long before its change was applied.
+/// A copy of a handle's pool, made from the log. The log may name identifiers out of turn: a caller may have taken one
+/// long before its change was applied.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct FollowedPool<I> {
     /// Vacant identifiers in the order in which they came back. `None` where one was taken out of turn.

@@ -153,7 +153,7 @@ impl Replay {
             },
             change => {
                 committer.admit(&change).map_err(|refusal| refusal.to_string())?;
-                // The log has all that timers led to. So they are not needed, and a long log would set many.
+                // The log has the effects of timers, so a replay needs no timers. A long log would set many.
                 if matches!(change, Change::TimeAdvanced { .. }) {
                     committer.state.timers = Timers::default();
                 }
