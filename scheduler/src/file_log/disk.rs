@@ -1,4 +1,4 @@
-//! The operations that change the disk. Unit tests record them, and find what a power cut loses.
+//! The operations that change the disk. Unit tests record them to simulate power cuts.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
@@ -26,7 +26,7 @@ impl DiskFile {
         Ok(Self::of(file, path))
     }
 
-    /// Makes a file, or empties the one that is there.
+    /// Makes a file, or empties an existing one.
     pub(super) fn create(path: &Path) -> io::Result<Self> {
         let file = File::create(path)?;
         #[cfg(test)]
@@ -117,7 +117,7 @@ pub(super) fn make_folder(path: &Path) -> io::Result<()> {
     sync_folder(parent)
 }
 
-/// The folder that has this path's name.
+/// The folder with the entry of this path.
 fn parent(path: &Path) -> Option<&Path> {
     path.parent().map(|parent| if parent.as_os_str().is_empty() { Path::new(".") } else { parent })
 }

@@ -41,8 +41,8 @@ impl Name {
 /// The name under which a snapshot is written before it is whole.
 const UNFINISHED: &str = "snapshot.unfinished";
 
-/// A lock on a file. It is given back by a call, because closing the file may not end it at once: a process that
-/// lists this one's open files keeps each of them open for a moment.
+/// A lock on a file. Dropping it unlocks the file, because closing the file may not end the lock at once: a process
+/// that lists this one's open files keeps each of them open for a moment.
 #[derive(Debug)]
 pub(super) struct Lock(pub(super) File);
 
@@ -217,7 +217,7 @@ impl Folder {
             last = Some((name, at.saturating_sub(begin).min(length)));
             begin += length;
         }
-        // The last first, and each on the disk before the next, so that a crash in between leaves no gap.
+        // Removes the last file first, and writes each removal to the disk, so that a crash leaves no gap.
         for name in behind.into_iter().rev() {
             disk::remove(&self.path(name))?;
             self.sync()?;
@@ -234,7 +234,7 @@ impl Folder {
         Ok(Segment { number, file, bytes })
     }
 
-    /// Makes the snapshot of the state at the end of a segment, then removes what it replaces.
+    /// Makes the snapshot of the state at the end of a segment, then removes the files that it replaces.
     pub(super) fn put_snapshot(
         &self,
         number: u64,

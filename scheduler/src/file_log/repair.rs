@@ -17,7 +17,7 @@ const UNFINISHED: &str = "damaged.unfinished";
 /// A log that was cut off in front of its damage.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Repaired {
-    /// The end of the log now.
+    /// The end of the repaired log.
     pub end: LogEnd,
     /// The file with the bytes that were cut off.
     pub cut_off: PathBuf,
@@ -30,7 +30,7 @@ pub struct Repaired {
 ///
 /// # Errors
 /// If a writer or a compaction has the log, a segment is missing, no group is whole, or the file system fails. The log
-/// is then as before.
+/// is then as before, or, after a failure of the file system, partly cut off. Another call completes the repair.
 pub fn repair(folder: impl AsRef<Path>) -> Result<Option<Repaired>, FileLogError> {
     let folder = Folder::existing(folder.as_ref())?;
     let _locks = (folder.lock(LOCK)?, folder.lock(COMPACTOR_LOCK)?);
@@ -59,8 +59,8 @@ fn read_all(log: impl Read) -> Result<LogEnd, LogError> {
     Ok(reader.end())
 }
 
-/// Copies the bytes behind a position to a new file, whole or not at all, and returns their number. An earlier repair
-/// that was interrupted may have done so already, and cut off a part of them since.
+/// Copies the bytes behind a position to a new file, whole or not at all, and returns their number. Keeps the file of
+/// an interrupted repair, which may have cut off a part of these bytes.
 fn keep(folder: &Folder, at: u64, cut_off: &Path) -> Result<u64, FileLogError> {
     if let Ok(kept) = fs::metadata(cut_off) {
         folder.sync().map_err(io_error(cut_off))?;

@@ -63,7 +63,6 @@ fn a_log_has_one_writer() {
     FileLog::open(folder.path(), SMALL).unwrap();
 }
 
-/// Wherever the machine stopped writing, an engine begins with the whole groups before, and its own changes follow.
 /// A wrong path makes nothing and overwrites nothing.
 #[test]
 fn other_places_are_no_logs() {
@@ -77,7 +76,7 @@ fn other_places_are_no_logs() {
     fs::create_dir(&missing).unwrap();
     assert!(is_no_log(&repair(&missing).unwrap_err()), "an empty folder");
 
-    // The beginning of a header is of a log that was cut off by a crash; other bytes are of another program.
+    // A crash may leave the beginning of a header. Other bytes belong to another program.
     let segment = missing.join(Name::Segment(1).text());
     for (bytes, is_log) in [(&HEADER[..3], true), (&b"hello"[..], false)] {
         fs::write(&segment, bytes).unwrap();
@@ -88,6 +87,7 @@ fn other_places_are_no_logs() {
     assert_eq!(fs::read(&segment).unwrap(), b"hello");
 }
 
+/// The engine begins with the whole groups before that byte, and its own changes follow.
 #[test]
 fn a_log_that_ends_at_any_byte_is_continued() {
     let whole = tempfile::tempdir().unwrap();
@@ -150,7 +150,7 @@ fn a_snapshot_replaces_finished_segments_while_the_writer_goes_on() {
 
 /// A crash may leave segments that a snapshot replaces, and a snapshot that is not whole.
 #[test]
-fn what_a_crash_of_the_compactor_leaves_is_removed() {
+fn leftovers_of_a_killed_compactor_are_removed() {
     let folder = tempfile::tempdir().unwrap();
     let engine = start(folder.path(), SMALL);
     work(&engine, "a");
@@ -238,7 +238,7 @@ fn an_engine_does_not_begin_where_a_log_is() {
     }
 }
 
-/// Bytes behind the log of an engine that did not come to its first group are no log.
+/// A file with the name of a segment and other bytes is no log, and an engine must not overwrite it.
 #[test]
 fn other_files_are_no_log() {
     let folder = tempfile::tempdir().unwrap();

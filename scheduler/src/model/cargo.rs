@@ -13,7 +13,7 @@ use super::options::Options;
 
 /// Set for the inner cargo, so that a build without the flags does not start another one.
 const BUILDING: &str = "APPORTION_MODEL_BUILD";
-/// What the user gave the inner cargo; the command that replays an order repeats it.
+/// The user's arguments for the inner cargo; the command that replays an order repeats them.
 const GIVEN: &str = "APPORTION_MODEL_CARGO";
 /// The environment variable with the checker that options need not name.
 pub(super) const CHECKER: &str = "APPORTION_CHECKER";

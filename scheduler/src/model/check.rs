@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 use super::checker;
 use super::order::{self, Place};
 
-/// The environment variable with the name of the model of which the recorded order is run again.
+/// The environment variable with the name of the model whose recorded order is replayed.
 pub(super) const REPLAY: &str = "APPORTION_REPLAY";
 
-/// What decides the order of a model's steps.
+/// The scheduler of a model's steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -50,11 +50,11 @@ impl fmt::Display for Checker {
 pub struct Report {
     /// The model's name.
     pub model: String,
-    /// What decided the orders.
+    /// The checker that chose the orders.
     pub checker: Checker,
     /// The number of orders run.
     pub orders: u64,
-    /// The order that was run again, of which an earlier run had recorded a failure.
+    /// The number of the replayed order, which had failed in an earlier run.
     pub replayed: Option<u64>,
 }
 

@@ -75,8 +75,8 @@
 //! * It does the same each time: no real time, no randomness, no `HashMap` with a random seed.
 //! * It holds no lock of another crate across a step of the engine. All threads of a model run on one thread of the
 //!   operating system, which would wait for itself.
-//! * Under loom it starts at most three threads, a wait with a time limit never ends by itself, a busy-waiting loop
-//!   is reported as too long, and a panic of a thread fails the model.
+//! * Under loom it starts at most three threads. A wait with a time limit never ends by itself, and a busy-waiting
+//!   loop is reported as too long. A panic of any thread fails the model.
 //! * It is small: two threads, one or two nodes, a few calls. The number of orders grows fast.
 //!
 //! Threads have a stack of 1 MiB; the environment variable `RUST_MIN_STACK` sets another number of bytes.

@@ -22,7 +22,7 @@ Names select the models that contain one of them. The models are built with the 
 1 and a target folder beside `debug`, named after the checker. Features that the target needs go to the inner cargo:
 `-- -- --features <name>`. RUST_MIN_STACK is the stack of each thread in bytes (default 1 MiB).";
 
-/// What the program is to do.
+/// The action that the arguments request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Asked {
     Run,

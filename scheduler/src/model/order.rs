@@ -126,7 +126,7 @@ thread_local! {
     static PRESENT: RefCell<Option<Present>> = const { RefCell::new(None) };
 }
 
-/// A run begins: of all orders, or of the failing one.
+/// Begins a run of all orders, or of the failing one.
 pub(super) fn begin(model: &str, place: &Place, failing: Option<Order>) {
     static INSTALLED: Once = Once::new();
     PRESENT.set(Some(Present { model: model.to_owned(), place: place.clone(), failing, count: 0 }));
@@ -145,13 +145,13 @@ pub(super) fn begin(model: &str, place: &Place, failing: Option<Order>) {
     });
 }
 
-/// The next order begins.
+/// Counts the next order.
 pub(super) fn next() {
     PRESENT.with_borrow_mut(|present| present.iter_mut().for_each(|present| present.count += 1));
 }
 
-/// The run has ended without a failure, and returns the number of orders run. A panic that the model caught is no
-/// failure, so its record goes. The record of an order that was run again stays.
+/// Ends a run without a failure, and returns the number of orders run. A panic that the model caught is no failure, so
+/// its record is removed. The record of a replayed order stays.
 pub(super) fn end() -> u64 {
     let Some(present) = PRESENT.take() else { return 0 };
     if present.failing.is_none() && Checker::BUILT != Checker::Once {

@@ -1,4 +1,4 @@
-//! Every order of steps, up to a bound of preemptions.
+//! Runs a model under loom: every order of steps, up to a bound of preemptions.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Real threads, once.
+//! Runs a model once, on real threads.
 
 use super::Checker;
 use super::order::{Order, Place};

@@ -1,4 +1,4 @@
-//! Random orders, each from its own seed.
+//! Runs a model under shuttle: random orders, each from its own seed.
 
 use std::sync::Arc;
 

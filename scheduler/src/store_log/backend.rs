@@ -6,8 +6,8 @@ use std::ops::Bound;
 use redb::backends::FileBackend;
 use redb::{BackendError, StorageBackend};
 
-/// A file that leaves it to the operating system when to write to the disk, if no change has to survive a crash of the
-/// machine. The end of the process then still costs nothing, because the operating system has each group.
+/// A file that syncs only if changes have to survive a crash of the machine. Otherwise the operating system chooses
+/// when to write to the disk. The end of the process still costs nothing: the operating system has each group.
 #[derive(Debug)]
 pub(super) struct Backend {
     pub(super) file: FileBackend,

@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
 use std::path::Path;
 
-/// The bytes of a new store, about.
+/// A new store has fewer bytes, so a longer file is no store in the making.
 const NEW_BYTES_MAX: u64 = 1 << 20;
 /// The bytes in which a new store describes itself. They begin with a name, which is written last.
 const HEADER_BYTES: usize = 4096;
@@ -25,7 +25,7 @@ fn sync_folder(path: &Path) -> io::Result<()> {
     File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
 }
 
-/// Empties the file if a crash has interrupted the making of the store. Then it has no data.
+/// Empties the file if a crash has interrupted the making of the store, so that it has no data.
 fn discard_unborn(file: &File) -> io::Result<()> {
     if file.try_lock().is_err() {
         return Ok(());

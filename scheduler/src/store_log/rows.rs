@@ -20,7 +20,7 @@ impl Rows {
         Self { left: beginning.chain(groups), row: None, used: 0 }
     }
 
-    /// The number of bytes that were not read.
+    /// The number of bytes in the rows that no read has begun.
     pub(super) fn length(self) -> Result<u64, StorageError> {
         self.left.map(|row| Ok(row?.1.value().len() as u64)).sum()
     }

@@ -35,7 +35,7 @@ const PART_BYTES: usize = if cfg!(test) { 100 } else { 1 << 20 };
 /// A log is written once and read once, so a larger cache would not help.
 const CACHE_BYTES: usize = 64 << 20;
 
-/// Any failure of the store. [`StoreLogError::of`] tells damage from a failing medium.
+/// A result of the store. [`StoreLogError::of`] tells damage from a failing medium.
 type Done<T> = Result<T, redb::Error>;
 
 #[derive(Debug)]
@@ -156,7 +156,7 @@ impl Store {
         match groups.last()? {
             // Transactions are atomic, so a crash cannot leave a part of a group.
             Some((_, frame)) if !is_whole_frame(frame.value()) => Err(damaged("the last group is not whole")),
-            // Of any version.
+            // A header of any version.
             None if header.value().starts_with(&HEADER[..HEADER.len() - 1]) => Ok(None),
             _ => Ok(Some(Rows::new(beginning.range_owned::<u64>(..)?, groups.range_owned::<u64>(..)?))),
         }

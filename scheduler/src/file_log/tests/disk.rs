@@ -1,4 +1,4 @@
-//! A disk that has at a power cut what was synced, and by chance some of the rest.
+//! A disk that keeps at a power cut all synced operations, and by chance some others.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -33,7 +33,7 @@ pub(super) fn recorded() -> usize {
     STEPS.with_borrow(Vec::len)
 }
 
-/// What a power cut leaves of the operations that were not synced.
+/// The operations that a power cut leaves of those that were not synced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Luck {
     Nothing,
@@ -100,7 +100,7 @@ impl Contents {
     }
 }
 
-/// What a name stands for.
+/// The object with a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Entry {
     Folder,

@@ -6,13 +6,13 @@ use super::disk::{Disk, Luck, recorded};
 use super::*;
 use crate::StateDigest;
 
-/// What power cuts leave in the case with this number.
+/// The outcomes of power cuts in the case with this number.
 fn lucks(case: usize) -> [Luck; 5] {
     let [a, b, c] = [1, 2, 3].map(|seed| Luck::Some((10 * case + seed) as u64));
     [Luck::Nothing, Luck::Everything, a, b, c]
 }
 
-/// What callers had heard of when the disk had made so many steps.
+/// The state that callers knew when the disk had made this many steps.
 #[derive(Clone, Debug)]
 struct Announced {
     steps: usize,
@@ -67,7 +67,7 @@ fn last_before(announced: &[Announced], steps: usize) -> Option<&Announced> {
 
 /// Every file and every folder name that the changes need is on the disk before their events.
 #[test]
-fn what_was_announced_outlasts_a_power_cut() {
+fn announced_changes_outlast_a_power_cut() {
     let root = tempfile::tempdir().unwrap();
     let name = Path::new("folders/that/are/new");
     let mut disk = Disk::of(root.path());
@@ -83,7 +83,7 @@ fn what_was_announced_outlasts_a_power_cut() {
 
 /// The process is killed at any operation, the next one goes on, and the power is cut at any operation of that one.
 #[test]
-fn what_was_announced_outlasts_a_kill_and_a_power_cut() {
+fn announced_changes_outlast_a_kill_and_a_power_cut() {
     let root = tempfile::tempdir().unwrap();
     let mut disk = Disk::of(root.path());
     let announced = run(root.path(), Durability::BeforeEvents, true);
@@ -123,7 +123,7 @@ fn a_power_cut_costs_no_more_than_grouped_bytes() {
 }
 
 fn check_grouped(left: &Path, bytes: u64, announced: &[Announced], case: &str) {
-    // The file system may have kept a later part and not an earlier one.
+    // The file system may have kept a later group and lost an earlier one.
     match repair(left) {
         Err(FileLogError::Log(LogError::Damaged { last: 0, .. })) if bytes <= HEADER.len() as u64 => return,
         // An engine begins where the header or the first group is not whole.
