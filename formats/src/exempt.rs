@@ -14,8 +14,8 @@ pub(crate) struct Switched {
 }
 
 impl Switched {
-    /// The fewest paths for the engine, for which an exempt queue exempts all queues below it, and the paths of queues
-    /// whose created queues would have to be exempt although others below are not.
+    /// The fewest paths for the engine, where an exempt queue exempts all queues below it. Also the paths of queues
+    /// whose created queues would have to be exempt, although other queues below are not.
     pub(crate) fn paths(&self) -> (BTreeSet<String>, Vec<&str>) {
         let (mut exempt, mut without) = (BTreeSet::new(), Vec::new());
         self.collect(&mut exempt, &mut without);

@@ -105,7 +105,7 @@ fn connect(manager: &mut Manager, agents: &Agents) {
     }
 }
 
-/// Ends containers at random until so many have ended. Returns them.
+/// Ends this many containers at random, and returns them.
 fn end_some(
     manager: &mut Manager,
     agents: &mut Agents,

@@ -67,7 +67,7 @@ fn all_files_are_one_configuration_and_the_queues_come_last() {
 }
 
 #[test]
-fn of_other_files_only_keys_like_the_schedulers_have_to_be_known() {
+fn in_other_files_only_keys_of_the_scheduler_must_be_known() {
     let foreign = ("yarn.web-proxy.address", "x:1");
     let class = |name| ("yarn.resourcemanager.scheduler.class", name);
     let imported = import(&QUEUES, &[foreign, class("org.example.FairScheduler")], &[]).unwrap();

@@ -11,7 +11,7 @@ use super::tree::{Listed, queue_key};
 use crate::file::excerpt;
 use crate::{ConfigFileError, NotCarriedOver};
 
-/// Checks all keys in the order of the file and adds to `report` those without a meaning for the engine.
+/// Checks all keys, by their position in a file, and adds to `report` those without a meaning for the engine.
 pub(super) fn check(
     settings: &Settings<'_>,
     root: &Listed<'_>,

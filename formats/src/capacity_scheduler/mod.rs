@@ -98,7 +98,7 @@ pub fn from_capacity_scheduler_xml(
 ///
 /// # Errors
 /// As [`from_capacity_scheduler_xml`], in any of the files. In `yarn-site.xml` unknown keys are errors only if they
-/// begin with `yarn.scheduler.`, `yarn.resource-types` or `yarn.resourcemanager.monitor.capacity.preemption.`.
+/// begin with `yarn.scheduler.`, `yarn.resource-type` or `yarn.resourcemanager.monitor.capacity.preemption.`.
 pub fn from_yarn_files(
     files: &YarnFiles<'_>,
     types: Option<&ResourceTypes>,

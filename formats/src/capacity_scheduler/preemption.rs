@@ -35,7 +35,7 @@ const ONE_POLICY: &str = "of the monitor's policies this engine has preemption a
 const ONE_WAIT: &str = "all victims have the time of max_wait_before_kill, also those of balance";
 const TYPE_BY_TYPE: &str = "amounts are compared type by type, and the room of each victim is used";
 
-/// What this engine always does, under the key with which YARN does it too; `None` if no value does.
+/// Keys for behaviour that this engine always has: the key, YARN's value for it (`None`: no value), and the reason.
 const ALWAYS: [(&str, Option<bool>, &str); 4] = [
     (
         "select_based_on_reserved_containers",
@@ -136,7 +136,7 @@ impl Preemption<'_, '_> {
         Ok(PreemptionRounds { policy, interval_ms, max_wait_before_kill_ms, observe_only })
     }
 
-    /// Whether preemption goes on for balance. YARN gives the victims of that more time than the others.
+    /// Whether preemption goes on for balance. YARN gives victims of balance a time of their own.
     fn balances(&mut self, wait_ms: u64) -> Result<bool, ConfigFileError> {
         let key = |name| format!("preemption-to-balance-queue-after-satisfied.{name}");
         let balances = self.switch(&key("enabled"))?;
@@ -225,7 +225,7 @@ impl Preemption<'_, '_> {
         })
     }
 
-    /// Reports settings that ask for something else than what this engine always does.
+    /// Reports settings that differ from the behaviour that this engine always has.
     fn note_what_is_always_so(&mut self) -> Result<(), ConfigFileError> {
         let others = ALWAYS.map(|(name, always, reason)| (full(name), always, reason));
         let lazy = (format!("{PREFIX}{LAZY}"), Some(true), ALWAYS_LAZY);

@@ -127,7 +127,7 @@ fn other_policies_of_the_monitor_are_reported() {
 }
 
 #[test]
-fn what_preemption_does_otherwise_than_in_yarn_is_reported() {
+fn differences_from_preemption_in_yarn_are_reported() {
     let balance = key("preemption-to-balance-queue-after-satisfied.enabled");
     let reserved = key("select_based_on_reserved_containers");
     let (strict, dead) = (key("conservative-drf"), key("max_ignored_over_capacity"));

@@ -122,7 +122,7 @@ impl<'p> Settings<'p> {
         settings.take_while(move |setting| setting.key.starts_with(prefix))
     }
 
-    /// All settings, in the order of their files.
+    /// All settings, by their position in a file. Settings of different files are mixed.
     pub(super) fn in_order(&self) -> Vec<Setting<'p>> {
         let mut settings: Vec<_> = self.by_key.values().copied().collect();
         settings.sort_by_key(|setting| setting.key_offset);

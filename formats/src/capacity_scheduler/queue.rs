@@ -43,8 +43,7 @@ impl<'p, 'r> Queues<'p, 'r> {
         Ok(queues)
     }
 
-    /// The tree, for a cluster with these labels. The engine gives the root the whole cluster, whatever the file
-    /// says.
+    /// The tree, for a cluster with these labels. The root has the whole cluster; other sizes are reported.
     pub(super) fn root(
         &mut self,
         root: &Listed<'p>,

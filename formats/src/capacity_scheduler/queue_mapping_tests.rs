@@ -84,7 +84,7 @@ fn rules_in_json_become_rules() {
 }
 
 #[test]
-fn what_yarn_would_not_read_is_reported() {
+fn mappings_that_yarn_would_not_read_are_reported() {
     let placed = |more: &[(&str, &str)]| {
         let imported = with(&[&[("queue-mappings", "u:ann:b")], more].concat());
         let reasons = reasons(&imported).into_iter().map(|(key, why, _)| format!("{key}: {why}"));

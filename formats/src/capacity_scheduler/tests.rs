@@ -192,7 +192,7 @@ fn labels_are_partitions_with_capacities_of_their_own() {
 }
 
 #[test]
-fn what_yarn_knows_and_this_engine_does_not_is_reported() {
+fn keys_of_yarn_that_the_engine_lacks_are_reported() {
     let later = "not supported by this engine yet";
     let victims = "YARN preempts only if yarn.resourcemanager.scheduler.monitor.enable is true and its policies \
                    include preemption";

@@ -1,4 +1,4 @@
-//! Resource types: those of the files, and the engine's type for each of YARN's.
+//! The resource types of the files, and the engine's type for each of YARN's.
 
 use std::collections::BTreeMap;
 

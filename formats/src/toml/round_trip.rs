@@ -242,7 +242,7 @@ fn fragments() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn what_is_written_is_read_back(config in config()) {
+    fn a_written_configuration_is_read_back(config in config()) {
         prop_assert_eq!(config.validate(), Ok(()));
         let text = to_toml(&config);
         match from_toml(&text, "written.toml") {

@@ -107,7 +107,7 @@ fn each_type_may_have_a_kind_of_its_own() {
 }
 
 #[test]
-fn what_queues_say_about_partitions_is_read() {
+fn partition_settings_of_queues_are_read() {
     let text = "[engine]\npartitions = [\"gpu\", \"fast\"]\n\
                 [queues.\"root.a\"]\naccessible_partitions = [\"gpu\"]\ndefault_partition = \"gpu\"\n\
                 [queues.\"root.a\".partitions.gpu]\ncapacity = \"30 %\"\nmaximum_capacity = { memory_mib = 5 }\n\
@@ -309,7 +309,7 @@ fn a_path_that_is_none_is_refused() {
 }
 
 #[test]
-fn what_the_engine_refuses_is_shown_where_it_is_written() {
+fn a_refusal_of_the_engine_has_its_place_in_the_file() {
     refused("", "1:1: queue `root`: needs at least one queue below it");
     let sum = "[engine]\n[queues.\"root.a\"]\ncapacity = 60\n[queues.\"root.b\"]\ncapacity = 41";
     refused(sum, "2:9: queue `root`: the capacities below it sum to 101 %, more than 100 %");

@@ -175,7 +175,7 @@ fn write_queue(file: &mut Writer, types: &ResourceTypes, queue: &QueueConfig, pa
     }
 }
 
-/// Writes the settings of a queue or of a template. `factor` is written unless it is the default.
+/// Writes the settings of a queue or of a template. `user_limit_factor` is the default, which is not written.
 fn write_own(
     file: &mut Writer,
     types: &ResourceTypes,

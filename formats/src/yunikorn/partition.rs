@@ -1,4 +1,4 @@
-//! Partitions: the one that is imported, and its settings other than queues.
+//! The partition that is imported, and its settings other than queues.
 
 use std::collections::BTreeMap;
 

@@ -188,7 +188,7 @@ impl<'n> Queues<'n, '_> {
         Ok(())
     }
 
-    /// The time between rounds. If delays differ, those that are written are reported, each once.
+    /// The time between rounds. If delays differ, each delay in the file is reported once.
     fn shortest_delay(&mut self) -> u64 {
         let shortest_ms = self.delays.iter().map(|(delay_ms, _)| *delay_ms).min().unwrap_or(DELAY_MS_DEFAULT);
         if self.delays.iter().any(|(delay_ms, _)| *delay_ms > shortest_ms) {

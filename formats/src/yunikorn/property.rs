@@ -1,4 +1,4 @@
-//! Properties of queues: those that YuniKorn knows, and their use in the engine.
+//! The properties of queues that YuniKorn knows, and their use in the engine.
 
 use apportion::config::{ApplicationOrdering, QueueOrdering};
 use apportion::nearest::nearest;

@@ -100,7 +100,7 @@ fn filter(rule: &Entry<'_>) -> Result<Whose, ConfigFileError> {
         items.iter().map(|name| name.text().map(str::to_owned)).collect()
     };
     let (users, groups) = (names("users")?, names("groups")?);
-    // A filter without names lets every application through, whatever its type.
+    // A filter without names lets every application through, even with the type `deny`.
     let except = kind == "deny" && !(users.is_empty() && groups.is_empty());
     Ok(Whose { users, groups, applications: Vec::new(), except })
 }

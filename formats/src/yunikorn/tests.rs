@@ -151,7 +151,7 @@ partitions:
 ";
 
 #[test]
-fn what_yunikorn_knows_and_this_engine_does_not_is_reported() {
+fn keys_of_yunikorn_that_the_engine_lacks_are_reported() {
     let imported = imported(WITH_EVERYTHING_ELSE);
     let later = "not supported by this engine yet";
     let expected = [
@@ -259,7 +259,7 @@ fn priorities_are_carried_over_and_not_inherited() {
     assert_eq!(imported.config.root, tree([a]));
 }
 
-/// What templates say goes to the leaves that rules create below a queue, and below those that say nothing themselves.
+/// A queue's template applies to the leaves that rules create below it, and below queues without a template.
 #[test]
 fn queues_are_created_as_the_templates_say() {
     let text = "partitions:
@@ -286,7 +286,7 @@ fn queues_are_created_as_the_templates_say() {
     assert!(b.is_leaf(), "only parents get queues below them");
     let of_root = imported.config.root.auto_creation.as_ref().unwrap();
     assert_eq!(of_root.leaf.maximum, Maximum::Percent(Percent::ALL), "the template is of `a` alone");
-    // As of any queue: zeros are passed over, and a guarantee of what is not counted is none.
+    // As for any queue, amounts of zero count as absent.
     let zeros = text.replace(
         "max: {memory: 1Gi}, guaranteed: {memory: 512Mi}",
         "max: {memory: 0}, guaranteed: {vcore: 0}",

@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_back() {
+    fn a_written_list_is_read_back() {
         for text in ["*", "", "ann", "ann,bob", " ops", "ann dev,ops"] {
             assert_eq!(list(text).to_string(), text);
         }

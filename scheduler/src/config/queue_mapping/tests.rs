@@ -98,7 +98,7 @@ fn alone(rule: PlaceIn, given: &Given) -> String {
 }
 
 #[test]
-fn variables_stand_for_what_they_are_called() {
+fn each_variable_stands_for_its_value() {
     let doe = Given { user: "j.doe", groups: Vec::new(), ..ann() };
     for (queue, of_ann, of_doe) in [
         ("root.default", "root.default", "root.default"),
@@ -127,7 +127,7 @@ fn variables_stand_for_what_they_are_called() {
 }
 
 #[test]
-fn what_is_requested_is_read_as_each_scheduler_reads_it() {
+fn requested_queues_are_read_as_yarn_and_yunikorn_read_them() {
     for (requested, specified, provided) in [
         ("", "-", "-"),
         ("default", "-", "root.default"), // YARN's clients send it for nothing
@@ -145,7 +145,7 @@ fn what_is_requested_is_read_as_each_scheduler_reads_it() {
 }
 
 #[test]
-fn rules_are_about_some_and_not_about_others() {
+fn a_rule_applies_to_its_users_groups_and_applications() {
     let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
     let whose = |users: &[&str], groups: &[&str], applications: &[&str]| Whose {
         users: names(users),
@@ -175,7 +175,7 @@ fn rules_are_about_some_and_not_about_others() {
 }
 
 #[test]
-fn what_leads_nowhere_is_skipped_or_rejected_or_goes_to_the_default_queue() {
+fn a_rule_without_a_leaf_skips_rejects_or_uses_the_default_queue() {
     let last = place(to("root.apps.etl"));
     for (otherwise, ends) in [
         (Otherwise::Skip, Ok("root.apps.etl".to_owned())),
@@ -206,14 +206,14 @@ fn the_default_queue_is_what_the_last_rule_about_it_says() {
 }
 
 #[test]
-fn a_rule_may_pass_by_queues_that_the_user_may_not_submit_to() {
+fn a_rule_may_skip_queues_that_the_user_may_not_submit_to() {
     assert_eq!(alone(to("root.closed"), &ann()), "root.closed");
     assert_eq!(alone(PlaceIn { if_permitted: true, ..to("root.closed") }, &ann()), "-");
     assert_eq!(alone(PlaceIn { if_permitted: true, ..to("root.default") }, &ann()), "root.default");
 }
 
 #[test]
-fn where_no_rule_is_about_it_the_requested_queue_counts() {
+fn without_a_matching_rule_the_requested_queue_counts() {
     let of_bob = Whose { users: vec!["bob".to_owned()], ..Whose::default() };
     let rules = queue_mapping([MappingRule { whose: of_bob, action: MappingAction::Reject }]);
     for (requested, ends) in [
@@ -230,7 +230,7 @@ fn where_no_rule_is_about_it_the_requested_queue_counts() {
 }
 
 #[test]
-fn rules_may_be_only_for_those_who_request_nothing() {
+fn rules_may_apply_only_to_applications_that_request_no_queue() {
     let mut rules = queue_mapping([place(to("root.users.%user"))]);
     rules.override_requested = false;
     for (requested, ends) in [
