@@ -31,7 +31,7 @@
 //! # any_nodes = 80                        # default: as for the rack
 //! # full_reset = true                     # "yarn_compatible" only: a container on the rack restarts the count
 //!
-//! # [engine.heartbeat]                    # without this table nodes do not heartbeat
+//! # [engine.heartbeat]                    # without this table nodes do not heartbeat; it needs both keys
 //! # interval_ms = 1000
 //! # missed_max = 3
 //!
