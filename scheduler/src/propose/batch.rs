@@ -144,8 +144,8 @@ impl ProposalBatch {
 
     /// Whether units or amounts of it are in flight.
     pub(crate) fn is_in_flight(&self) -> bool {
-        !matches!(self.work, Work::GangLook(_))
-            && !(self.proposals.requests.is_empty() && self.proposals.amounts.is_empty())
+        let has_any = !self.proposals.requests.is_empty() || !self.proposals.amounts.is_empty();
+        has_any && !matches!(self.work, Work::GangLook(_))
     }
 
     /// Whether the batch has nothing to give back.

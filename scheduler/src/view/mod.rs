@@ -177,7 +177,7 @@ impl<'a> View<'a> {
         self.state.clone()
     }
 
-    /// The ask by which plans of preemption name the ask: for a gang, that of its first role.
+    /// The ask that stands for this one in plans of preemption: for a gang, the ask of its first role.
     pub(crate) fn beneficiary(&self, ask: AskId) -> AskId {
         self.state.facts.beneficiary(ask)
     }
