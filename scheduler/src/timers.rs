@@ -1,4 +1,4 @@
-//! Timers: entries that become due when the driver moves the clock. The engine never sleeps until a timer.
+//! Timers: entries that become due when the clock reaches their time. An idle committer sleeps until the next one.
 
 use std::collections::BTreeSet;
 
