@@ -1,8 +1,8 @@
 //! Panics on demand, for tests.
 //!
 //! Every operation on a lock, condition variable, atomic or channel is a step at which a test can ask for a panic.
-//! So is taking a unit in flight. Statistics, amounts in flight, directories and operations inside drops are no
-//! steps. Between two steps a thread changes nothing that others can see, so panics at all steps cover panics at
+//! So is taking a unit in flight. Statistics, amounts in flight, directories, `take_back` and the close of an inbox are
+//! no steps. Between two steps a thread changes nothing that others can see, so panics at all steps cover panics at
 //! any point.
 //!
 //! A build without `cfg(test)` and without `--cfg apportion_faults` has no steps.
