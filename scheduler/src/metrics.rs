@@ -33,7 +33,7 @@ pub fn describe() {
     }
 }
 
-/// Sets all figures to their present values. The engine is blocked for the time of a walk over queues.
+/// Sets all figures to their present values. A walk over applications and queues blocks the engine.
 pub fn record(engine: &Engine) {
     record_stats(engine.stats());
     record_health(&engine.health());

@@ -34,7 +34,7 @@ pub struct EngineStats {
     pub placed_by_committer: u64,
     /// Rounds of preemption.
     pub preemption_rounds: u64,
-    /// Containers that were ended for others by these rounds.
+    /// Containers that these rounds ended for others.
     pub preempted: u64,
     /// Panics of proposing threads.
     pub proposer_panics: u64,

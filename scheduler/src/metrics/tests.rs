@@ -24,7 +24,7 @@ fn engine() -> Engine {
     engine
 }
 
-/// What the recorder was told: name, labels, description, value.
+/// The recorded figures: name, labels, description, value.
 fn recorded(engine: &Engine) -> Vec<(String, Vec<String>, Option<String>, f64)> {
     let recorder = DebuggingRecorder::new();
     let snapshotter = recorder.snapshotter();

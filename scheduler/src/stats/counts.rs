@@ -1,4 +1,4 @@
-//! Reads counts by label. The labels are those of this version, so a count keeps its static name.
+//! Deserialises counts by label. Their keys are static names, so a label that this version does not know is an error.
 
 use std::collections::BTreeMap;
 
