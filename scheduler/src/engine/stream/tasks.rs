@@ -8,8 +8,8 @@ use std::time::Duration;
 use super::{EventStream, Lagging, Queue};
 use crate::event::Event;
 
-/// The most wakers that a stream keeps. Tasks that are gone leave theirs behind. So with one more, all are woken, and
-/// those that still wait come back.
+/// The most wakers that a stream keeps. Tasks that are gone leave their wakers behind. So one waker more wakes all
+/// tasks, and those that still wait poll again.
 const WAKERS_MAX: usize = 256;
 
 impl EventStream {
@@ -23,9 +23,9 @@ impl EventStream {
         self.try_next()
     }
 
-    /// The next event, for a task that an executor polls: `None` once the engine is shut down. Until an event comes,
-    /// the task is woken by the engine, on a thread of the engine and outside its locks. With the feature `async`,
-    /// the stream is a `futures::Stream`. Several tasks may share a stream; each event goes to one of them.
+    /// The next event, for a task that an executor polls: `None` once the engine is shut down. When an event comes,
+    /// the committing thread wakes the task, outside the engine's locks. With the feature `async`, the stream is a
+    /// `futures::Stream`. Several tasks may share a stream; each event goes to one of them.
     ///
     /// # Errors
     /// If events were left out after those already read.
