@@ -57,7 +57,7 @@ impl Proposer {
         }
     }
 
-    /// Waits until a set is worth a pass and runs the pass; `None` once the engine is shut down.
+    /// As [`propose`](Self::propose), but waits for work. `None` once the engine is shut down.
     pub fn next_batch(&mut self) -> Option<Box<ProposalBatch>> {
         loop {
             let seen = self.shared.work.observe()?;
@@ -68,8 +68,8 @@ impl Proposer {
         }
     }
 
-    /// Runs one pass over a wanted set, if one is in the lease pool and the engine is not shut down. Its proposals
-    /// are in flight until the batch is decided or dropped.
+    /// Makes one batch, if the engine runs and has work: a round of preemption, a look for gangs, or a pass over a
+    /// wanted set. The proposals of a pass are in flight until the batch is decided or dropped.
     pub fn propose(&mut self) -> Option<Box<ProposalBatch>> {
         self.shared.work.observe()?;
         self.propose_from(self.start)

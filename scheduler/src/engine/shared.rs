@@ -122,7 +122,7 @@ pub(crate) enum Message {
 }
 
 impl Message {
-    /// What the message counts towards the group size G.
+    /// The weight of the message in the group size G.
     pub(crate) fn weight(&self) -> usize {
         match self {
             Self::Batch(batch) => batch.requests().len().max(1),
@@ -143,7 +143,7 @@ pub(crate) struct Shared {
     pub(crate) pass_limits: PassLimits,
     pub(crate) state: RwLock<State>,
     pub(crate) leases: Leases,
-    /// Raised when a set may be worth a pass or has come back to the pool.
+    /// Raised when proposers may have work: a wanted set, gang or round of preemption, or a set back in the pool.
     pub(crate) work: Signal,
     pub(crate) outbox: Outbox<Message>,
     gate: AtomicU64,
@@ -172,7 +172,7 @@ pub(crate) struct Progress {
     pub(crate) proposers: u32,
     /// Processed messages, of those that the gate counts.
     pub(crate) processed: u64,
-    /// Whether nothing is in flight, queued or to wake.
+    /// Whether nothing is in flight, queued or due.
     pub(crate) quiet: bool,
     /// Whether the committer has ended, so that the state no longer changes.
     pub(crate) ended: bool,
