@@ -27,8 +27,8 @@
 //! The inbox holds 1,024 messages by default (`EngineLimits::inbox`); in serial mode it is unbounded. A full inbox
 //! blocks callers and proposers, never the committer. If starved asks are left, the committer offers a message to
 //! itself, without waiting. A group ends after G requests, so the committer holds the guard for a bounded time. A bulk
-//! call is split into messages of 32 changes; such a message counts as one for the gate and as 32 for the group. A full
-//! stream is marked as lagging, and its reader resynchronises.
+//! call is split into messages of 32 changes, or of 64 asks of kinds. The gate counts such a message once, and the
+//! group counts each change. A full stream is marked as lagging, and its reader resynchronises.
 //!
 //! # Faults
 //!
@@ -232,7 +232,7 @@ impl Engine {
     }
 
     /// In serial mode, does all work due at the present time. In the other modes, waits until nothing is in flight,
-    /// queued or to wake. It also returns once the engine has ended, or when no proposer is left because all [gave
+    /// queued or due. It also returns once the engine has ended, or when no proposer is left because all [gave
     /// up](Health::proposers_given_up) or were dropped.
     pub fn run_until_quiet(&self) {
         if let Driver::Serial(driver) = &mut *self.driver.lock() {
@@ -257,8 +257,8 @@ impl Engine {
         look(&View::new(&state))
     }
 
-    /// Checks the invariants on the whole state. Two checks are skipped while a proposal is under way: that nothing
-    /// is in flight, and that placement sets equal rebuilt ones.
+    /// Checks the invariants on the whole state. Two checks are skipped while a set is wanted or out: that nothing is
+    /// in flight, and that placement sets equal rebuilt ones.
     #[must_use]
     pub fn audit(&self) -> AuditReport {
         let state = self.shared.state.read();

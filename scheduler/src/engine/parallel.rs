@@ -8,7 +8,7 @@ use super::serial::SerialDriver;
 use super::shared::Shared;
 use crate::sync::Thread;
 
-/// The threads of a parallel engine.
+/// The threads of an engine in parallel or background mode.
 #[derive(Debug)]
 pub(crate) struct Threads {
     proposers: Vec<Thread>,
