@@ -22,10 +22,9 @@ impl Handle {
     /// [`AutoCreation`](crate::config::AutoCreation).
     ///
     /// # Errors
-    /// If the queue is unknown or not a leaf, and there are no placement rules, or if the partition of the master is
-    /// unknown. Refusals by placement rules, access
-    /// lists and limits of queues come as an [`ApplicationRefused`](crate::event::EventKind::ApplicationRefused)
-    /// event.
+    /// If the queue is unknown or not a leaf, and there are no placement rules. If the size of the master is not valid
+    /// or its partition is unknown. Refusals by placement rules, access lists and limits of queues come as an
+    /// [`ApplicationRefused`](crate::event::EventKind::ApplicationRefused) event.
     pub fn submit_application(
         &self,
         mut spec: ApplicationSpec,
@@ -61,7 +60,7 @@ impl Handle {
     /// there. The ticket has the change, or the refusal: the application is unknown, or the leaf is gone or stopped, is
     /// at its limit of applications, or would exceed its maximum.
     ///
-    /// An active application stays active, whatever the limits on active applications there.
+    /// An active application stays active, above the limits on active applications there if necessary.
     ///
     /// # Errors
     /// If the queue is unknown or not a leaf.

@@ -64,9 +64,9 @@ impl Handle {
 /// An [`AskId`] is unknown once the last container of the ask is placed, or the ask is cancelled. The refusal is
 /// [`UnknownAsk`](crate::event::Refusal::UnknownAsk).
 impl Handle {
-    /// Asks for containers. The ask of an unknown application is [refused](Self::take_refusals), and the stream of an
-    /// ended application tells it as [`ApplicationEnded`](crate::event::EventKind::ApplicationEnded) describes. A rack
-    /// never given out is refused, too; an unknown host is a host that never has room.
+    /// Asks for containers. The ask of an unknown application is [refused](Self::take_refusals). The stream of an
+    /// ended application gets the refusal too, as [`ApplicationEnded`](crate::event::EventKind::ApplicationEnded)
+    /// says. An ask for an unknown rack is refused. An unknown host never has room.
     ///
     /// # Errors
     /// If the ask itself is not valid, or its partition is unknown.
