@@ -1,4 +1,4 @@
-//! What callers look up without the state's lock: names, and identifiers that are free.
+//! Names and free identifiers, which callers look up without the state's lock.
 
 use std::sync::Arc;
 

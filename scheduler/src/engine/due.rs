@@ -1,4 +1,4 @@
-//! What timers that are due lead to.
+//! The actions of timers that are due.
 
 use super::group::GroupCommitter;
 use crate::change::Change;

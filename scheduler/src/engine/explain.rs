@@ -17,8 +17,8 @@ impl Engine {
         explanation
     }
 
-    /// Says what one round of preemption would do. The engine is blocked while this copies the state, which takes as
-    /// much memory again until the plan is made.
+    /// Plans one round of preemption without carrying it out. The engine is blocked while this copies the state, which
+    /// takes as much memory again until the plan is made.
     #[must_use]
     pub fn preemption_plan(&self, policy: &PreemptionPolicy) -> PreemptionPlan {
         let copy = self.read(|view| view.copy_of_state());

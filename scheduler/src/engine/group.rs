@@ -137,7 +137,7 @@ impl GroupCommitter {
         if self.is_due() { Some(Duration::ZERO) } else { self.shared.clock.until(self.next_timer_ms?) }
     }
 
-    /// The same, until a deadline at the latest.
+    /// As [`patience`](Self::patience), but until a deadline at the latest.
     pub(super) fn patience_until(&self, deadline_ms: u64) -> Option<Duration> {
         let next_ms = self.next_timer_ms.map_or(deadline_ms, |next_ms| next_ms.min(deadline_ms));
         if self.is_due() { Some(Duration::ZERO) } else { self.shared.clock.until(next_ms) }
@@ -218,7 +218,7 @@ impl GroupCommitter {
         messages
     }
 
-    /// Lets gangs that hold room have what the group made free, before any pass sees it.
+    /// Adds room that the group freed to the held room of gangs, before any pass sees it.
     fn gather_room(&mut self, state: &mut State) {
         if !state.facts.held_rooms.is_empty() {
             self.committer(state).gather();

@@ -1,4 +1,4 @@
-//! Reconciliation: nodes report the containers that run on them, and the engine follows.
+//! Reconciliation: nodes report the containers that run on them, and the engine adopts or ends containers to match.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,14 +22,13 @@ pub struct NodeReport {
     /// Containers whose start is on the way to the node. They may be missing. A container whose event the caller has
     /// not read yet ends if it is missing, and its end follows in the stream: pass each end on to the node as a stop.
     pub starting: BTreeSet<ContainerId>,
-    /// The containers that the node has been told of. With this set, only these end if they are missing, so a container
-    /// that was placed a moment ago goes on. A reported container of this set that the engine does not know has ended,
-    /// and is refused instead of adopted. `None`: the node has been told of all but
-    /// placeholders, which are no processes.
+    /// The containers that the node has been told of. Only these end if they are missing, so a container that was
+    /// placed a moment ago goes on. A reported container of this set that the engine does not know has ended, and
+    /// is refused. `None`: the node has been told of all containers but placeholders, which are no processes.
     pub told: Option<BTreeSet<ContainerId>>,
 }
 
-/// What a reconciliation did. Without differences, all lists are empty.
+/// The outcome of a reconciliation. Without differences, all lists are empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reconciliation {
     /// Containers that the engine had on the node and the node did not report. They have ended as
@@ -67,7 +66,7 @@ impl GroupCommitter {
             if running.get(&container).is_some_and(|reported| reported.application == application) {
                 continue;
             }
-            // The end of a container that is being stopped is confirmed.
+            // The report confirms the end of a container that is being stopped.
             let is_stopping = state.facts.stopping.contains_key(&container);
             let cause = if is_stopping { EndCause::Completed } else { EndCause::NodeLost };
             self.change(state, Change::ContainerEnded { container, cause })?;

@@ -13,12 +13,12 @@ use crate::clock::Clock;
 use crate::log::{LogEnd, LogError, LogReader, LogSink};
 use crate::replay::Replay;
 
-/// How far a log was followed.
+/// The part of a log that an engine recovered from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recovered {
-    /// The end of the part that was followed.
+    /// The end of that part.
     pub end: LogEnd,
-    /// Whether an incomplete group behind it is cut off: the engine that wrote it was interrupted.
+    /// Whether an incomplete group behind it is cut off: a crash interrupted its writer.
     pub was_torn: bool,
     /// The engine's time at the end of the log.
     pub now_ms: u64,
