@@ -9,17 +9,17 @@
 //! # Gathering
 //!
 //! A gang that finds no room for its minimum *gathers*, unless its description says otherwise: each member gets a
-//! place on a node, and what is free there is held for it. As containers end on these nodes, the committer holds the
-//! room in the same group, before any pass sees it. When all is held, the gang starts: one request gives the held room
-//! back and places the containers. Held room is no container and no reservation. The rest of the node serves other
-//! asks.
+//! place on a node, and the committer holds the free room there for it. As containers end on these nodes, the
+//! committer adds their room in the same group, before any pass sees it. When all is held, the gang starts: one
+//! request gives the held room back and places the containers. Held room is no container and no reservation. The rest
+//! of the node serves other asks.
 //!
 //! # Invariants
 //!
 //! * A gang that has not started has no container, no reservation and no amount in flight.
-//! * I18: in each partition at most one gang holds room: the first that could gather when its turn began, or one that
-//!   was submitted since and comes first. A gang that holds room waits for room of earlier gangs only, so two gangs
-//!   cannot block each other, however large they are.
+//! * I18: in each partition at most one gang holds room: the first that could gather when its turn began, or a gang
+//!   that was submitted since and precedes it. A gang that holds room waits for room of earlier gangs, or
+//!   for the end of a later gang's turn. So two gangs cannot block each other, however large they are.
 //!
 //! The audit checks both, and that no gang waits which could start. `propose/gather.rs` says why there is no deadlock.
 //!
