@@ -1,4 +1,4 @@
-//! What a node is told.
+//! Directives: the containers that a node has to start, stop and keep.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,10 +9,10 @@ use crate::facts::ExecutionType;
 use crate::ids::{ApplicationId, AskId, ContainerId};
 use crate::resource::Resources;
 
-/// What a node has to do since a version.
+/// The starts, stops and renames of a node since a version.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeDirectives {
-    /// The version that the node has reached once it has carried this out. 0: nothing is known yet; ask again with 0.
+    /// The version that the node has reached once it has carried these out. 0: nothing is known yet; ask again with 0.
     pub version: u64,
     /// Whether this is the full picture, and not only the difference. The node has to stop all containers that are not
     /// named here.

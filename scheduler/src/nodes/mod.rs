@@ -6,7 +6,7 @@
 //! | type | what it does |
 //! |---|---|
 //! | [`ResourceTracker`] | serves registrations and heartbeats of agents; uses the next two |
-//! | [`DirectiveTracker`] | follows events, and tells a node what to start and stop since a version |
+//! | [`DirectiveTracker`] | follows events, and tells a node which containers to start and stop since a version |
 //! | [`NodeSessions`] | gives each node a lease, and refuses agents of the past |
 //!
 //! # Protocol of an agent

@@ -1,4 +1,4 @@
-//! Registrations of nodes, and what they lead to.
+//! Registrations of nodes, and the engine's answers to them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -42,15 +42,15 @@ impl NodeRegistration {
     }
 }
 
-/// What becomes of containers that a node reports and that the engine does not know.
+/// The fate of containers that a node reports and that the engine does not know.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UnknownContainers {
-    /// They are stopped. For an engine whose log loses nothing: such a container has ended there.
+    /// The node stops them. For an engine whose log loses nothing: such a container has ended there.
     #[default]
     Stop,
-    /// They are adopted, if their applications are known. For an engine without a log, or whose log can lose the last
-    /// changes. Containers are stopped if the tracker knows that the engine has ended them.
+    /// The engine adopts them, if their applications are known. For an engine without a log, or whose log can lose the
+    /// last changes. The node stops containers of which the tracker knows that the engine has ended them.
     Adopt,
 }
 
@@ -58,7 +58,7 @@ pub enum UnknownContainers {
 #[derive(Debug)]
 pub(super) enum Pending {
     Reconciliation(Ticket<Result<Reconciliation, Refusal>>),
-    /// With the reported identifiers, in the order of the answers.
+    /// The reported identifiers come in the order of the answers.
     Recovery(Vec<ContainerId>, Ticket<Vec<Result<ContainerId, Refusal>>>),
 }
 

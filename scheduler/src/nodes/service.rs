@@ -23,7 +23,7 @@ pub struct TrackerOptions {
     pub epoch: u64,
     /// How long a node may be silent before it is removed.
     pub lease_ms: u64,
-    /// What becomes of containers that the engine does not know.
+    /// The fate of containers that the engine does not know.
     pub unknown: UnknownContainers,
 }
 
@@ -93,8 +93,8 @@ impl ResourceTracker {
         }
     }
 
-    /// Registers a node, or another incarnation of it. The engine follows what the node reports; the heartbeats after
-    /// that tell the agent which containers were adopted, and which to start and stop.
+    /// Registers a node, or another incarnation of it. The engine adopts or ends containers to match the report. The
+    /// next answers to heartbeats tell the agent which containers were adopted, and which to start and stop.
     ///
     /// # Errors
     /// If amounts are not valid, or the engine is shut down.
@@ -153,8 +153,8 @@ impl ResourceTracker {
         Ok(node)
     }
 
-    /// Renews the lease, takes reports of ended containers, and tells the agent what to do. As long as the engine has
-    /// not followed the registration, the answer is empty and its version is 0.
+    /// Renews the lease, takes reports of ended containers, and answers with directives. As long as the engine has not
+    /// processed the registration, the answer is empty and its version is 0.
     ///
     /// # Errors
     /// If the session is over or the node was removed, so that the agent registers again, or the engine is shut down.

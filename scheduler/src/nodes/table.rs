@@ -1,4 +1,4 @@
-//! The containers of one node, as far as the node has been told and has confirmed.
+//! The states of one node's containers, by what the node has been told and has confirmed.
 //!
 //! | state | meaning | confirmed | node reports the end | engine ends it |
 //! |---|---|---|---|---|
@@ -8,7 +8,7 @@
 //! | ended | to be stopped; the engine has ended it | forgotten | forgotten | - |
 //! | done | the node has ended it; the engine may not know yet | - | - | forgotten |
 //!
-//! A container of which the node has not been told is forgotten when the engine ends it.
+//! When the engine ends a container that the node has not been told of, the table forgets it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -41,9 +41,9 @@ pub(super) struct NodeTable {
     adopted_version: u64,
     /// The version of the last change.
     version: u64,
-    /// The node has confirmed all up to here, and what it confirmed is forgotten.
+    /// The version that the node has confirmed. Confirmed ends are forgotten.
     confirmed: u64,
-    /// Whether the node has asked. Others are forgotten when they have no entries.
+    /// Whether the node has asked for directives. If not, the tracker forgets its table once that is empty.
     pub(super) has_asked: bool,
 }
 
@@ -67,7 +67,7 @@ impl NodeTable {
         self.entries.insert(container, Entry { progress, version, is_told });
     }
 
-    /// The engine stops a container.
+    /// Records that the engine stops a container.
     pub(super) fn stop(&mut self, container: ContainerId, version: u64) {
         let progress = self.entries.get(&container).map(|entry| entry.progress);
         if matches!(progress, None | Some(Progress::Starting(_) | Progress::Running)) {
@@ -75,7 +75,7 @@ impl NodeTable {
         }
     }
 
-    /// The engine has ended a container. The node stops it, unless it has done so or was never told of it.
+    /// Records that the engine has ended a container. The node stops it, unless it has done so or does not know it.
     pub(super) fn end(&mut self, container: ContainerId, version: u64) {
         let confirmed = self.confirmed;
         let Some(entry) = self.entries.get_mut(&container) else { return };
@@ -90,7 +90,7 @@ impl NodeTable {
         }
     }
 
-    /// The node has ended a container. Returns whether the engine does not know yet.
+    /// Records that the node has ended a container. Returns whether the engine may not know that yet.
     pub(super) fn complete(&mut self, container: ContainerId) -> bool {
         let Some(entry) = self.entries.get_mut(&container) else { return false };
         match entry.progress {
@@ -106,8 +106,8 @@ impl NodeTable {
         }
     }
 
-    /// A new incarnation of the node runs these containers. Returns those of which the node has been told. Nothing has
-    /// the version before this one.
+    /// Records that a new incarnation of the node runs these containers. Returns the containers that the node has been
+    /// told of. No entry may have the version before this one.
     pub(super) fn report(&mut self, running: &BTreeSet<ContainerId>, version: u64) -> BTreeSet<ContainerId> {
         let told = self.entries.iter().filter(|(_, entry)| entry.is_told).map(|(id, _)| *id).collect();
         for (container, entry) in &mut self.entries {
@@ -133,13 +133,13 @@ impl NodeTable {
         told
     }
 
-    /// The engine has adopted containers, under new identifiers.
+    /// Records that the engine has adopted containers, under new identifiers.
     pub(super) fn adopt(&mut self, adopted: BTreeMap<ContainerId, ContainerId>, version: u64) {
         (self.version, self.adopted_version) = (version, version);
         self.adopted = adopted;
     }
 
-    /// The node has reached a version.
+    /// Records that the node has reached a version.
     fn confirm(&mut self, version: u64) {
         self.confirmed = version;
         for entry in self.entries.values_mut() {
@@ -153,7 +153,7 @@ impl NodeTable {
         }
     }
 
-    /// The node has reached a version, 0 if it knows nothing. Returns the containers that it has to start.
+    /// Confirms a version, 0 if the node knows nothing. Returns the containers that the node has to start.
     pub(super) fn starts_since(&mut self, version: u64) -> Vec<(ContainerId, AskId)> {
         self.has_asked = true;
         if self.is_known(version) && version > self.confirmed {
@@ -168,7 +168,7 @@ impl NodeTable {
         to_start.filter_map(ask).collect()
     }
 
-    /// Everything since a version, with these starts. The node is then told of all.
+    /// The directives since a version, with these starts. They count as told from here on.
     pub(super) fn directives(&mut self, version: u64, start: Vec<ContainerStart>) -> NodeDirectives {
         let after = self.after(version);
         let mut directives =
@@ -194,7 +194,7 @@ impl NodeTable {
         directives
     }
 
-    /// The version behind which everything is new to a node that has reached `version`.
+    /// The last version that a node at `version` knows: 0 if it needs the full picture.
     fn after(&self, version: u64) -> u64 {
         if self.is_known(version) { version } else { 0 }
     }

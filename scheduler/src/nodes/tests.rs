@@ -94,7 +94,7 @@ fn adopted_containers_are_named_until_the_node_confirms_them() {
     assert!(answer(&mut table, 0).adopted.is_empty(), "a node that begins anew has confirmed them before");
 }
 
-/// What a former incarnation did not confirm means nothing to a new one, which names its containers otherwise.
+/// A new incarnation gives its containers other names, so the renames of the former one mean nothing to it.
 #[test]
 fn a_new_incarnation_is_not_told_what_the_former_adopted() {
     let (mut table, _) = with_running();

@@ -1,4 +1,4 @@
-//! Follows events, and tells nodes what to do.
+//! Follows events, and makes the directives of nodes from them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,8 +10,8 @@ use crate::ids::{AskId, ContainerId, NodeId};
 use crate::request::CommitSeq;
 use crate::view::View;
 
-/// What each node has to start and stop. It follows the events of all applications, and forgets what nodes have
-/// confirmed.
+/// Tracks the containers that each node has to start and stop. It follows the events of all applications, and forgets
+/// starts and stops that nodes have confirmed.
 ///
 /// It holds about one entry for each container of the engine. Start it before the first application is submitted, or
 /// right after an engine recovered. Then connect the streams of the applications and [resynchronise](Self::resync).
@@ -91,9 +91,9 @@ impl DirectiveTracker {
         }
     }
 
-    /// What the node has to do, if it has carried out everything up to `version`. With 0, or with a version that is
-    /// too old or not reached yet, this is the full picture. A version of another tracker means nothing here: begin
-    /// with 0. A node that asks again with the same version gets the same answer, with what is new since.
+    /// The directives for a node that has carried out everything up to `version`. With 0, or with a version that is
+    /// too old or not reached yet, these are the full picture. The versions of another tracker mean nothing here:
+    /// begin with 0. A node that asks again with the same version gets the same answer, and later directives too.
     pub fn since(&mut self, node: NodeId, version: u64) -> NodeDirectives {
         let starts = self.table(node).starts_since(version);
         let start =
@@ -101,22 +101,22 @@ impl DirectiveTracker {
         self.table(node).directives(version, start)
     }
 
-    /// The node tells that a container has ended. Returns whether the engine does not know that yet, so that the caller
+    /// Records that the node ended a container. Returns whether the engine may not know that yet, so that the caller
     /// [completes](Handle::complete_containers) the container.
     pub fn complete(&mut self, node: NodeId, container: ContainerId) -> bool {
         self.nodes.get_mut(&node).is_some_and(|table| table.complete(container))
     }
 
-    /// A new incarnation of the node runs exactly these containers. Returns those of which the node has been told, for
-    /// [`NodeReport::told`](crate::engine::NodeReport::told). Starts that it was told of and does not report are not
-    /// repeated.
+    /// Records that a new incarnation of the node runs exactly these containers. Returns the containers that the node
+    /// has been told of, for [`NodeReport::told`](crate::engine::NodeReport::told). Starts that it was told of and
+    /// does not report are not repeated.
     pub fn report(&mut self, node: NodeId, running: &BTreeSet<ContainerId>) -> BTreeSet<ContainerId> {
         self.version += 1;
         let (table, version) = self.change(node);
         table.report(running, version)
     }
 
-    /// The engine has followed the node's report.
+    /// Takes up the engine's answer to the node's report.
     pub fn reconciled(&mut self, node: NodeId, result: &Reconciliation) {
         for &container in &result.ended {
             self.ended(container);
@@ -125,7 +125,7 @@ impl DirectiveTracker {
             self.stop_unknown(node, container);
         }
         let mut adopted: Vec<_> = result.adopted.values().copied().collect();
-        // Others have ended since, and the event of the end may have been read.
+        // Some have ended since, and the caller may have passed on the events of their ends.
         self.handle.read(|view| adopted.retain(|id| view.container(*id).is_some()));
         adopted.into_iter().for_each(|container| self.add(node, container, Progress::Running, true));
         if !result.adopted.is_empty() {
