@@ -44,8 +44,8 @@
 //! | events | [`EventStream`], [`event::EventKind`], [`EndCause`], [`engine::Lagging`] |
 //! | the state | [`view::View`], [`StateDigest`], [`AuditReport`] |
 //! | why an ask waits | [`Engine::explain`], [`explain::Explanation`], [`explain::PendingReason`] |
-//! | who would lose what for whom | [`Engine::preemption_plan`], [`preempt::PreemptionPlan`], [`preempt::PreemptionPolicy`] |
-//! | what preemption spares | [`preempt::PreemptionCost`], [`preempt::DisruptionBudget`] |
+//! | plans of preemption | [`Engine::preemption_plan`], [`preempt::PreemptionPlan`], [`preempt::PreemptionPolicy`] |
+//! | limits on preemption | [`preempt::PreemptionCost`], [`preempt::DisruptionBudget`] |
 //! | figures | [`EngineStats`], [`engine::Health`], [`engine::EngineTiming`] |
 //! | log, recovery, replay | [`log::LogSink`], `file_log::FileLog`, `store_log::StoreLog`, [`Engine::recover`], [`replay::Replay`], [`Change`] |
 //! | proposals by hand | [`ResourceAllocationCommitRequest`], [`CommitOutcome`], [`engine::Proposer`] |
@@ -61,8 +61,8 @@
 //!
 //! # What it promises
 //!
-//! * No I/O (except with the features `file-log`, `store-log` and `model`), no sockets, no randomness, no clock and no threads except those
-//!   given or requested; any number of engines in one process.
+//! * No I/O (except with the features `file-log`, `store-log` and `model`), no sockets, no randomness. No clock and no
+//!   threads except those given or requested. Any number of engines in one process.
 //! * A commit that adds use leaves the user and every queue on its path within their limits, and the node within
 //!   its capacity.
 //! * A slow reader never blocks the engine. A caller is blocked only while the engine cannot keep up.

@@ -5,12 +5,11 @@ use std::time::{Duration, Instant, SystemTime};
 
 use super::Clock;
 
-/// Real time, in milliseconds since the beginning of 1970. The machine's clock tells the time at which this clock was
-/// made. From then on it counts the time that passes, so it never runs backwards, and follows no correction of the
-/// machine's clock.
+/// Real time, in milliseconds since the beginning of 1970. It reads the machine's clock once, when it is made. From
+/// then on it counts the time that passes. So it never runs backwards, and follows no correction of that clock.
 ///
 /// An engine that [recovers](crate::Engine::recover) with this clock counts the time since the crash: heartbeats may be
-/// overdue at once. A node that sends one counts again.
+/// overdue at once. With its next heartbeat a node takes containers again.
 #[derive(Clone, Copy, Debug)]
 pub struct SystemClock {
     made: Instant,
