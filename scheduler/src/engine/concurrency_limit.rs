@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_in_which_nobody_looked_at_a_node_tells_nothing() {
+    fn a_window_in_which_no_pass_looked_at_a_node_tells_nothing() {
         let mut concurrency_limit = ConcurrencyLimit::new(1);
         let before = concurrency_limit.sets_out_max();
         for _ in 0..WINDOW {

@@ -32,7 +32,7 @@ fn applications_that_were_active_before_their_number_is_limited_count() {
 /// A user with an application that waits for activation counts as active, whatever the user's other applications
 /// got.
 #[test]
-fn who_waits_for_activation_is_active_with_all_it_asked_for() {
+fn a_user_whose_application_waits_for_activation_counts_as_active() {
     let leaf = QueueConfig::leaf("a", Capacity::Percent(Percent::whole(1)))
         .with_user_limit_factor(None)
         .with_user_limit_minimum(Percent::whole(50))

@@ -144,7 +144,7 @@ fn the_number_of_the_caller_outlives_a_restart() {
 }
 
 #[test]
-fn one_that_is_refused_leaves_the_others() {
+fn a_refused_ask_leaves_the_others() {
     let (mut hand, application, kind) = with_node();
     let gone = hand.application();
     let handle = hand.engine.handle();

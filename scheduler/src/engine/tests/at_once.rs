@@ -55,7 +55,7 @@ impl Bench {
 
 /// The siblings of an urgent leaf do not gain from its urgency while its last unit is on its way.
 #[test]
-fn what_is_on_its_way_makes_no_queue_urgent() {
+fn a_unit_on_its_way_makes_no_queue_urgent() {
     let OnItsWay { bench, asks, batch: _batch, .. } = on_its_way(QueueOrdering::DemandPriority);
     assert_eq!(asks_of(&bench.pass(1)), [asks[2]]);
 }

@@ -34,7 +34,7 @@ fn with_node() -> (Hand, ApplicationId) {
 }
 
 #[test]
-fn everything_that_is_asked_for_and_completed_together_is_dealt_with() {
+fn all_asks_and_completions_of_one_call_are_processed() {
     let (mut hand, application) = with_node();
     let handle = hand.engine.handle();
     let asks = handle.submit_asks((0..MANY).map(|_| (application, AskSpec::new(memory(1), 1)))).unwrap();
@@ -111,7 +111,7 @@ fn an_impossible_ask_among_many_takes_none_of_them_in() {
 
 /// One of the named objects may be gone; the others are served.
 #[test]
-fn one_of_many_is_refused_by_itself() {
+fn one_ask_of_many_is_refused_by_itself() {
     let (mut hand, application) = with_node();
     let gone = hand.application();
     let handle = hand.engine.handle();
@@ -122,7 +122,7 @@ fn one_of_many_is_refused_by_itself() {
 }
 
 #[test]
-fn what_is_refused_among_many_is_not_logged() {
+fn refused_changes_among_many_are_not_logged() {
     let log = SharedLog::new();
     let config = config([leaf("a")]);
     let clock = Arc::new(ManualClock::new());

@@ -73,7 +73,7 @@ fn a_node_takes_its_containers_to_another_partition() {
 }
 
 #[test]
-fn what_was_proposed_for_a_node_that_goes_elsewhere_is_placed_nowhere() {
+fn proposals_for_a_node_that_changes_its_partition_are_rejected() {
     let (bench, nodes, application) = two_partitions();
     bench.ask(application, 2, 3);
     bench.commit();
@@ -104,7 +104,7 @@ fn a_container_grows_as_far_as_its_queue_may() {
 }
 
 #[test]
-fn what_a_container_gives_back_others_get() {
+fn others_get_the_room_that_a_container_gives_back() {
     let (bench, _, container) = grown_later();
     bench.ask(bench.application_of("root.a", "other"), 5, 1);
     assert_eq!(bench.running().len(), 1);
@@ -180,7 +180,7 @@ fn what_was_proposed_beside_a_container_that_grew_is_validated_by_what_is_left()
 }
 
 #[test]
-fn what_runs_on_a_node_is_known_before_anything_is_placed_there() {
+fn running_containers_are_charged_before_others_are_placed_on_their_node() {
     let bench = Bench::serial(config([leaf("a")]));
     let application = bench.application("root.a");
     bench.ask(application, 4, 1);
@@ -207,7 +207,7 @@ fn containers_that_sum_up_to_an_impossible_size_are_refused() {
 }
 
 #[test]
-fn a_container_of_nobody_is_refused_and_leaves_no_trace() {
+fn a_container_of_an_ended_application_is_refused_and_leaves_no_trace() {
     let bench = Bench::serial(config([leaf("a")]));
     let gone = bench.application("root.a");
     bench.engine.handle().end_application(gone, ApplicationEnd::Finished).unwrap();
@@ -222,7 +222,7 @@ fn a_container_of_nobody_is_refused_and_leaves_no_trace() {
 
 /// The size-based weight counts pending asks: after most of its asks are cancelled, the application comes second.
 #[test]
-fn whoever_cancels_most_of_what_it_wants_weighs_less() {
+fn an_application_that_cancels_most_of_its_asks_weighs_less() {
     let fair = leaf("a").with_ordering(ApplicationOrdering::FairBySize);
     let bench = Bench::serial(config([fair, leaf("c")]));
     bench.node("n1", 5);
@@ -247,7 +247,7 @@ fn whoever_cancels_most_of_what_it_wants_weighs_less() {
 
 /// The growth of a container counts in the fair order.
 #[test]
-fn whoever_has_a_container_grown_comes_later() {
+fn an_application_whose_container_grew_comes_later() {
     let bench = Bench::serial(config([leaf("a").with_ordering(ApplicationOrdering::Fair), leaf("c")]));
     bench.node("n1", 8);
     let [first, second, other] = ["root.a", "root.a", "root.c"].map(|queue| bench.application(queue));

@@ -195,7 +195,7 @@ fn what_the_pass_reserves_is_no_opportunity_for_others() {
 
 /// A node that was removed after a pass had offered it in vain does not count.
 #[test]
-fn what_is_gone_was_no_opportunity() {
+fn a_removed_node_was_no_opportunity() {
     let mut config = compatible();
     config.locality_delay = LocalityDelay::nodes(40, 40);
     let bench = Bench::serial(config);
@@ -211,7 +211,7 @@ fn what_is_gone_was_no_opportunity() {
 
 /// Of the pass's two asks, one was offered a node that is gone, and the other is gone itself. Neither changes anything.
 #[test]
-fn what_was_offered_in_vain_to_nobody_or_is_gone_is_not_logged() {
+fn offers_of_removed_nodes_and_to_cancelled_asks_are_not_logged() {
     let mut config = compatible();
     config.locality_delay = LocalityDelay::nodes(40, 40);
     let bench = Bench::serial(config);
@@ -250,7 +250,7 @@ fn a_container_for_a_reservation_is_no_opportunity() {
 }
 
 #[test]
-fn nobody_waits_for_more_opportunities_than_there_are_nodes() {
+fn no_ask_waits_for_more_opportunities_than_there_are_nodes() {
     let mut config = compatible();
     config.locality_delay = LocalityDelay::nodes(10, 10);
     let bench = Bench::serial(config);

@@ -13,7 +13,7 @@ use crate::sync::{AtomicU64, Ordering};
 
 /// Messages that wait for the committer are dropped with it, although senders still exist.
 #[test]
-fn nobody_waits_for_an_answer_of_a_committer_that_is_gone() {
+fn no_caller_waits_for_an_answer_of_a_committer_that_is_gone() {
     let (mut hand, _) = busy();
     let handle = hand.engine.handle();
     let queue = handle.queue("root.a").unwrap();
@@ -41,7 +41,7 @@ fn an_engine_with_a_batch_on_its_way_leaves_nothing_behind() {
 }
 
 #[test]
-fn what_has_ended_by_steps_stays_ended() {
+fn an_engine_that_ended_by_steps_stays_ended() {
     let (mut hand, _) = busy();
     hand.engine.shutdown();
     while hand.parts.committer.step() != Step::Ended {}
@@ -65,7 +65,7 @@ fn a_batch_of_another_engine_comes_back() {
 }
 
 #[test]
-fn what_a_closed_engine_refuses_leaves_no_trace() {
+fn a_call_that_a_closed_engine_refuses_leaves_no_trace() {
     let (hand, _) = busy();
     let handle = hand.engine.handle();
     hand.engine.shutdown();

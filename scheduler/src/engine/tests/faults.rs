@@ -57,7 +57,7 @@ fn a_panic_while_a_lease_is_taken_leaves_it_in_the_pool() {
 /// Picks outside the proposer's own set, while another proposer and the committer work. This is no model, because a
 /// checker's locks do not survive a panic.
 #[test]
-fn a_panic_at_any_step_stops_nobody_else() {
+fn a_panic_at_any_step_stops_no_other_thread() {
     const STEPS: u64 = 12;
     for step in (0..STEPS).cycle().take(50 * STEPS as usize) {
         let mut config = config([leaf("a")]);
@@ -218,7 +218,7 @@ fn a_proposer_that_only_panics_gives_up() {
 
 /// A batch in the inbox is still decided when its proposer has ended.
 #[test]
-fn what_was_proposed_is_waited_for_when_its_proposer_is_gone() {
+fn a_batch_is_waited_for_when_its_proposer_is_gone() {
     let (mut hand, _) = busy();
     let batch = hand.parts.proposers[0].propose().expect("a set is wanted");
     assert!(!batch.requests().is_empty());

@@ -267,7 +267,7 @@ fn no_more_sets_are_out_than_may_be() {
 
 /// Amounts in flight are a reason for fewer sets out; a full cluster is not.
 #[test]
-fn a_pass_knows_whether_it_lost_race() {
+fn a_pass_knows_whether_it_lost_a_race() {
     let mut config = config([leaf("a")]);
     (config.limits.single_set_nodes, config.limits.set_nodes) = (2, 1);
     let mut hand = Hand::new(config);

@@ -152,7 +152,7 @@ pub(super) fn first_ask(bench: &Bench) -> AskId {
 
 /// A user's limit may be raised before any lane was parked for it.
 #[test]
-fn limits_that_change_before_the_batch_is_decided_park_nobody() {
+fn limits_that_change_before_the_batch_is_decided_park_no_lane() {
     let half = Some("0.5".parse().unwrap());
     let bench = Bench::serial(config([leaf("a").with_user_limit_factor(half)]));
     bench.node("n1", 8);
@@ -171,7 +171,7 @@ fn limits_that_change_before_the_batch_is_decided_park_nobody() {
 }
 
 #[test]
-fn units_that_come_before_the_batch_is_decided_park_nobody() {
+fn units_that_come_before_the_batch_is_decided_park_no_lane() {
     let bench = Bench::serial(config([leaf("a")]));
     bench.node("n1", 8);
     let application = bench.application("root.a");
@@ -260,7 +260,7 @@ fn a_batch_with_a_rejection_closes_no_shape() {
 }
 
 #[test]
-fn a_host_that_gains_room_before_the_batch_is_decided_lets_nobody_wait() {
+fn a_host_that_gains_room_before_the_batch_is_decided_lets_no_ask_wait() {
     let bench = Bench::with_one_node();
     let host = bench.engine.handle().node("n1").unwrap();
     let application = bench.application("root.a");
@@ -357,7 +357,7 @@ fn a_paused_set_goes_on_when_something_is_decided() {
 }
 
 #[test]
-fn nobody_is_told_that_all_is_quiet_while_a_batch_is_on_its_way() {
+fn the_engine_is_not_quiet_while_a_batch_is_on_its_way() {
     let mut sets = TwoSets::new();
     assert!(sets.engine.shared.progress().quiet);
     let ask = sets.handle.submit_ask(sets.application, AskSpec::new(memory(1), 1)).unwrap();

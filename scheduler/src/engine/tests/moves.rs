@@ -20,14 +20,14 @@ fn moved_in_flight() -> (Bench, ApplicationId, Box<ProposalBatch>) {
 }
 
 #[test]
-fn what_was_proposed_is_validated_by_the_new_queues() {
+fn proposals_are_checked_by_the_new_queues() {
     let (bench, _, batch) = moved_in_flight();
     bench.decide(batch);
     bench.expect_running(2);
 }
 
 #[test]
-fn what_was_proposed_and_is_dropped_comes_back_to_the_old_queues() {
+fn a_dropped_batch_gives_its_amounts_back_to_the_old_queues() {
     let (bench, application, batch) = moved_in_flight();
     bench.commit();
     drop(batch);

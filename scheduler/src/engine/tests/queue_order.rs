@@ -91,7 +91,7 @@ fn the_queue_with_the_more_urgent_application_comes_first() {
 /// Headroom is blocked for the queue with the more urgent application, until the other queue's application becomes
 /// more urgent.
 #[test]
-fn whoever_becomes_more_urgent_lacks_headroom_no_longer() {
+fn a_queue_that_becomes_more_urgent_gets_the_blocked_headroom() {
     let (bench, [a, b]) = by_demand(10);
     bench.ask(b, 8, 1);
     bench.expect_running(1);
@@ -106,7 +106,7 @@ fn whoever_becomes_more_urgent_lacks_headroom_no_longer() {
 /// Headroom is blocked for the first queue until its user's limit blocks it instead. Then the blocked lanes and
 /// later ones get it.
 #[test]
-fn headroom_is_not_blocked_for_whom_another_limit_blocks_since() {
+fn headroom_is_not_blocked_for_a_queue_that_another_limit_blocks_since() {
     let limit = HolderLimit {
         users: vec!["u1".to_owned()],
         maximum: std::array::from_fn(|index| (index == 0).then_some(6)),
@@ -138,7 +138,7 @@ fn headroom_is_not_blocked_for_whom_another_limit_blocks_since() {
 
 /// The first queue's ask turns out to wait for its host, so headroom in the queue above would not help it.
 #[test]
-fn headroom_is_not_blocked_for_who_waits_for_a_host() {
+fn headroom_is_not_blocked_for_an_ask_that_waits_for_a_host() {
     let both = leaf("p").with_children([leaf("a"), leaf("b")]).with_maximum(Maximum::absolute(&[10]));
     let bench = Bench::serial(config([both, leaf("c")]));
     let hosts = [bench.node("n1", 4), bench.node("n2", 100)];
@@ -163,7 +163,7 @@ fn headroom_is_not_blocked_for_who_waits_for_a_host() {
 
 /// A leaf may not use more than the queues above it, so an ask that could never fit is blocked there.
 #[test]
-fn headroom_is_not_blocked_for_what_no_queue_above_could_hold() {
+fn headroom_is_not_blocked_for_an_ask_that_no_queue_above_could_hold() {
     let both = leaf("p").with_children([leaf("a"), leaf("b")]).with_maximum(Maximum::absolute(&[3]));
     let bench = Bench::serial(config([both]));
     bench.node("n1", 10);
@@ -174,7 +174,7 @@ fn headroom_is_not_blocked_for_what_no_queue_above_could_hold() {
 
 /// The limit of the queue above blocks the first queue's ask, but no node could ever hold it.
 #[test]
-fn headroom_is_not_blocked_for_what_no_node_could_hold() {
+fn headroom_is_not_blocked_for_an_ask_that_no_node_could_hold() {
     let bench = Bench::serial(config([leaf("a"), leaf("b")]));
     ["n1", "n2"].iter().for_each(|name| _ = bench.node(name, 8));
     let b = bench.application("root.b");

@@ -92,7 +92,7 @@ fn a_call_about_a_thing_that_is_gone_is_refused_to_the_caller() {
 
 /// The application's slot and its stream have a new owner, who gets no event.
 #[test]
-fn an_ask_for_an_application_that_is_gone_is_refused_to_the_caller() {
+fn an_ask_for_an_ended_application_is_refused_to_the_caller() {
     let gone = gone();
     let (bench, handle) = (&gone.bench, gone.bench.engine.handle());
     let late = handle.submit_ask(gone.application, AskSpec::new(memory(1), 1)).unwrap();
@@ -128,7 +128,7 @@ fn a_call_with_a_ticket_is_refused_there_and_nowhere_else() {
 
 /// Heartbeats of known nodes count.
 #[test]
-fn of_many_heartbeats_those_of_nodes_that_are_gone_are_refused() {
+fn of_many_heartbeats_those_of_removed_nodes_are_refused() {
     let gone = gone();
     let (engine, handle) = (&gone.bench.engine, gone.bench.engine.handle());
     let here = handle.node("n1").unwrap();
@@ -179,7 +179,7 @@ fn a_node_may_be_added_again_right_after_it_was_removed() {
 }
 
 #[test]
-fn a_container_of_nothing_is_refused() {
+fn an_empty_container_is_refused() {
     let bench = Bench::serial(config([leaf("a")]));
     let (handle, application) = (bench.engine.handle(), bench.application("root.a"));
     let nothing = || AskSpec::new(Resources::ZERO, 1);
@@ -196,7 +196,7 @@ fn a_container_of_nothing_is_refused() {
 }
 
 #[test]
-fn a_container_of_nothing_runs_where_the_configuration_allows_it() {
+fn an_empty_container_runs_where_the_configuration_allows_it() {
     let mut config = config([leaf("a")]);
     config.allocation.allow_empty = true;
     let bench = Bench::serial(config);
@@ -211,7 +211,7 @@ fn a_container_of_nothing_runs_where_the_configuration_allows_it() {
 
 /// Rounding up to the minimum makes a container non-empty, and so does a device.
 #[test]
-fn a_size_that_is_rounded_up_and_a_device_are_something() {
+fn a_container_that_is_rounded_up_or_has_a_device_is_not_empty() {
     let mut rounded = config([leaf("a")]);
     rounded.allocation.minimum = memory(2);
     let mut with_devices = config([leaf("a")]);

@@ -72,7 +72,7 @@ fn expect_held(batch: &ProposalBatch) {
 /// A pass counts what it gives a user. After a rejection the user may have the headroom that the pass withheld:
 /// here 8 of 8, not 9.
 #[test]
-fn a_rejected_batch_parks_nobody_who_is_held_because_of_it() {
+fn a_rejected_batch_parks_no_user_who_is_held_because_of_it() {
     let leaf = Shared::new(&[("vanishing", 1), ("n1", 30)]);
     let [held, other] = ["held", "other"].map(|user| leaf.user(user));
     leaf.run(held, "n1", 4);

@@ -64,7 +64,7 @@ impl Crowded {
 }
 
 #[test]
-fn room_on_a_host_wakes_those_who_named_it_and_nobody_else() {
+fn room_on_a_host_wakes_only_asks_that_named_it() {
     let mut crowded = Crowded::new(config([leaf("a")]));
     let application = crowded.application;
     let asks =
@@ -79,7 +79,7 @@ fn room_on_a_host_wakes_those_who_named_it_and_nobody_else() {
 
 /// The second ask's host is not left to the third, which comes later and has another host.
 #[test]
-fn nobody_is_overtaken_within_an_application() {
+fn no_ask_is_overtaken_within_an_application() {
     let mut crowded = Crowded::new(config([leaf("a")]));
     let application = crowded.application;
     let asks = [
@@ -93,7 +93,7 @@ fn nobody_is_overtaken_within_an_application() {
 }
 
 #[test]
-fn nobody_is_overtaken_by_a_later_application() {
+fn no_ask_is_overtaken_by_a_later_application() {
     let mut crowded = Crowded::new(config([leaf("a")]));
     let (first, second) = (crowded.application, crowded.hand.application());
     let asks = [crowded.ask(first, &[0, 1]), crowded.ask(first, &[1]), crowded.ask(second, &[1])];
@@ -104,7 +104,7 @@ fn nobody_is_overtaken_by_a_later_application() {
 
 /// An ask that may go anywhere takes the host that it named; the other host is for the ask that named it.
 #[test]
-fn who_may_go_anywhere_leaves_nobody_asleep() {
+fn an_ask_that_may_go_anywhere_leaves_no_other_asleep() {
     let mut config = config([leaf("a")]);
     config.locality_delay = LocalityDelay::Time { rack_ms: 0, any_ms: 0 };
     let mut crowded = Crowded::new(config);
@@ -119,7 +119,7 @@ fn who_may_go_anywhere_leaves_nobody_asleep() {
 
 /// Room on a node wakes asks that named its rack and asks that named the node.
 #[test]
-fn who_named_the_rack_leaves_nobody_asleep() {
+fn an_ask_that_named_the_rack_leaves_no_other_asleep() {
     let mut crowded = Crowded::new(config([leaf("a")]));
     let rack = crowded.hand.engine.shared_state().facts.nodes.at(crowded.hosts[0]).rack;
     let on_rack = AskSpec::new(memory(1), 1).on_racks([rack]).strictly_local();
