@@ -14,7 +14,7 @@ use crate::ids::{ApplicationId, SlotId};
 use crate::request::CommitSeq;
 use crate::sync::{Inbox, Outbox, Ticket, channel};
 
-/// Tells of the wake-ups of a task.
+/// Sends a message for each wake-up of a task.
 struct Task(Outbox<()>);
 
 impl Wake for Task {
@@ -23,7 +23,7 @@ impl Wake for Task {
     }
 }
 
-/// A task, and where its wake-ups arrive.
+/// A task's waker, and the inbox of its wake-ups.
 fn task() -> (Waker, Inbox<()>) {
     let (outbox, woken) = channel(None);
     (Waker::from(Arc::new(Task(outbox))), woken)

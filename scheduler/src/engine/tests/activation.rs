@@ -29,8 +29,8 @@ fn applications_that_were_active_before_their_number_is_limited_count() {
     assert!(is_active());
 }
 
-/// A user with an application that waits for activation counts as active, whatever the user's other applications
-/// got.
+/// A user with an application that waits for activation counts as active, even if the user's other applications ask for
+/// nothing more.
 #[test]
 fn a_user_whose_application_waits_for_activation_counts_as_active() {
     let leaf = QueueConfig::leaf("a", Capacity::Percent(Percent::whole(1)))

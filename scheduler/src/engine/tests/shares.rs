@@ -124,7 +124,7 @@ fn a_user_whose_last_reservation_is_fulfilled_is_active_no_more() {
     expect_held(&batch);
 }
 
-/// Two users fill the node in turn within one pass. Each would be held to a third if the one that is served counted on.
+/// Two users fill the node in turn within one pass. If the served user still counted, each would be held to a third.
 #[test]
 fn a_user_who_got_its_last_container_leaves_its_weight_to_the_others() {
     let leaf = Shared::new(&[("n1", 9)]);

@@ -10,7 +10,7 @@ use crate::facts::{DisruptionBudget, DisruptionLimit, PreemptionCost};
 use crate::ids::ContainerId;
 use crate::propose::ProposalBatch;
 
-/// A leaf with this part of what its parent has.
+/// A leaf that is guaranteed this percentage of its parent.
 fn part(name: &str, percent: u32) -> QueueConfig {
     QueueConfig::leaf(name, Capacity::Percent(Percent::whole(percent))).with_user_limit_factor(None)
 }

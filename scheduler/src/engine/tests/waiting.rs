@@ -96,7 +96,7 @@ fn a_ticket_without_an_answer_is_ready_too() {
     assert_eq!(ticket.as_mut().poll(&mut Context::from_waker(&waker)), Poll::Ready(None));
 }
 
-/// A ticket may move from one task to another: the last one that polled is woken.
+/// A ticket may move from one task to another. Its answer wakes the task that polled last.
 #[test]
 fn a_ticket_wakes_the_task_that_polled_last() {
     let (promise, ticket) = Ticket::<u32>::new();
