@@ -11,19 +11,19 @@
 //!
 //! # Protocol of an agent
 //!
-//! 1. The agent registers with the containers that it runs, and with those that have ended since its last heartbeat. Its
-//!    version is then 0.
+//! 1. The agent registers with the containers that it runs, and with those that have ended since its last heartbeat.
+//!    Its version is then 0.
 //! 2. It sends heartbeats with its version and with the containers that have ended. It repeats these until an answer
 //!    comes, and drops an answer to an earlier heartbeat.
-//! 3. It carries out the answer in this order: renames [adopted](NodeDirectives::adopted) containers, stops, starts. Then
-//!    the answer's version is its version.
+//! 3. It carries out the answer in this order: renames [adopted](NodeDirectives::adopted) containers, stops, starts.
+//!    Then the answer's version is its version.
 //! 4. It reports a container as ended when the processes have ended, also after a stop. It does so at once for a
 //!    container that it does not run and is told to stop or keep.
 //! 5. After an answer that [is complete](NodeDirectives::is_complete) it stops all containers that the answer does not
 //!    name. It does not start a container that it runs or has reported as ended.
 //! 6. If a heartbeat is refused, it registers again.
-//! 7. It sends one registration at a time. The transport delivers messages in order and none twice, as one connection does:
-//!    a late copy of a registration would report a state of the past.
+//! 7. It sends one registration at a time. The transport delivers messages in order and none twice, as one connection
+//!    does: a late copy of a registration would report a state of the past.
 //!
 //! # Starts and crashes
 //!

@@ -50,7 +50,7 @@ pub enum UnknownContainers {
     #[default]
     Stop,
     /// The engine adopts them, if their applications are known. For an engine without a log, or whose log can lose the
-    /// last changes. The node stops containers of which the tracker knows that the engine has ended them.
+    /// last changes. If the tracker knows that the engine has ended a container, the node stops it.
     Adopt,
 }
 
