@@ -328,13 +328,11 @@ impl GroupCommitter {
     // Not inlined, so that a profile tells this step from the others of a group.
     #[inline(never)]
     fn batch(&mut self, state: &mut State, mut batch: Box<ProposalBatch>) {
-        if let Work::Round(steps) = &mut batch.work {
-            let steps = std::mem::take(steps);
-            batch.work = Work::Unleased;
+        if let Some(steps) = batch.take_round() {
             return self.take_round(steps);
         }
-        let requests = batch.proposals.requests.len();
-        let is_for_gangs = matches!(batch.work, Work::GangLook(_));
+        let (requests, is_for_gangs) =
+            (batch.proposals.requests.len(), matches!(batch.work, Work::GangLook(_)));
         let (visits, lost_race) = (batch.proposals.visits, batch.proposals.lost_race);
         let Publisher { effects, log, decided, .. } = &mut self.publisher;
         let mut committer = Committer { state, effects, log, stats: &mut self.stats };

@@ -137,6 +137,14 @@ impl ProposalBatch {
         &self.proposals.requests
     }
 
+    /// Takes the steps of a round out of the batch, if it is the result of one.
+    pub(crate) fn take_round(&mut self) -> Option<Vec<RoundStep>> {
+        let Work::Round(steps) = &mut self.work else { return None };
+        let steps = std::mem::take(steps);
+        self.work = Work::Unleased;
+        Some(steps)
+    }
+
     /// Whether the batch belongs to this owner.
     pub(crate) fn is_for(&self, owner: &dyn BatchOwner) -> bool {
         std::ptr::addr_eq(Arc::as_ptr(&self.owner), owner)
