@@ -35,12 +35,12 @@ pub struct SubmittedGang {
 /// A [`GangId`] is unknown once the gang has started or ended.
 impl Handle {
     /// Asks for containers that start together: at least the minimum of each role, in one commit, or none. Until then
-    /// the asks are *held*. They are pending, but nothing is placed or reserved for them. The units above the minimum
-    /// are ordinary asks from the start on. [`GangStarted`](crate::event::EventKind::GangStarted) follows the
+    /// the asks are *held*. They are pending, but nothing is placed or reserved for them. Once the gang has started, the
+    /// units above the minimum are ordinary asks. [`GangStarted`](crate::event::EventKind::GangStarted) follows the
     /// [`Allocated`](crate::event::EventKind::Allocated) events of the members.
     ///
     /// Waiting gangs are tried by the priority of their applications, then in the order of submission. In each
-    /// partition the first gang that does not fit, and that no limit stops, gathers: room that becomes free is held
+    /// partition the first gang that does not fit, and that no limit stops, gathers: free room, now and later, is held
     /// for its members, and charged to queue and user, until all of them can start. A later gang that needs no held
     /// room may start before. If the held room does not grow for
     /// [`gather_limit_ms`](crate::config::EngineConfig::gather_limit_ms), the gang comes after all that wait then.

@@ -52,7 +52,8 @@ impl Engine {
     /// * Event streams: [`Handle::attach`](crate::Handle::attach) connects one to an application, and returns its asks
     ///   and containers.
     /// * Kinds of asks: [`Handle::register_ask_kind`](crate::Handle::register_ask_kind).
-    /// * Calls that no event, ticket or view has shown, and identifiers of refused objects. They may be given again.
+    /// * Calls that no event or ticket has shown, although a view may have: a view can be ahead of the log.
+    /// * Identifiers of refused objects. They may be given again.
     /// * Statistics, and under a locality delay in nodes the nodes offered so far to an ask.
     ///
     /// The engine's time goes on: if `clock` is behind the log, the engine adds the difference to it. If the clock

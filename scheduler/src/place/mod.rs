@@ -3,8 +3,8 @@
 //! # Leases
 //!
 //! A [`PlacementSet`] is a value that rests in a pool (`lease.rs`). Taking the value out of the pool takes its lease.
-//! The value travels in the batch and comes back when the batch is decided or dropped. So two proposers never choose
-//! among the same nodes from independent views. Optimistic proposers lose most of their work that way.
+//! The value travels in the batch and comes back when the batch is decided or dropped. So two passes never choose
+//! among the nodes of one set from independent views. Optimistic proposers lose most of their work that way.
 //!
 //! Leases are an optimisation: the committer never relies on them. A host that an ask names may be in any set. Picks of
 //! such hosts are added to the node's amount in flight, which every proposer sees.

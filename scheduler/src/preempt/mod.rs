@@ -1,10 +1,11 @@
-//! Preemption as a dry run: who would lose which containers, for whom, and who is owed but cannot be helped.
+//! Plans of preemption: who loses which containers, for whom, and who is owed but cannot be helped.
 //!
 //! [`View::preemption_plan`](crate::view::View::preemption_plan) computes the fair amounts of all queues as YARN does
 //! (`ideal`): guarantees first, then the rest for queues that want more. Leaves that use more than their fair amount
 //! may lose containers (`amounts`). The plan chooses the victims for one unit of a beneficiary's ask at a time, on one
 //! node, so every victim's room is used. [`Preemption::request`] is the commit request that ends the victims and
-//! starts the beneficiary's container in one step. The plan changes nothing, and an embedder decides what it commits.
+//! starts the beneficiary's container in one step. The plan changes nothing. An embedder may commit it, and
+//! `round` turns a plan into the steps of a running engine.
 //!
 //! The preemptions of a plan hold in their order: each counts on the room and the limits that the preemptions before
 //! it leave (`planned_use`, `planned_nodes`). A later change of the state may make a preemption stale. Then the
@@ -31,8 +32,8 @@
 //! round takes. Within a leaf, no gang ends as a whole.
 //!
 //! Two plans in turn do not go in circles. A beneficiary gets no more than its fair amount, and a leaf loses nothing
-//! below its guarantee. Neither does a queue above the leaf, unless it is above the beneficiary, too: then it keeps the
-//! room.
+//! below its guarantee, type by type: a type that is below it already may fall with the others. Neither does a queue
+//! above the leaf, unless it is above the beneficiary, too: then it keeps the room.
 //!
 //! # What is not there
 //!
