@@ -1,19 +1,20 @@
 //! The state under the engine's one lock: the facts, and all data derived from them.
 
+mod gang_waits;
 mod image;
 mod timers;
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::backlog::Backlog;
 use crate::config::EngineConfig;
 use crate::facts::{Borrowing, Charged, Facts, Shape, StateDigest, TagCap, TagScope};
-use crate::ids::{AskId, GangId, NodeId, PartitionId, ReservationId, SetId, ShapeId};
+use crate::ids::{AskId, NodeId, PartitionId, ReservationId, SetId, ShapeId};
 use crate::in_flight::InFlight;
 use crate::place::{NodeShards, Nodes};
 use crate::resource::{Resources, fits};
 use crate::timers::{Timer, Timers};
+use gang_waits::GangWaits;
 pub(crate) use image::{StateImage, StateImageOf};
 
 /// The engine's state. Proposers read it under the read guard and change only [`InFlight`]. The committer changes the
@@ -37,16 +38,7 @@ pub(crate) struct State {
     tags_ended_at: u64,
     /// The version in which [`reconsider_reservations`](Self::reconsider_reservations) last ran, by partition.
     reconsidered_at: Vec<u64>,
-    /// The version in which a gang that found no room could last find some: more room, other nodes or another order.
-    room_gained_at: u64,
-    /// The nodes that gained room while gangs wait, and have not been offered to the gangs that hold room.
-    pub(crate) gained_nodes: BTreeSet<NodeId>,
-    /// Whether a limit may have kept a gang from room on a node where it has a place.
-    pub(crate) room_is_limited: bool,
-    /// Gangs whose turn may be over. The next look for gangs decides.
-    pub(crate) overdue_turns: BTreeSet<GangId>,
-    /// Gangs that held all room for their minimum and could not start, with the version of the nodes.
-    failed_starts: BTreeMap<GangId, (u64, u64)>,
+    pub(crate) gang_waits: GangWaits,
     /// Whether guarantees and maxima have to be recomputed before their next use.
     limits_stale: bool,
 }
@@ -75,11 +67,7 @@ impl State {
             nodes_version: 0,
             moved_at: 0,
             tags_ended_at: 0,
-            room_gained_at: 0,
-            gained_nodes: BTreeSet::new(),
-            room_is_limited: true,
-            overdue_turns: BTreeSet::new(),
-            failed_starts: BTreeMap::new(),
+            gang_waits: GangWaits::default(),
             reconsidered_at: vec![0; partitions],
             limits_stale: true,
         }
@@ -135,36 +123,6 @@ impl State {
     /// Records that charges moved to other queues, users or limit usages.
     pub(crate) fn record_move(&mut self) {
         self.moved_at = self.version;
-    }
-
-    /// Records that a gang which found no room may find some now.
-    pub(crate) fn record_room_gain(&mut self) {
-        self.room_gained_at = self.version;
-    }
-
-    /// Records that a gang that held all room could not start, as after a tag limit was reached.
-    pub(crate) fn record_failed_start(&mut self, gang: GangId) {
-        let Self { failed_starts, facts, nodes_version, tags_ended_at, .. } = self;
-        failed_starts.retain(|known, _| facts.gangs.contains_key(known));
-        failed_starts.insert(gang, (*nodes_version, *tags_ended_at));
-    }
-
-    /// Whether the gang could not start although it held all room, on the present nodes and beside the present tags.
-    pub(crate) fn has_failed_start(&self, gang: GangId) -> bool {
-        self.failed_starts.get(&gang) == Some(&(self.nodes_version, self.tags_ended_at))
-    }
-
-    #[cold]
-    fn record_gain_for_gangs(&mut self, id: NodeId) {
-        self.record_room_gain();
-        if !self.facts.held_rooms.is_empty() {
-            self.gained_nodes.insert(id);
-        }
-    }
-
-    /// The version since which a gang that found no room before may find some.
-    pub(crate) fn room_gained_at(&self) -> u64 {
-        self.room_gained_at
     }
 
     /// Whether charges moved since the version that a pass saw. Then the pass's amounts in flight may be in other

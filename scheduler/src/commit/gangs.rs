@@ -277,7 +277,7 @@ impl Committer<'_> {
         for gang in &found.reviewed {
             // The end may help a gang that the look did not see.
             if self.state.facts.rivals_since(*gang, found.asks).next().is_none() {
-                self.state.overdue_turns.remove(gang);
+                self.state.gang_waits.overdue_turns.remove(gang);
             }
         }
         if let Some(end) = &found.turn_end {

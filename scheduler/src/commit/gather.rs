@@ -18,21 +18,21 @@ impl Committer<'_> {
     /// Offers the nodes that gained room to the gangs that hold room.
     #[cold]
     pub(crate) fn gather(&mut self) {
-        let mut nodes = std::mem::take(&mut self.state.gained_nodes);
+        let mut nodes = std::mem::take(&mut self.state.gang_waits.gained_nodes);
         self.state.recompute_limits();
         self.give_back_in_vain();
-        if std::mem::take(&mut self.state.room_is_limited) {
+        if std::mem::take(&mut self.state.gang_waits.room_is_limited) {
             let held = self.state.facts.held_rooms.values();
             nodes.extend(held.flat_map(|held| held.nodes.keys().copied()));
         }
         while let Some(node) = nodes.pop_first() {
             self.offer(node);
-            nodes.append(&mut self.state.gained_nodes);
+            nodes.append(&mut self.state.gang_waits.gained_nodes);
         }
         for gang in holders(&self.state.facts) {
             self.start_if_complete(gang);
         }
-        self.state.gained_nodes.clear();
+        self.state.gang_waits.gained_nodes.clear();
     }
 
     /// Gives back the room of gangs that may not gather any more.
@@ -56,7 +56,7 @@ impl Committer<'_> {
         while let Some(ask) = next_gain(&self.state.facts, node) {
             self.apply(Change::RoomHeld { ask, node });
         }
-        self.state.room_is_limited |= has_room_for_parts(&self.state.facts, node);
+        self.state.gang_waits.room_is_limited |= has_room_for_parts(&self.state.facts, node);
     }
 
     /// Holds room at the places that a look found. Gangs that come later in order give theirs back.
@@ -76,7 +76,7 @@ impl Committer<'_> {
             self.displace(gang, node);
             if self.room_gain(gang, ask, node).is_some() {
                 self.apply(Change::RoomHeld { ask, node });
-                self.state.room_is_limited |= has_room_for_parts(&self.state.facts, node);
+                self.state.gang_waits.room_is_limited |= has_room_for_parts(&self.state.facts, node);
             } else {
                 missed += 1;
             }
@@ -104,7 +104,7 @@ impl Committer<'_> {
     /// submitted since have their place among them. If a rival is gone, another look names those behind it.
     pub(super) fn end_turn(&mut self, end: &TurnEnd, asks: u64) {
         if end.rivals.iter().any(|rival| !self.state.facts.gangs.contains_key(rival)) {
-            self.state.overdue_turns.insert(end.gang);
+            self.state.gang_waits.overdue_turns.insert(end.gang);
             return;
         }
         let change = Change::GangTurnEnded { gang: end.gang };

@@ -127,7 +127,7 @@ impl GroupCommitter {
             state.timers.add(until_ms, Timer::Turn(gang));
             return;
         }
-        state.overdue_turns.insert(gang);
+        state.gang_waits.overdue_turns.insert(gang);
         // Nodes or gangs that come later may make the end useful. The timer rings again whole limits later, so that a
         // gang has one timer only. Past the end of the clock it rings no more.
         let limit_ms = state.facts.config.gather_limit_ms.unwrap_or(u64::MAX);

@@ -205,7 +205,7 @@ impl GroupCommitter {
         state.seek_reservations();
         shared.publish_wanted(&state);
         let has_changed = state.facts.changes > changes_before;
-        if !state.facts.gangs.is_empty() && (has_changed || !state.overdue_turns.is_empty()) {
+        if !state.facts.gangs.is_empty() && (has_changed || !state.gang_waits.overdue_turns.is_empty()) {
             shared.leases.want_gangs();
         }
         if state.backlog.starved.is_any_due() {
@@ -337,7 +337,7 @@ impl GroupCommitter {
         let Publisher { effects, log, decided, .. } = &mut self.publisher;
         let mut committer = Committer { state, effects, log, stats: &mut self.stats };
         decided.push(batch);
-        if !committer.state.gained_nodes.is_empty() {
+        if !committer.state.gang_waits.gained_nodes.is_empty() {
             committer.gather();
         }
         let rejected = decided.last_mut().map_or(0, |batch| committer.commit_batch(batch));

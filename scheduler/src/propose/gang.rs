@@ -117,7 +117,7 @@ pub(crate) fn look_for_gangs(
 /// Decides on overdue turns, up to the first that should end.
 fn review_turns(state: &State) -> Found {
     let mut found = Found { asks: state.facts.asks_submitted, ..Found::default() };
-    for &gang in &state.overdue_turns {
+    for &gang in &state.gang_waits.overdue_turns {
         found.reviewed.push(gang);
         found.turn_end = TurnEnd::find(state, gang);
         if found.turn_end.is_some() {
