@@ -1,4 +1,19 @@
 //! The state under the engine's one lock: the facts, and all data derived from them.
+//!
+//! # What waits, and for what
+//!
+//! | waiting | for | kept in |
+//! |---|---|---|
+//! | lanes at a limit; sets with everything in flight | use or an amount in flight to fall | `backlog/waits.rs` |
+//! | shapes and asks that find no room | room on a node | `backlog/demand.rs`, `backlog/locality.rs` |
+//! | inactive applications | places among the active ones, in order of submission | `facts/activation.rs` |
+//! | lanes of borrowed shapes | the own partition to have no room, or a limit there | `backlog/borrowed.rs` |
+//! | starved asks | the next group: the committer serves them | `backlog/starved.rs` |
+//! | delays, expiries and turns | the clock | [`Timers`] |
+//! | gangs | room for all members, so a look plans for all | `state/gang_waits.rs`, `place/gang_looks.rs` |
+//! | queued opportunistic containers | their turn at their node | `facts/node_queues.rs` |
+//! | requested promotions | passes with nothing left to do | `engine/promotions.rs` |
+//! | rounds of preemption | an interval, and a change | `engine/rounds.rs` |
 
 mod gang_waits;
 mod image;
