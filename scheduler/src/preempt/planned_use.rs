@@ -260,8 +260,8 @@ impl<'a> PlannedUse<'a> {
         lost.types().any(helps) && lost.types().all(stays)
     }
 
-    /// Whether each queue above the leaf keeps its guarantee if it loses this much on top of the victims, both with and
-    /// without the containers that the plan starts in it. A queue that is above the beneficiary, too, keeps the room.
+    /// Whether each queue above the leaf keeps its guarantee if it loses this much on top of the victims, with and
+    /// without the containers that the plan starts. A queue that is above the beneficiary, too, keeps the room.
     pub(super) fn parents_stay(
         &self,
         (leaf, size): (QueueId, &Resources),

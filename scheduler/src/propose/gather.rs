@@ -8,7 +8,7 @@
 //! # No deadlock
 //!
 //! In each partition only one gang holds room (I18). A gang that holds room waits for room that earlier gangs hold,
-//! or for the end of a later gang's turn: then neither that gang nor one for which it waits wants what the first one
+//! or for the end of a later gang's turn. Then neither that gang nor one for which it waits wants what the first one
 //! holds. So no gangs wait for each other in a circle. The one at the end waits only for containers and for
 //! reservations on nodes without held room, and these wait only for containers. If these do not end, its turn does,
 //! and the next gang is the first ([`Turns`](crate::facts::Turns)).
@@ -184,8 +184,8 @@ pub(super) struct Targets<'a> {
 
 impl<'a> Targets<'a> {
     /// Finds a place for each member that has none, for large members first. `None` if the nodes could not hold the
-    /// minimum even if they were empty. In the order of the roles, small members would take the place of large ones,
-    /// or not, as the room of the moment goes: then the gang would gather at some times only.
+    /// minimum even if they were empty. In the order of the roles, small members would take the place of large ones
+    /// or not, as the room of the moment goes. Then the gang would gather at some times only.
     fn find(
         state: &'a State,
         (gang, waiting): (GangId, &WaitingGang),

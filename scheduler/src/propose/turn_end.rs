@@ -31,7 +31,7 @@ impl TurnEnd {
 }
 
 /// Whether all members could be placed without the nodes on which the gang holds only a part of their room, and
-/// without reserved nodes, for which they would have to wait, too.
+/// without reserved nodes. They would have to wait for those, too.
 fn could_move(state: &State, gang: GangId) -> bool {
     let facts = &state.facts;
     let parts = facts.nodes_of_parts(gang);

@@ -75,7 +75,7 @@ fn a_gang_ends_as_a_whole_only_if_nothing_else_helps() {
     }
 }
 
-/// As a whole the gang has more than its leaf owes, or would take its leaf below the guarantee, or a budget, a cost
+/// As a whole the gang has more than its leaf owes, or would take its leaf below the guarantee. Or a budget, a cost
 /// or an exempt tag keeps a member.
 #[test]
 fn a_gang_that_may_not_end_as_a_whole_stays() {
