@@ -317,8 +317,8 @@ pub(crate) fn mode() -> impl Strategy<Value = Mode> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// In every mode, at each position of the log, each gang has either nothing or at least its minimum, the audit is
-    /// clean, and the replay ends as the live engine. Whenever the engine is quiet, no waiting gang could start, and
+    /// In every mode, at each position of the log, each gang has either nothing or at least its minimum, and the audit
+    /// is clean. The replay ends as the live engine. Whenever the engine is quiet, no waiting gang could start, and
     /// none waits for room that a later gang holds; the audit looks for that. Once all that runs has ended, every
     /// possible gang has started.
     #[test]
