@@ -7,9 +7,9 @@
 mod activation;
 mod amounts;
 mod apply;
+mod blocked_headroom;
 mod books;
 mod borrowed;
-mod kept;
 mod limit_holders;
 mod limits;
 mod node;
