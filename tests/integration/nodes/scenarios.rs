@@ -139,7 +139,7 @@ fn a_manager_that_starts_again_goes_on_with_its_agents() {
     let [finished, released, died, ..] = running(&world, 0).into_iter().collect::<Vec<_>>()[..] else {
         panic!("four")
     };
-    // The manager crashes before it tells the agent of a stop, and hears nothing of two ends.
+    // The manager crashes before it tells the agent of a stop, and is not told of two ends.
     world.handle.release_container(released).unwrap();
     world.crash();
     world.agents[0].running.remove(&finished);
@@ -262,7 +262,7 @@ fn a_stop_is_confirmed_by_the_report_of_the_end() {
 }
 
 #[test]
-fn a_container_that_ends_before_its_node_heard_of_it_is_never_mentioned() {
+fn a_container_that_ends_before_its_node_is_told_of_it_is_never_mentioned() {
     let mut world = with_containers(1, 2);
     let ended = *world.containers()["n0"].first().unwrap();
     world.handle.release_container(ended).unwrap();
