@@ -307,7 +307,7 @@ impl ClusterClient for EngineClient {
 
     fn release(&mut self, container: ContainerRef) -> Result<(), ClientError> {
         let placed = self.placed(container)?;
-        if self.awaits_end_of(placed) {
+        if self.waits_for_end_of(placed) {
             self.stop(container);
             return Ok(());
         }
@@ -323,7 +323,7 @@ impl ClusterClient for EngineClient {
         if request.hosts.len() != 1 {
             return Err(ClientError::CannotSwap);
         }
-        if self.awaits_end_of(placed) {
+        if self.waits_for_end_of(placed) {
             requests::ask_spec(&self.handle, &request)?;
             self.requests.check_new(request.id)?;
             self.swaps.wait(container, request);
