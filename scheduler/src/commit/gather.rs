@@ -29,7 +29,7 @@ impl Committer<'_> {
             self.offer(node);
             nodes.append(&mut self.state.gained_nodes);
         }
-        for gang in holders(&self.state.facts) {
+        for gang in gathering_gangs(&self.state.facts) {
             self.start_if_complete(gang);
         }
         self.state.gained_nodes.clear();
@@ -37,7 +37,7 @@ impl Committer<'_> {
 
     /// Gives back the room of gangs that may not gather any more.
     fn give_back_in_vain(&mut self) {
-        for gang in holders(&self.state.facts) {
+        for gang in gathering_gangs(&self.state.facts) {
             let facts = &self.state.facts;
             if !facts.gangs.get(&gang).is_some_and(|waiting| facts.maxima_admit(waiting)) {
                 self.give_room_back(gang);
@@ -193,7 +193,7 @@ fn device_need(facts: &Facts, ask: AskId) -> (u16, u8) {
 }
 
 /// The gangs that hold room.
-fn holders(facts: &Facts) -> BTreeSet<GangId> {
+fn gathering_gangs(facts: &Facts) -> BTreeSet<GangId> {
     facts.held_rooms.values().map(|held| held.gang).collect()
 }
 

@@ -288,9 +288,9 @@ impl HeartbeatPolicy {
         self.interval_ms.saturating_mul(u64::from(self.missed_max))
     }
 
-    /// The first time at which a node last heard of at `heard_ms` counts as silent for too long.
-    pub(crate) fn silent_from_ms(&self, heard_ms: u64) -> u64 {
-        heard_ms.saturating_add(self.silence_max_ms()).saturating_add(1)
+    /// The first time at which a node with its last heartbeat at `last_heartbeat_ms` counts as silent for too long.
+    pub(crate) fn silent_from_ms(&self, last_heartbeat_ms: u64) -> u64 {
+        last_heartbeat_ms.saturating_add(self.silence_max_ms()).saturating_add(1)
     }
 }
 
