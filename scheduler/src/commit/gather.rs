@@ -168,7 +168,7 @@ impl Committer<'_> {
         };
         let allocate = facts.places_of(gang).map(proposal).collect();
         let mut request = ResourceAllocationCommitRequest { allocate, ..Default::default() };
-        // Devices are chosen anew. Small needs first could break up what a large one needs.
+        // Devices are chosen again. Small needs first could break up what a large one needs.
         request.allocate.sort_by_key(|proposal| Reverse(device_need(facts, proposal.ask)));
         if let CommitOutcome::Rejected(_) = self.commit(request) {
             self.state.record_failed_start(gang);

@@ -179,7 +179,7 @@ pub enum Semantics {
     Strict,
     /// As in YARN. A user at or below the user limit may have one more container of any size. User limits are
     /// rounded up to steps of the smallest container. A pass over one node reserves that node although another has
-    /// room; a pass over several nodes reserves the last. Passes in vain over one reserved node let an ask reserve
+    /// room; a pass over several nodes reserves the last. Failed passes over one reserved node let an ask reserve
     /// more nodes than it wants containers. Missed opportunities count instead of distinct nodes. An ask that misses
     /// an opportunity in a pass over one node holds back later asks of its application.
     YarnCompatible,

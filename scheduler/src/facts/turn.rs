@@ -25,7 +25,7 @@ pub(crate) struct Turns {
     pub(crate) ended: u32,
     /// How often the limit doubled.
     doubled: u32,
-    /// Nodes on which parts waited in vain since the limit last doubled.
+    /// Nodes on which parts waited without success since the limit last doubled.
     pub(crate) in_vain: BTreeSet<NodeId>,
     /// The present turn. It may outlast the held room for a moment.
     current: Option<Turn>,

@@ -17,7 +17,7 @@
 //!
 //! * Headroom below a limit of a queue or user is not gathered in parts. A gang that holds nothing does not gather
 //!   while a limit below the partition's capacity has no headroom for one of its members.
-//! * At the start, devices are chosen anew, for large needs first. In rare cases a member then finds too few of them. The
+//! * At the start, devices are chosen again, for large needs first. In rare cases a member then finds too few. The
 //!   gang gives its room back, and gathers again once nodes have changed.
 //! * A device that others use in part is not held until it has enough free. Containers with small parts of devices may
 //!   keep it from a member.
@@ -57,7 +57,7 @@ impl Gathering {
 }
 
 /// Plans places for a gang that cannot start now, outside of partitions in which earlier gangs gather. `None`: it does
-/// not gather. A gang that has places only begins anew if it may. Limits must be computed.
+/// not gather. A gang that has places only begins again if it may. Limits must be computed.
 pub(crate) fn plan_places(
     state: &State,
     gang: GangId,
@@ -157,7 +157,7 @@ enum Basis<'a> {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum NodeRank {
     Usual,
-    /// It has no room, and the gang has waited for it in vain.
+    /// It has no room, and the gang has waited for it without success.
     InVain,
     /// It is reserved for an ask, and the gang may hold nothing there yet.
     Reserved,
@@ -168,7 +168,7 @@ pub(super) struct Targets<'a> {
     state: &'a State,
     gang: GangId,
     rack: Option<RackId>,
-    /// Nodes for which the gang has waited in vain. They come last unless they have room now.
+    /// Nodes for which the gang has waited without success. They come last unless they have room now.
     avoided: &'a BTreeSet<NodeId>,
     basis: Basis<'a>,
     /// The present room of nodes, and the room that they would have if they were empty, beside earlier members.
@@ -287,7 +287,7 @@ impl<'a> MemberWalk<'a> for Targets<'a> {
             && self.state.facts.breach_with(shape, node, Some(&self.tags)).is_none()
     }
 
-    /// Usual nodes come first, then nodes on which the gang has waited in vain, then reserved nodes. Within a rank,
+    /// Usual nodes come first, then nodes for which the gang waited without success, then reserved ones. Within a rank,
     /// the nearest to the ask's hosts and racks come first, then those with room, then those that lack least.
     fn key(&self, shape: &Shape, node: &Node, at: Position) -> Self::Key {
         let Position { locality, position, positions } = at;

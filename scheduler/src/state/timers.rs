@@ -9,7 +9,7 @@ use crate::ids::QueueId;
 use crate::timers::{Timer, Timers};
 
 impl State {
-    /// Sets the timers anew. Those of closed shapes are not needed, because the caller's shapes are open.
+    /// Sets the timers again. Those of closed shapes are not needed, because the caller's shapes are open.
     pub(crate) fn restore_timers(&mut self) {
         self.timers = Timers::default();
         for (at_ms, timer) in due_times(&self.facts) {

@@ -141,7 +141,7 @@ impl Running {
         counts
     }
 
-    /// The state of a replay equals the engine's, and nothing is announced in vain.
+    /// The state of a replay equals the engine's, and nothing is announced for nothing.
     pub(crate) fn expect_replay_equal(&self) {
         let log = self.log.0.lock().unwrap().clone();
         let mut replay = Replay::read(&log[..], None).unwrap();
@@ -171,7 +171,7 @@ fn scenario_55_victims_have_time_before_they_end() {
         let stats = cluster.engine.stats();
         assert_eq!(stats.preempted, 10);
         cluster.expect_replay_equal();
-        // Everybody has what they want or are owed: no further round finds anything.
+        // Each leaf has what it wants or is owed: no further round finds anything.
         cluster.run_to(10 * WAIT_MS);
         assert_eq!(cluster.events(), [0, 0, 0], "{mode:?}");
         assert_eq!(cluster.engine.stats().preemption_rounds, stats.preemption_rounds, "{mode:?}");

@@ -188,7 +188,7 @@ impl Load {
         panic!("the engine finds no rest: {:#?}", self.last_changes(40));
     }
 
-    /// With constant demand, rounds come to an end: nobody takes from each other in circles.
+    /// With constant demand, rounds come to an end: leaves do not take from each other in circles.
     fn expect_end(&mut self) {
         let mut still = 0;
         for _ in 0..400 {

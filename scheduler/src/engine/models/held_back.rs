@@ -1,4 +1,4 @@
-//! Passes in vain, against the end of the obstacle: for inactive applications, borrowed containers and lanes
+//! Failed passes, against the end of the obstacle: for inactive applications, borrowed containers and lanes
 //! without headroom.
 
 use super::passes::{expect_placed, pass_against};
