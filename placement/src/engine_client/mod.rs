@@ -315,7 +315,7 @@ impl ClusterClient for EngineClient {
     }
 
     /// Swaps in one commit request: the engine releases one container and allocates the other, or does
-    /// neither. It may do neither because another service has claimed the node, or because the queue has no
+    /// neither. It may do neither because another service has taken the node, or because the queue has no
     /// room for the difference. Then the container is released and the request waits. With node agents, the
     /// commit follows the reported exit.
     fn swap(&mut self, container: ContainerRef, request: ContainerRequest) -> Result<(), ClientError> {

@@ -130,7 +130,7 @@ fn canaries_come_first_and_the_rest_when_they_run_on<M: Manager>() {
 }
 
 on_both!(the_waiting_time_begins_after_the_last_canary);
-/// Also if canaries come one after another. If all are canaries, nobody is left to wait.
+/// Also if canaries come one after another. If all are canaries, none is left to wait.
 fn the_waiting_time_begins_after_the_last_canary<M: Manager>() {
     for canaries in [1, 2, 3, 4, 9] {
         let mut bed = JobBed::start(job_of(4), cluster::<M>(3, 24));
