@@ -344,7 +344,7 @@ fn a_gang_at_its_limit_leaves_the_room_to_the_next() {
     assert!(stepped.is_waiting(stopped) && !stepped.is_waiting(last));
 }
 
-/// The second gang comes after the look has found that no gang needs the room, and before the committer hears of it.
+/// The second gang comes after the look has found that no gang needs the room, and before the committer is told.
 #[test]
 fn a_gang_that_comes_after_a_look_is_seen_by_the_next() {
     let mut stepped = Stepped::full(plain(), &[false; 3]);

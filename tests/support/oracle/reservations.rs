@@ -44,7 +44,7 @@ impl Oracle {
         }
     }
 
-    /// Removes the reservation on a node without an event, and resets the ask's count of passes in vain. The
+    /// Removes the reservation on a node without an event, and resets the ask's count of failed passes. The
     /// identifier may not come again.
     pub(super) fn take_reservation(&mut self, node: NodeId) -> Option<AskId> {
         let reservation = self.reservations.remove(&node)?;
@@ -126,7 +126,7 @@ impl Oracle {
             && !self.is_headroom_blocked(&books, id, Blocked::AtMost)
     }
 
-    /// Counts a pass in vain over a node that the ask has reserved.
+    /// Counts a failed pass over a node that the ask has reserved.
     pub(super) fn reserve_again(&mut self, id: AskId, node: NodeId) -> Result<(), String> {
         let is_reserved = self.reservations.get(&node).is_some_and(|reservation| reservation.ask == id);
         if !is_reserved || self.config.semantics == Semantics::Strict {

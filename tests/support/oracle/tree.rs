@@ -198,7 +198,7 @@ impl Tree {
         said.map_or(1000, |weight| i128::from(weight.milli()))
     }
 
-    /// Whether an access list of the leaf or an ancestor lets the user submit. Without a list of submitters everybody
+    /// Whether an access list of the leaf or an ancestor lets the user submit. Without a list of submitters every user
     /// may.
     #[must_use]
     pub fn may_submit(&self, leaf: usize, user: &str, groups: &[String]) -> bool {
