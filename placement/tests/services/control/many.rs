@@ -61,7 +61,7 @@ fn a_drain_takes_state_to_the_standby_and_keeps_apart<M: Manager>() {
     let standby_at = bed.host_of("0-0");
     bed.down_max = 0;
     let request = bed.ask(JobAction::DrainHost { host: drained.as_str().into(), pace: pace(3, 1) });
-    bed.settle_warm();
+    bed.run_until_idle_warm();
     assert_eq!(bed.outcome(request), Some(Succeeded), "{}", bed.message(request));
     assert_eq!((on_host(&bed, &drained), bed.host_of("0")), (0, standby_at));
     assert!(bed.down_max <= 1, "{} were down", bed.down_max);
