@@ -1,7 +1,7 @@
 //! Support for the tests: a small language for clusters, and a sequential model to compare an engine with.
 //!
 //! [`support::cluster`] drives one engine. [`support::oracle`] is a second, naive scheduler written from the
-//! semantics alone: it keeps no sums and adds everything up anew for each decision. [`support::check`] checks an
+//! semantics alone: it keeps no sums and adds everything up again for each decision. [`support::check`] checks an
 //! engine after each step. [`support::mutants`] reads the deliberate defects with which the tests are tried.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail loudly")]

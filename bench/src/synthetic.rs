@@ -10,8 +10,8 @@ use rand_pcg::Pcg64Mcg;
 use crate::trace::Invented;
 use crate::workload::{Job, Tasks, Workload};
 
-/// A steady stream of jobs onto a cluster of equal nodes, in the shape of W1 of `docs/workloads.md`: four
-/// organisations of five teams, ten users each, at about 85 % of the cluster's cores.
+/// A steady stream of jobs onto a cluster of equal nodes, in the shape of W1 of `docs/workloads.md`. Four
+/// organisations have five teams of ten users each. The load is about 85 % of the cluster's cores.
 #[derive(Clone, Copy, Debug)]
 pub struct SteadyStream {
     /// Nodes of 32 vcores and 128 GiB, 40 to a rack.

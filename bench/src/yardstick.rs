@@ -1,9 +1,9 @@
 //! The yardstick: the rate at which two nested loops over plain arrays allocate on this machine.
 //!
 //! It uses one thread, no lock, no identifiers, no events and no log. It makes the same decisions on the same cluster
-//! as `throughput`: vectors of eight types, five levels of queues and a user checked and charged, the lowest share of
-//! eight sampled leaves, a node from an index by free resources, one container released for each placed. Rates of an
-//! engine are given as parts of this rate, because machines differ and are shared.
+//! as `throughput`. Vectors have eight types. Five levels of queues and a user are checked and charged. The leaf has
+//! the lowest share of eight samples, and an index by free resources finds the node. Each placement releases one
+//! container. Rates of an engine are given as parts of this rate, because machines differ and are shared.
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};

@@ -1,5 +1,5 @@
-//! The control plane's store with 100,000 requests in it: one request more, requests accepted one by one and 256 at a
-//! time, and pages of 256, in memory and in a file, whose writes wait for the disk.
+//! The control plane's store with 100,000 requests in it, in memory and in a file, whose writes wait for the disk. It
+//! takes one request more, accepts requests one by one and 256 at a time, and reads pages of 256.
 
 use std::hint::black_box;
 

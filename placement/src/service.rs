@@ -245,10 +245,12 @@ impl<C: ClusterClient> Service<C> {
                 let taken = self.client.request(request);
                 taken.err().map(|error| ServiceEvent::NotTaken { request: id, error })
             }
-            Operation::Release(container) => ended_unheard(container, &self.client.release(container)),
+            Operation::Release(container) => {
+                ended_without_callback(container, &self.client.release(container))
+            }
             Operation::Start { container, component } => {
                 let launch = self.state.launch(container, component);
-                ended_unheard(container, &self.client.start(container, &launch))
+                ended_without_callback(container, &self.client.start(container, &launch))
             }
             Operation::Answer { action, status, message } => {
                 self.answers.push(ActionProgress { action, status, message });
@@ -264,7 +266,7 @@ impl<C: ClusterClient> Service<C> {
 }
 
 /// Reports the end of a container that the manager no longer knows: its end was missed.
-fn ended_unheard(container: ContainerRef, done: &Result<(), ClientError>) -> Option<ServiceEvent> {
+fn ended_without_callback(container: ContainerRef, done: &Result<(), ClientError>) -> Option<ServiceEvent> {
     let is_unknown = matches!(done, Err(ClientError::UnknownContainer(_)));
     let exit = ContainerExit::of(ContainerExit::ABORTED);
     is_unknown.then(|| ServiceEvent::Callback(Callback::Completed(vec![(container, exit)])))

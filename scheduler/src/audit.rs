@@ -151,7 +151,7 @@ impl State {
     /// I9: nothing is in flight. Also the parts of I13 and I18 that hold only while the engine is quiet.
     pub(crate) fn audit_nothing_in_flight(&self, report: &mut AuditReport) {
         gangs::check_waiting(self, report);
-        held_room::check_holders(self, report);
+        held_room::check_first_gangs(self, report);
         report.check(self.in_flight.is_zero(), "I9", || {
             "units or amounts are still in flight in a quiet engine".into()
         });
@@ -287,11 +287,10 @@ fn check_asks(facts: &Facts, report: &mut AuditReport) {
     let mut pending: BTreeMap<(QueueId, PartitionId), Resources> = BTreeMap::new();
     let mut counts: BTreeMap<_, u32> = BTreeMap::new();
     for (id, ask) in facts.asks.iter() {
-        let settled = u64::from(ask.allocated) + u64::from(ask.cancelled);
-        report
-            .check(settled < u64::from(ask.asked), "I4", || format!("{id} has nothing outstanding: {ask:?}"));
+        let done = u64::from(ask.allocated) + u64::from(ask.cancelled);
+        report.check(done < u64::from(ask.asked), "I4", || format!("{id} has nothing outstanding: {ask:?}"));
         let reservations = ask.reservations.len();
-        let surplus = facts.surplus_reservations(ask.asked.saturating_sub(settled as u32), reservations);
+        let surplus = facts.surplus_reservations(ask.asked.saturating_sub(done as u32), reservations);
         report.check(surplus == 0, "I4", || format!("{id} has {surplus} surplus reservations"));
         let Some(application) = facts.applications.get(ask.application) else {
             report.check(false, "I10", || format!("{id} has lost its application"));

@@ -8,7 +8,7 @@
 //!
 //! # Gathering
 //!
-//! A gang that finds no room for its minimum *gathers*, unless its description says otherwise: each member gets a
+//! A gang that finds no room for its minimum *gathers*, unless its description says otherwise. Each member gets a
 //! place on a node, and the committer holds the free room there for it. As containers end on these nodes, the
 //! committer adds their room in the same group, before any pass sees it. When all is held, the gang starts: one
 //! request gives the held room back and places the containers. Held room is no container and no reservation. The rest

@@ -6,7 +6,7 @@
 //! Counted in flight are:
 //!
 //! * units of an ask, at most the outstanding units;
-//! * resources of every queue on the path, of the user and of its limit usages, summed once per batch; where queues are
+//! * resources of every queue on the path, of the user and of its limit usages, summed once per batch. Where queues are
 //!   ordered by more than use, queue resources pick by pick;
 //! * each unit that gets a container, where queues are ordered by demand;
 //! * resources of a node, for picks of hosts that asks name, in any set.

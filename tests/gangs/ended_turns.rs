@@ -111,7 +111,7 @@ impl Stepped {
         self.commit();
     }
 
-    fn holders(&self) -> Vec<GangId> {
+    fn gathering_gangs(&self) -> Vec<GangId> {
         self.engine.read(|view| view.gangs().filter(|gang| gang.is_gathering).map(|gang| gang.id).collect())
     }
 
@@ -147,7 +147,7 @@ fn held_by_the_first_of(members: u32) -> (Stepped, [GangId; 2]) {
     stepped.end_on(0);
     stepped.end_on(1);
     stepped.run();
-    assert_eq!((stepped.holders(), stepped.running()), (vec![first], 1));
+    assert_eq!((stepped.gathering_gangs(), stepped.running()), (vec![first], 1));
     (stepped, [first, second])
 }
 
@@ -156,7 +156,7 @@ fn held_by_the_first_of(members: u32) -> (Stepped, [GangId; 2]) {
 fn a_look_ends_a_turn_and_the_next_gang_has_the_room_in_the_same_group() {
     let (mut stepped, [first, second]) = held_by_the_first();
     stepped.pass(LIMIT_MS);
-    assert_eq!((stepped.holders(), stepped.ended_turns()), (vec![first], vec![]));
+    assert_eq!((stepped.gathering_gangs(), stepped.ended_turns()), (vec![first], vec![]));
     let look = stepped.look().expect("a look is wanted");
     stepped.decide(look);
     assert_eq!(stepped.ended_turns(), [first]);
@@ -180,7 +180,7 @@ fn all_gangs_that_can_start_in_the_room_of_an_ended_turn_start_at_once() {
     stepped.decide(look);
     assert_eq!(stepped.ended_turns(), [first]);
     assert!(!stepped.is_waiting(second) && !stepped.is_waiting(third), "both have started");
-    assert_eq!(stepped.holders(), [fourth]);
+    assert_eq!(stepped.gathering_gangs(), [fourth]);
     assert_eq!(stepped.running(), 1, "ordinary asks got nothing");
 }
 
@@ -205,7 +205,7 @@ fn no_turn_ends_for_a_gang_that_is_cancelled_after_the_look() {
     stepped.commit();
     stepped.decide(look);
     stepped.run();
-    assert_eq!((stepped.holders(), stepped.ended_turns()), (vec![first], vec![]));
+    assert_eq!((stepped.gathering_gangs(), stepped.ended_turns()), (vec![first], vec![]));
 }
 
 /// An ordinary ask has reserved the other node that is large enough. The gang would have to wait for that one, too.
@@ -243,7 +243,7 @@ fn a_turn_does_not_end_if_the_room_grows_after_the_look() {
     let look = stepped.look_after_limit();
     stepped.end_on(1);
     stepped.decide(look);
-    assert_eq!((stepped.holders(), stepped.ended_turns()), (vec![first], vec![]));
+    assert_eq!((stepped.gathering_gangs(), stepped.ended_turns()), (vec![first], vec![]));
     stepped.pass(LIMIT_MS - 1);
     stepped.run();
     assert!(stepped.is_waiting(second));
@@ -265,7 +265,7 @@ fn a_turn_that_has_grown_stops_no_look() {
     stepped.pass(LIMIT_MS);
     stepped.end_on(1);
     let in_q = stepped.gang("root.default", 1, q);
-    assert_eq!(stepped.holders(), [first, in_q]);
+    assert_eq!(stepped.gathering_gangs(), [first, in_q]);
 }
 
 /// The other gang wants only a partition in which it gathers itself.
@@ -284,7 +284,7 @@ fn a_turn_does_not_end_for_a_gang_that_gains_nothing() {
     stepped.pass(LIMIT_MS / 2);
     stepped.end_on(2);
     stepped.run();
-    assert!(stepped.holders().contains(&both));
+    assert!(stepped.gathering_gangs().contains(&both));
     stepped.pass(LIMIT_MS / 2);
     stepped.run();
     assert_eq!(stepped.ended_turns(), []);
@@ -337,14 +337,14 @@ fn a_gang_at_its_limit_leaves_the_room_to_the_next() {
     stepped.end_on(0);
     stepped.end_on(1);
     stepped.run();
-    assert_eq!(stepped.holders(), [first]);
+    assert_eq!(stepped.gathering_gangs(), [first]);
     let look = stepped.look_after_limit();
     stepped.decide(look);
     assert_eq!(stepped.ended_turns(), [first]);
     assert!(stepped.is_waiting(stopped) && !stepped.is_waiting(last));
 }
 
-/// The second gang comes after the look has found that no gang needs the room, and before the committer hears of it.
+/// The second gang comes after the look has found that no gang needs the room, and before the committer is told.
 #[test]
 fn a_gang_that_comes_after_a_look_is_seen_by_the_next() {
     let mut stepped = Stepped::full(plain(), &[false; 3]);
@@ -352,7 +352,7 @@ fn a_gang_that_comes_after_a_look_is_seen_by_the_next() {
     stepped.end_on(0);
     stepped.end_on(1);
     stepped.run();
-    assert_eq!(stepped.holders(), [first]);
+    assert_eq!(stepped.gathering_gangs(), [first]);
     let look = stepped.look_after_limit();
     let job = stepped.application(0);
     let second = stepped.submit(job, 2, PartitionId::DEFAULT);

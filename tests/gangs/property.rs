@@ -222,7 +222,7 @@ pub(crate) fn check_log(log: &[u8]) -> Replay {
     let mut replay = Replay::begin(&mut reader).unwrap();
     let (mut waiting, mut events, mut running) = (Waiting::new(), Vec::new(), Running::new());
     while let Some(change) = reader.next_change().unwrap() {
-        note_gang(&mut waiting, &change);
+        record_gang(&mut waiting, &change);
         replay.step_with_events(change.clone(), &mut events).unwrap();
         let kinds: Vec<EventKind> = events.iter().map(|event| event.kind).collect();
         check_change(&mut replay, &mut waiting, &change, &kinds);
@@ -234,7 +234,7 @@ pub(crate) fn check_log(log: &[u8]) -> Replay {
 }
 
 /// A submitted gang waits.
-pub(crate) fn note_gang(waiting: &mut Waiting, change: &Change) {
+pub(crate) fn record_gang(waiting: &mut Waiting, change: &Change) {
     if let Change::GangSubmitted { asks, spec } = change {
         let minima = asks.iter().zip(&spec.roles).map(|(ask, role)| (*ask, role.minimum)).collect();
         let gang = asks[0].to_string().replace("ask", "gang").parse().unwrap();
@@ -317,8 +317,8 @@ pub(crate) fn mode() -> impl Strategy<Value = Mode> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// In every mode, at each position of the log, each gang has either nothing or at least its minimum, the audit is
-    /// clean, and the replay ends as the live engine. Whenever the engine is quiet, no waiting gang could start, and
+    /// In every mode, at each position of the log, each gang has either nothing or at least its minimum, and the audit
+    /// is clean. The replay ends as the live engine. Whenever the engine is quiet, no waiting gang could start, and
     /// none waits for room that a later gang holds; the audit looks for that. Once all that runs has ended, every
     /// possible gang has started.
     #[test]

@@ -66,7 +66,7 @@ impl Busy {
         self.cluster.engine.read(|view| view.gang(gang))
     }
 
-    fn holders(&self) -> Vec<GangId> {
+    fn gathering_gangs(&self) -> Vec<GangId> {
         let gathering = |gang: &GangView| gang.is_gathering;
         self.cluster.engine.read(|view| view.gangs().filter(gathering).map(|gang| gang.id).collect())
     }
@@ -113,7 +113,7 @@ fn a_gang_beside_an_endless_container_gives_its_turn_to_the_next() {
         let ends = |container: ContainerId| busy.cluster.complete([container]);
         // The part of the stuck gang grows once.
         on(node(0)).into_iter().filter(|id| !busy.endless.contains(id)).for_each(ends);
-        assert_eq!(busy.holders(), [stuck]);
+        assert_eq!(busy.gathering_gangs(), [stuck]);
         let view = busy.view(stuck).unwrap();
         assert_eq!((view.turn_until_ms, view.turns), (Some(LIMIT_MS), 0));
         ends(on(node(1))[0]);
@@ -127,7 +127,11 @@ fn a_gang_beside_an_endless_container_gives_its_turn_to_the_next() {
         let on =
             |node: NodeId| busy.cluster.engine.read(|view| view.node(node).unwrap().containers().to_vec());
         let held = busy.view(next).map(|view| view.held());
-        assert_eq!((busy.holders(), held), (vec![next], Some(1)), "it has the room that the first one held");
+        assert_eq!(
+            (busy.gathering_gangs(), held),
+            (vec![next], Some(1)),
+            "it has the room that the first one held"
+        );
         let why = busy.cluster.engine.read(|view| view.explain(view.gang(stuck).unwrap().roles[0].ask));
         assert!(why.to_string().contains("It gave room back once"), "{why}");
         let Some(Blocker::Gang(wait)) = &why.pending().unwrap().blocker else { panic!("{why}") };
@@ -135,7 +139,7 @@ fn a_gang_beside_an_endless_container_gives_its_turn_to_the_next() {
         busy.cluster.complete([on(node(1))[0]]);
         assert!(has_started(&busy.cluster.events(), next));
         // Its turn comes round again, and it starts once the container has ended.
-        assert_eq!(busy.holders(), [stuck]);
+        assert_eq!(busy.gathering_gangs(), [stuck]);
         busy.cluster.complete(on(node(0)));
         busy.end_all();
         assert!(busy.view(stuck).is_none());
@@ -155,7 +159,7 @@ fn a_place_that_grows_begins_no_new_turn() {
     busy.cluster.run();
     let running: Vec<_> = on(0).into_iter().filter(|id| !busy.endless.contains(id)).collect();
     busy.cluster.complete([running[0]]);
-    assert_eq!(busy.holders(), [stuck]);
+    assert_eq!(busy.gathering_gangs(), [stuck]);
     let urgent = busy.gang(urgent(&busy.cluster), &[(2, 1, false)]);
     busy.cluster.complete([running[1]]);
     assert!(busy.view(urgent).is_none(), "it has started");
@@ -186,14 +190,14 @@ fn a_node_that_changes_prolongs_no_turn() {
     busy.cluster.run();
     let next = busy.gang(busy.cluster.application(), &[(1, 2, false)]);
     busy.cluster.run();
-    assert_eq!(busy.holders(), [stuck]);
+    assert_eq!(busy.gathering_gangs(), [stuck]);
     let node = busy.cluster.handle.node("n0").unwrap();
     for _ in 0..2 {
         busy.pass(LIMIT_MS / 2);
         busy.cluster.handle.update_node(node, amount(4), Default::default()).unwrap();
         busy.cluster.run();
     }
-    assert_eq!(busy.holders(), [next]);
+    assert_eq!(busy.gathering_gangs(), [next]);
 }
 
 /// The second gang may gather only once its nodes are open, long after the limit has passed.
@@ -206,11 +210,11 @@ fn a_gang_that_becomes_able_to_gather_waits_for_one_limit_at_most() {
     busy.cluster.run();
     nodes.iter().for_each(|node| busy.cluster.handle.drain_node(*node).unwrap());
     (0..100).for_each(|_| drop(busy.pass(LIMIT_MS)));
-    assert_eq!(busy.holders(), [stuck]);
+    assert_eq!(busy.gathering_gangs(), [stuck]);
     nodes.iter().for_each(|node| busy.cluster.handle.activate_node(*node).unwrap());
     busy.cluster.run();
     busy.pass(LIMIT_MS);
-    assert_eq!(busy.holders(), [next]);
+    assert_eq!(busy.gathering_gangs(), [next]);
 }
 
 /// A gang alone keeps what it holds. The next gang gets its turn at once if the time is over when it comes.
@@ -220,7 +224,7 @@ fn a_turn_ends_only_if_that_helps_a_gang() {
     let stuck = busy.gang(busy.cluster.application(), &[(2, 1, false)]);
     busy.end_all();
     assert_eq!(busy.pass(50 * LIMIT_MS), []);
-    assert_eq!(busy.holders(), [stuck]);
+    assert_eq!(busy.gathering_gangs(), [stuck]);
     // It could not start at any time.
     let mut impossible = GangSpec::new(busy.cluster.application()).with_role("worker", ask(1, 2));
     impossible = impossible.without_gathering();
@@ -228,7 +232,7 @@ fn a_turn_ends_only_if_that_helps_a_gang() {
     assert_eq!(busy.pass(0), []);
     let next = busy.gang(busy.cluster.application(), &[(1, 2, false)]);
     assert!(busy.pass(0).contains(&EventKind::GangTurnEnded { gang: stuck, turns: 1 }));
-    assert_eq!(busy.holders(), [next]);
+    assert_eq!(busy.gathering_gangs(), [next]);
 }
 
 /// The timer of an overdue turn is not due again and again.
@@ -238,9 +242,9 @@ fn the_clock_may_stand_at_its_end() {
     let gang = busy.gang(busy.cluster.application(), &[(1, 2, false)]);
     busy.cluster.run();
     busy.end_all();
-    assert_eq!(busy.holders(), [gang]);
+    assert_eq!(busy.gathering_gangs(), [gang]);
     busy.cluster.at(u64::MAX);
-    assert_eq!(busy.holders(), [gang]);
+    assert_eq!(busy.gathering_gangs(), [gang]);
 }
 
 /// Gangs that never start have turns one after the other. The limit doubles once they have tried all nodes. A new
@@ -251,16 +255,16 @@ fn turns_go_round() {
     let job = busy.cluster.application();
     let [a, b] = [(); 2].map(|()| busy.gang(job, &[(2, 2, false)]));
     busy.cluster.run();
-    let mut holder_after = |ms: u64| {
+    let mut gathering_after = |ms: u64| {
         busy.pass(ms);
-        busy.holders()
+        busy.gathering_gangs()
     };
-    assert_eq!(holder_after(0), [a]);
-    for holder in [b, a, b, a] {
-        assert_eq!(holder_after(LIMIT_MS), [holder]);
+    assert_eq!(gathering_after(0), [a]);
+    for gang in [b, a, b, a] {
+        assert_eq!(gathering_after(LIMIT_MS), [gang]);
     }
-    assert_eq!(holder_after(2 * LIMIT_MS - 1), [a]);
-    assert_eq!(holder_after(1), [b]);
+    assert_eq!(gathering_after(2 * LIMIT_MS - 1), [a]);
+    assert_eq!(gathering_after(1), [b]);
     let c = busy.gang(job, &[(2, 2, false)]);
     let in_order =
         |busy: &Busy| busy.cluster.engine.read(|view| view.gangs().map(|gang| gang.id).collect::<Vec<_>>());
@@ -268,9 +272,9 @@ fn turns_go_round() {
     assert_eq!(in_order(&busy), [b, a, c]);
     let first = busy.gang(urgent(&busy.cluster), &[(2, 2, false)]);
     busy.cluster.run();
-    assert_eq!((in_order(&busy), busy.holders()), (vec![first, b, a, c], vec![first]));
+    assert_eq!((in_order(&busy), busy.gathering_gangs()), (vec![first, b, a, c], vec![first]));
     busy.pass(LIMIT_MS);
-    assert_eq!((in_order(&busy), busy.holders()), (vec![b, a, c, first], vec![b]));
+    assert_eq!((in_order(&busy), busy.gathering_gangs()), (vec![b, a, c, first], vec![b]));
     drop(check_log(&busy.cluster.log.bytes()));
 }
 
@@ -307,7 +311,7 @@ fn leaves_a_node(prefers_it: bool) {
     assert!(busy.view(gang).is_none(), "it starts");
 }
 
-/// The first gang waits for two turns in two partitions. The holders of both never start.
+/// The first gang waits for two turns in two partitions. The gangs that hold room there never start.
 #[test]
 fn a_gang_that_waits_for_two_turns_gets_both() {
     let mut busy = Busy::new(Mode::Serial, &[(1, 0, false), (1, 1, false), (1, 0, true), (1, 1, true)]);
@@ -318,10 +322,10 @@ fn a_gang_that_waits_for_two_turns_gets_both() {
     let in_both = [false, true].map(|is_in_q| busy.gang(other, &[(1, 2, is_in_q)]));
     busy.cluster.run();
     busy.end_all();
-    assert_eq!(busy.holders(), in_both);
+    assert_eq!(busy.gathering_gangs(), in_both);
     assert!(busy.view(first).is_some());
     busy.shun_all(job, false);
-    assert_eq!(busy.holders(), in_both, "their turns have begun");
+    assert_eq!(busy.gathering_gangs(), in_both, "their turns have begun");
     busy.pass(LIMIT_MS);
     busy.pass(LIMIT_MS);
     assert!(busy.view(first).is_none(), "it has started");
@@ -348,11 +352,11 @@ fn a_gang_whose_node_is_reserved_leaves_the_turn_to_the_next() {
     let either = ask(1, 2).on_hosts([y, z]).strictly_local();
     let first = cluster.submit(GangSpec::new(job).with_role("worker", either)).gang;
     cluster.run();
-    let holders = || -> Vec<GangId> {
+    let gathering_gangs = || -> Vec<GangId> {
         let gathering = |gang: &GangView| gang.is_gathering;
         cluster.engine.read(|view| view.gangs().filter(gathering).map(|gang| gang.id).collect())
     };
-    assert_eq!(holders(), [first]);
+    assert_eq!(gathering_gangs(), [first]);
     let second = cluster.submit(GangSpec::new(job).with_role("worker", ask(2, 1))).gang;
     let third = cluster.submit(GangSpec::new(job).with_role("worker", on(y))).gang;
     cluster.run();
@@ -434,7 +438,7 @@ proptest! {
         for _ in 0..4 * gangs.len() {
             busy.end_all();
         }
-        prop_assert_eq!(busy.holders(), []);
+        prop_assert_eq!(busy.gathering_gangs(), []);
         drop(check_log(&busy.cluster.log.bytes()));
     }
 }

@@ -101,7 +101,7 @@ fn an_ask_for_a_host_of_another_partition_waits_quietly() {
 }
 
 #[test]
-fn a_silent_node_that_is_heard_again_takes_containers_again() {
+fn a_silent_node_takes_containers_again_after_a_heartbeat() {
     let heartbeat = Some(HeartbeatPolicy { interval_ms: 100, missed_max: 3 });
     let mut cluster = Cluster::serial(EngineConfig { heartbeat, ..single() });
     let node = cluster.node("n1", &[8]);

@@ -1,6 +1,6 @@
 //! Calls with unknown identifiers: of removed objects, of objects whose slot is in use again, and never given out.
 //!
-//! For each method of a handle that takes an identifier, `rows` says how the caller hears of it. No such call changes
+//! For each method of a handle that takes an identifier, `rows` says how the caller is told. No such call changes
 //! the state or reaches the object in the slot.
 
 mod answers;

@@ -278,7 +278,7 @@ impl Player {
         let spec = self.node_spec(plan);
         let devices = spec.devices;
         let added = self.cluster.add_node(spec);
-        self.note_node(added, devices);
+        self.record_node(added, devices);
     }
 
     fn recover_node(&mut self, plan: &NodePlan, running: &[RunningPlan]) {
@@ -301,10 +301,10 @@ impl Player {
         });
         let (running, devices) = (running.collect(), spec.devices);
         let recovered = self.cluster.recover_node(spec, running);
-        self.note_node(recovered.map(|recovery| recovery.node), devices);
+        self.record_node(recovered.map(|recovery| recovery.node), devices);
     }
 
-    fn note_node(&mut self, added: Result<NodeId, SubmitError>, devices: u8) {
+    fn record_node(&mut self, added: Result<NodeId, SubmitError>, devices: u8) {
         match added {
             Ok(node) => {
                 self.nodes.push(node);

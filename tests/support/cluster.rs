@@ -163,7 +163,7 @@ impl Cluster {
         self.log.bytes()
     }
 
-    fn note(&mut self, change: Change) {
+    fn record(&mut self, change: Change) {
         self.sent.push(Waiting::Change(change));
     }
 }
@@ -196,7 +196,7 @@ impl Cluster {
             spec.capacity = self.with_devices(spec.capacity, i64::from(spec.devices) * 1000);
         }
         let rack = self.handle.rack(&spec.rack);
-        self.note(Change::NodeAdded { node, rack, spec: Box::new(spec) });
+        self.record(Change::NodeAdded { node, rack, spec: Box::new(spec) });
         Ok(node)
     }
 
@@ -214,12 +214,12 @@ impl Cluster {
             spec.capacity = self.with_devices(spec.capacity, i64::from(spec.devices) * 1000);
         }
         let (node, rack) = (recovery.node, self.handle.rack(&spec.rack));
-        self.note(Change::NodeAdded { node, rack, spec: Box::new(spec) });
+        self.record(Change::NodeAdded { node, rack, spec: Box::new(spec) });
         for (ask, mut container) in recovery.asks.iter().zip(running) {
             if let Some(need) = container.devices {
                 container.size = self.with_devices(container.size, need.total_milli());
             }
-            self.note(Change::ContainerRecovered { ask: *ask, node, container: Box::new(container) });
+            self.record(Change::ContainerRecovered { ask: *ask, node, container: Box::new(container) });
         }
         Ok(recovery)
     }
@@ -228,37 +228,37 @@ impl Cluster {
     pub fn update_node(&mut self, node: NodeId, capacity: &[i64], attributes: NodeAttributes) {
         let capacity = Resources::new(capacity);
         self.handle.update_node(node, capacity, attributes.clone()).unwrap();
-        self.note(Change::NodeUpdated { node, capacity, attributes });
+        self.record(Change::NodeUpdated { node, capacity, attributes });
     }
 
     /// Moves a node to another partition.
     pub fn set_partition(&mut self, node: NodeId, partition: PartitionId) {
         self.handle.set_node_partition(node, partition).unwrap();
-        self.note(Change::NodePartitionSet { node, partition });
+        self.record(Change::NodePartitionSet { node, partition });
     }
 
     /// Drains a node, so that it takes no new containers.
     pub fn drain(&mut self, node: NodeId) {
         self.handle.drain_node(node).unwrap();
-        self.note(Change::NodeStateSet { node, state: NodeState::Draining });
+        self.record(Change::NodeStateSet { node, state: NodeState::Draining });
     }
 
     /// Ends draining.
     pub fn activate(&mut self, node: NodeId) {
         self.handle.activate_node(node).unwrap();
-        self.note(Change::NodeStateSet { node, state: NodeState::Active });
+        self.record(Change::NodeStateSet { node, state: NodeState::Active });
     }
 
     /// Removes a node.
     pub fn remove_node(&mut self, node: NodeId) {
         self.handle.remove_node(node).unwrap();
-        self.note(Change::NodeRemoved { node });
+        self.record(Change::NodeRemoved { node });
     }
 
     /// Reports that nodes are alive.
     pub fn heartbeat(&mut self, nodes: &[NodeId]) {
         self.handle.heartbeat(nodes).unwrap();
-        self.note(Change::Heartbeats { nodes: nodes.to_vec() });
+        self.record(Change::Heartbeats { nodes: nodes.to_vec() });
     }
 
     /// Lets time pass.
@@ -309,21 +309,21 @@ impl Cluster {
         if let Some(master) = &mut spec.master {
             master.size = self.in_steps(&master.size);
         }
-        self.note(Change::ApplicationSubmitted { application, spec: Box::new(spec) });
+        self.record(Change::ApplicationSubmitted { application, spec: Box::new(spec) });
         Ok(application)
     }
 
     /// Ends an application.
     pub fn end(&mut self, application: ApplicationId, end: ApplicationEnd) {
         self.handle.end_application(application, end).unwrap();
-        self.note(Change::ApplicationEnded { application, end });
+        self.record(Change::ApplicationEnded { application, end });
     }
 
     /// Changes the blacklist of an application.
     pub fn update_blacklist(&mut self, application: ApplicationId, add: Blacklist, remove: Blacklist) {
         self.handle.update_blacklist(application, add.clone(), remove.clone()).unwrap();
         let update = Box::new(BlacklistUpdate { add, remove });
-        self.note(Change::BlacklistUpdated { application, update });
+        self.record(Change::BlacklistUpdated { application, update });
     }
 
     /// Moves an application to another leaf, if that leaf exists.
@@ -353,7 +353,7 @@ impl Cluster {
     /// Changes an application's priority.
     pub fn set_priority(&mut self, application: ApplicationId, priority: u32) {
         self.handle.set_application_priority(application, priority).unwrap();
-        self.note(Change::ApplicationPrioritySet { application, priority });
+        self.record(Change::ApplicationPrioritySet { application, priority });
     }
 
     /// Asks for `count` containers of this size.
@@ -372,20 +372,20 @@ impl Cluster {
         if !spec.preference.is_empty() || !spec.preference.relax_locality {
             self.checker.certainty = self.checker.certainty.min(Certainty::Serial);
         }
-        self.note(Change::AskSubmitted { ask, application, spec });
+        self.record(Change::AskSubmitted { ask, application, spec });
         ask
     }
 
     /// Cancels units of an ask.
     pub fn cancel(&mut self, ask: AskId, units: u32) {
         self.handle.cancel_ask(ask, units).unwrap();
-        self.note(Change::AskCancelled { ask, units });
+        self.record(Change::AskCancelled { ask, units });
     }
 
     /// Reports that a container finished by itself.
     pub fn complete(&mut self, container: ContainerId) {
         self.handle.complete_container(container).unwrap();
-        self.note(Change::ContainerEnded { container, cause: EndCause::Completed });
+        self.record(Change::ContainerEnded { container, cause: EndCause::Completed });
     }
 
     /// Stops a container on behalf of its application.
@@ -405,7 +405,7 @@ impl Cluster {
     /// Releases a container on behalf of its application.
     pub fn release(&mut self, container: ContainerId) {
         self.handle.release_container(container).unwrap();
-        self.note(Change::ContainerEnded { container, cause: EndCause::Released });
+        self.record(Change::ContainerEnded { container, cause: EndCause::Released });
     }
 
     /// Changes a queue's limits, if the queue exists. The limits may be invalid.

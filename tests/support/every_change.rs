@@ -195,7 +195,7 @@ impl Run {
         self.quiet();
     }
 
-    /// Nodes that change, move to another partition, drain, are silent, heard again, and removed.
+    /// Nodes that change, move to another partition, drain, are silent, send heartbeats again, and are removed.
     fn change_nodes(&mut self, nodes: &[NodeId], application: ApplicationId) {
         let attributes = [("os".to_owned(), "newest".to_owned())].into_iter().collect();
         self.handle.update_node(nodes[1], size(20_000, 9_000), attributes).unwrap();

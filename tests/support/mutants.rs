@@ -86,8 +86,8 @@ pub struct Mutant {
     pub file: String,
     /// The path of the patch.
     pub path: PathBuf,
-    /// The invariants that it breaks, the main one first: `I1` to `I20` of the engine; `F1` to `F21` and `D1` to
-    /// `D35` of services; `Z1` to `Z17` and `X1` to `X8` of container control.
+    /// The invariants that it breaks, the main one first: `I1` to `I20` of the engine. `F1` to `F21` and `D1` to
+    /// `D35` are of services, `Z1` to `Z17` and `X1` to `X8` of container control.
     pub invariants: Vec<String>,
     /// The program with the tests that turn red.
     pub suite: Suite,

@@ -6,6 +6,7 @@ mod files;
 mod happy_path;
 mod models;
 mod semantics;
+mod sentences;
 mod source;
 mod subjects;
 

@@ -5,8 +5,8 @@
 //! cargo run --release -p apportion-load --example cores -- 500 650 70 830 200 330
 //! ```
 //!
-//! The six numbers are nanoseconds for one container: proposing under the read guard, proposing without it, the
-//! commit of the placement, taking the ask and the completion in, publishing, the caller. Without them the model
+//! The six numbers are nanoseconds for one container. They are: proposing under the read guard, proposing without it,
+//! the commit of the placement, taking the ask and the completion in, publishing, the caller. Without them the model
 //! takes those measured for `churn` (`throughput` prints the times under the guards; the gate of instructions divides
 //! them into steps).
 

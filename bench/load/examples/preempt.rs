@@ -56,14 +56,14 @@ fn run_a_round(shape: &Shape) -> Result<(), Box<dyn Error>> {
     let clock = Arc::new(ManualClock::new());
     let (engine, mut parts) = Engine::assemble(config, 1, Arc::clone(&clock) as _, None)?;
     let (committer, proposer) = (&mut parts.committer, &mut parts.proposers[0]);
-    let mut settle = || loop {
+    let mut run_all = || loop {
         while committer.step() == Step::Worked {}
         match proposer.propose() {
             Some(batch) => drop(proposer.send(batch)),
             None => break,
         }
     };
-    shape.fill(&engine.handle(), &mut settle)?;
+    shape.fill(&engine.handle(), &mut run_all)?;
     clock.set(PreemptionRounds::default().interval_ms);
     while parts.committer.step() == Step::Worked {}
     let start = Instant::now();
@@ -106,21 +106,21 @@ fn config(leaves: i64) -> EngineConfig {
 
 impl Shape {
     /// Leaves with even numbers fill the cluster; the others then ask for containers of several sizes.
-    fn fill(&self, handle: &Handle, mut settle: impl FnMut()) -> Result<(), Box<dyn Error>> {
+    fn fill(&self, handle: &Handle, mut run_all: impl FnMut()) -> Result<(), Box<dyn Error>> {
         let &Self { nodes, on_node, leaves, sizes } = self;
         let events = handle.event_stream(1 << 24);
         let size = |times: i64| Resources::new(&[1_024 * times, 1_000 * times]);
         for number in 0..nodes {
             handle.add_node(NodeSpec::new(format!("n{number}"), size(on_node)))?;
             if number % 500 == 0 {
-                settle();
+                run_all();
             }
         }
         let mut submit = |number: i64, times: i64, count: i64| -> Result<(), Box<dyn Error>> {
             let spec = ApplicationSpec::new("application", format!("root.q{number}"), "user");
             let application = handle.submit_application(spec, &events)?;
             handle.submit_ask(application, AskSpec::new(size(times), u32::try_from(count)?))?;
-            settle();
+            run_all();
             Ok(())
         };
         let each = nodes * on_node * 2 / leaves / 10;

@@ -87,7 +87,7 @@ struct Model {
     proposers: Vec<(Work, usize)>,
     caller: Work,
     inbox: VecDeque<Message>,
-    /// Placed containers that the caller has not heard of.
+    /// Placed containers that the caller does not know of.
     events: usize,
     /// Asks that no proposer has taken.
     pending: usize,

@@ -33,7 +33,7 @@ pub(crate) struct Jobs {
     ends: BinaryHeap<Reverse<(u64, ContainerId)>>,
     lives: LogNormal<f64>,
     random: Pcg64Mcg,
-    heard: Vec<Event>,
+    received: Vec<Event>,
     /// Number of containers that ended on their own so far.
     pub(crate) ended: u64,
 }
@@ -54,7 +54,7 @@ impl Jobs {
             ends: BinaryHeap::new(),
             lives: log_normal(LIFE_MEAN_MS as f64, LIFE_SIGMA),
             random: Pcg64Mcg::seed_from_u64(seed),
-            heard: Vec::new(),
+            received: Vec::new(),
             ended: 0,
         };
         let mut asked = 0;
@@ -94,9 +94,9 @@ impl Jobs {
 
     /// Handles events of the containers. Returns whether it made a new ask.
     pub(crate) fn poll(&mut self, now_ms: u64) -> anyhow::Result<bool> {
-        self.events.drain_into(&mut self.heard).context("an event was lost")?;
+        self.events.drain_into(&mut self.received).context("an event was lost")?;
         let mut asks = 0;
-        for event in std::mem::take(&mut self.heard) {
+        for event in std::mem::take(&mut self.received) {
             match event.kind {
                 EventKind::Allocated { container, .. } => {
                     let life_ms = self.lives.sample(&mut self.random);

@@ -36,12 +36,12 @@ impl Simulation<'_> {
         spec.count = u32::try_from(count).unwrap_or(u32::MAX);
         let submit = |error| SimError::Submit { what: format!("an ask of job `{}`", content.name), error };
         let ask = self.handle.submit_ask(application, spec).map_err(submit)?;
-        self.note_ask(ask, run);
+        self.record_ask(ask, run);
         Ok(())
     }
 
     /// Counts the containers of a submitted ask.
-    pub(super) fn note_ask(&mut self, ask: AskId, run: AskRun) {
+    pub(super) fn record_ask(&mut self, ask: AskId, run: AskRun) {
         let count = (run.last + 1 - run.next) as u64;
         self.tally.submitted += count;
         if !self.metrics.asked(run.part, count) {

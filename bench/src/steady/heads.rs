@@ -21,10 +21,10 @@ type Place = ([u32; 3], u64);
 /// Follows the large asks that come to the head of their queue.
 ///
 /// *First* is the pending ask of a leaf and partition that comes before all other pending asks when the engine is
-/// quiet, in the order of leaves that serve first in, first out. A later ask may come before it, for example when an
-/// earlier application asks for a container again. So `Heads` records both the time since an ask was first and the time
-/// for which it was. Asks that wait at a limit would hide others behind them. But in a backlog where users may have as
-/// much as their leaf, no limit is reached.
+/// quiet. The order is that of leaves that serve first in, first out. A later ask may come before it, for example when
+/// an earlier application asks for a container again. So `Heads` records both the time since an ask was first and the
+/// time for which it was. Asks that wait at a limit would hide others behind them. But in a backlog where users may
+/// have as much as their leaf, no limit is reached.
 pub(super) struct Heads {
     /// For each application, its leaf and its place there.
     applications: Vec<(u32, [u32; 2])>,

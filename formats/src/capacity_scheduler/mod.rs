@@ -1,7 +1,7 @@
 //! Importer of YARN's `capacity-scheduler.xml`, together with `yarn-site.xml` and `resource-types.xml`.
 //!
 //! `docs/configuration.md`, "From YARN", lists the imported keys and their meaning. All other keys that YARN knows
-//! are reported as [`NotCarriedOver`](super::NotCarriedOver). Unknown keys are errors, and so are settings that
+//! are reported as [`NotCarriedOver`](super::NotCarriedOver). Unknown keys are errors. So are settings that
 //! YARN refuses: capacities of siblings that do not sum to 100 %, queues that are configured but not listed, a
 //! maximum below the capacity.
 
@@ -81,8 +81,8 @@ pub struct YarnFiles<'a> {
 /// appears only in messages.
 ///
 /// # Errors
-/// The first mistake, with its line and column: broken XML, or XML with a document type; a key that YARN does not
-/// know (with the nearest known one); a value of the wrong form; or a setting that YARN or
+/// The first mistake, with its line and column. It is broken XML, XML with a document type, or a key that YARN does
+/// not know (with the nearest known one). Or it is a value of the wrong form, or a setting that YARN or
 /// [`EngineConfig::validate`] refuses.
 pub fn from_capacity_scheduler_xml(
     text: &str,

@@ -131,7 +131,7 @@ impl Preemption<'_, '_> {
             balances,
             within_queue: self.within_queue()?,
         };
-        self.note_what_is_always_so()?;
+        self.report_fixed_values()?;
         let observe_only = self.switch("observe_only")?;
         Ok(PreemptionRounds { policy, interval_ms, max_wait_before_kill_ms, observe_only })
     }
@@ -226,7 +226,7 @@ impl Preemption<'_, '_> {
     }
 
     /// Reports settings that differ from the behaviour that this engine always has.
-    fn note_what_is_always_so(&mut self) -> Result<(), ConfigFileError> {
+    fn report_fixed_values(&mut self) -> Result<(), ConfigFileError> {
         let others = ALWAYS.map(|(name, always, reason)| (full(name), always, reason));
         let lazy = (format!("{PREFIX}{LAZY}"), Some(true), ALWAYS_LAZY);
         for (key, always, reason) in others.into_iter().chain([lazy]) {

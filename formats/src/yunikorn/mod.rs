@@ -49,8 +49,8 @@ use crate::{ConfigFileError, Imported};
 /// Resources that the engine does not count are reported. `file_name` appears only in messages.
 ///
 /// # Errors
-/// The first mistake, with its line and column: broken YAML; aliases that repeat too much; a key that YuniKorn does
-/// not know (with the nearest known one); a value of the wrong form; or a setting that YuniKorn or
+/// The first mistake, with its line and column. It is broken YAML, aliases that repeat too much, or a key that YuniKorn
+/// does not know (with the nearest known one). Or it is a value of the wrong form, or a setting that YuniKorn or
 /// [`EngineConfig::validate`] refuses.
 pub fn from_queues_yaml(
     text: &str,

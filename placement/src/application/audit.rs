@@ -199,7 +199,7 @@ mod tests {
     }
 
     /// Audits a service after `change`. Before, containers 1 and 2 of the anti-affine component run on hosts 1
-    /// and 2, container 3 of the normal component on host 1, and those of active and standby on hosts 3 and 4.
+    /// and 2. Container 3 of the normal component runs on host 1, those of active and standby on hosts 3 and 4.
     fn audit_after(change: impl FnOnce(&mut ApplicationState)) -> Vec<Inconsistency> {
         let spec = |id: ComponentId, desired| {
             ComponentSpec::new(format!("component{}", id.0), id.0, desired, apportion::Resources::new(&[1]))

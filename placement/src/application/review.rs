@@ -49,7 +49,7 @@ impl ApplicationState {
         self.requests.refresh(component, &mut self.fleet, &mut self.operations);
         let requested = self.requests.count(component);
         let delta = self.fleet.component(component).map_or(0, |known| known.delta(requested));
-        let delta = if delta > 0 && self.awaits_place(component) { 0 } else { delta };
+        let delta = if delta > 0 && self.waits_for_standby(component) { 0 } else { delta };
         let delta =
             self.fleet.component_mut(component).map_or(delta, |known| known.due_of(delta, self.now_ms));
         let is_one_by_one = self.fleet.is_one_by_one(component);

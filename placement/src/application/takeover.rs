@@ -86,7 +86,7 @@ impl Fleet {
 
 impl ApplicationState {
     /// Returns whether the component waits for a standby to stop. Stops one if a failover is due.
-    pub(super) fn awaits_place(&mut self, component: ComponentId) -> bool {
+    pub(super) fn waits_for_standby(&mut self, component: ComponentId) -> bool {
         match self.fleet.component(component).map(|known| &known.takeover.stage) {
             Some(TakeoverStage::Awaiting(_)) => true,
             Some(TakeoverStage::Due) => self.make_way_for(component),

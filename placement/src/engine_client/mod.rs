@@ -307,7 +307,7 @@ impl ClusterClient for EngineClient {
 
     fn release(&mut self, container: ContainerRef) -> Result<(), ClientError> {
         let placed = self.placed(container)?;
-        if self.awaits_end_of(placed) {
+        if self.waits_for_end_of(placed) {
             self.stop(container);
             return Ok(());
         }
@@ -315,7 +315,7 @@ impl ClusterClient for EngineClient {
     }
 
     /// Swaps in one commit request: the engine releases one container and allocates the other, or does
-    /// neither. It may do neither because another service has claimed the node, or because the queue has no
+    /// neither. It may do neither because another service has taken the node, or because the queue has no
     /// room for the difference. Then the container is released and the request waits. With node agents, the
     /// commit follows the reported exit.
     fn swap(&mut self, container: ContainerRef, request: ContainerRequest) -> Result<(), ClientError> {
@@ -323,7 +323,7 @@ impl ClusterClient for EngineClient {
         if request.hosts.len() != 1 {
             return Err(ClientError::CannotSwap);
         }
-        if self.awaits_end_of(placed) {
+        if self.waits_for_end_of(placed) {
             requests::ask_spec(&self.handle, &request)?;
             self.requests.check_new(request.id)?;
             self.swaps.wait(container, request);

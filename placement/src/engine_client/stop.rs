@@ -53,7 +53,7 @@ impl EngineClient {
     }
 
     /// Returns whether a process may run in it, which an agent has to end.
-    pub(super) fn awaits_end_of(&self, placed: &Placed) -> bool {
+    pub(super) fn waits_for_end_of(&self, placed: &Placed) -> bool {
         self.has_node_agents && (placed.launch.is_some() || placed.stopping.is_some())
     }
 

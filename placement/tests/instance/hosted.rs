@@ -205,7 +205,7 @@ fn containers_of_two_services_have_numbers_of_their_own<F: Factory>() -> Outcome
     Ok(())
 }
 
-/// The client has not heard of a container when its application ends. The container is stopped, and its end is
+/// The client does not know of a container when its application ends. The container is stopped, and its end is
 /// confirmed.
 #[test]
 fn the_containers_of_an_application_that_ends_wait_for_no_timeout() -> Outcome {

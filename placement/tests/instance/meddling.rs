@@ -104,7 +104,7 @@ fn a_flex_reads_the_state_under_its_lock() -> Outcome {
     Ok(())
 }
 
-/// An empty list would claim that the instance has no containers.
+/// An empty list would say that the instance has no containers.
 #[test]
 fn a_list_says_when_the_host_does_not_tell_the_containers() -> Outcome {
     let bed = Bed::with_web(true)?;
@@ -136,7 +136,7 @@ fn diagnostics_report_failed_checks() -> Outcome {
     Ok(())
 }
 
-/// The error must not claim that the lock is held, since the user would wait in vain.
+/// The error must not say that the lock is held, since the user would wait for nothing.
 #[test]
 fn an_unwritable_lock_is_not_reported_as_held() -> Outcome {
     let bed = Bed::new()?;

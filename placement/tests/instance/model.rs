@@ -212,8 +212,8 @@ fn carry_out(
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// F4, F7 and F19 over random lives of two users' instances. At most one application runs per user and name, each
-    /// container belongs to one application, a flex reports "changed" exactly if it changed something, and every
+    /// F4, F7 and F19 over random lives of two users' instances. At most one application runs per user and name, and
+    /// each container belongs to one application. A flex reports "changed" exactly if it changed something. Every
     /// command ends with the exit code of the table.
     #[test]
     fn lives(ops in prop::collection::vec((0..2_usize, 0..2_usize, op()), 0..40)) {

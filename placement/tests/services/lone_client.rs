@@ -136,7 +136,7 @@ fn a_container_that_was_being_stopped_at_the_attach_ends_without_node_agents() -
 }
 
 #[test]
-fn a_container_that_is_stopped_before_its_recovery_is_heard_of_is_killed() -> Outcome {
+fn a_container_that_is_stopped_before_its_recovery_is_reported_is_killed() -> Outcome {
     let site = Site::new()?;
     let mut client = site.client(1_000)?.with_node_agents();
     site.run_one(&mut client, 1)?;

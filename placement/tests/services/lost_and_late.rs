@@ -122,7 +122,7 @@ fn a_request_that_is_taken_back_again_and_again_is_widened() {
 }
 
 #[test]
-fn an_end_that_was_not_heard_of_is_found_out() {
+fn an_end_that_was_not_reported_is_found_out() {
     let mut bed = Cluster::on(FakeCluster::new(), 2, 2).start(vec![component(1, 2)], None);
     bed.run_until_idle();
     bed.manager().inject(Fault::LoseCallback);

@@ -43,7 +43,7 @@ fn clients_of_one_engine_give_no_number_twice() -> Outcome {
     Ok(())
 }
 
-fn two_tenants(slots: i64) -> (SharedFakeCluster, FakeClient, FakeClient) {
+fn two_services(slots: i64) -> (SharedFakeCluster, FakeClient, FakeClient) {
     let mut cluster = FakeCluster::new();
     cluster.add_node("alpha", Resources::new(&[slots]));
     let cluster = SharedFakeCluster::new(cluster);
@@ -52,8 +52,8 @@ fn two_tenants(slots: i64) -> (SharedFakeCluster, FakeClient, FakeClient) {
 }
 
 #[test]
-fn tenants_of_a_fake_hear_of_their_own_containers_only() -> Outcome {
-    let (_, mut one, mut other) = two_tenants(2);
+fn services_of_a_fake_get_callbacks_about_their_own_containers_only() -> Outcome {
+    let (_, mut one, mut other) = two_services(2);
     one.request(request(1))?;
     other.request(request(1))?;
     assert_eq!(one.request(request(1)), Ok(()), "a number is free again once its request is served");
@@ -75,7 +75,7 @@ fn tenants_of_a_fake_hear_of_their_own_containers_only() -> Outcome {
 
 #[test]
 fn a_blacklist_holds_for_one_service_only() -> Outcome {
-    let (_, mut one, mut other) = two_tenants(2);
+    let (_, mut one, mut other) = two_services(2);
     one.update_blacklist(&["alpha".into()], &[])?;
     one.request(request(1))?;
     other.request(request(1))?;
@@ -87,8 +87,8 @@ fn a_blacklist_holds_for_one_service_only() -> Outcome {
 }
 
 #[test]
-fn a_tenant_that_ends_leaves_room() -> Outcome {
-    let (cluster, mut one, mut other) = two_tenants(1);
+fn a_service_that_ends_leaves_room() -> Outcome {
+    let (cluster, mut one, mut other) = two_services(1);
     one.request(request(1))?;
     one.request(request(2))?;
     other.request(request(1))?;
@@ -102,7 +102,7 @@ fn a_tenant_that_ends_leaves_room() -> Outcome {
 /// A late callback belongs to the previous master.
 #[test]
 fn late_callbacks_do_not_reach_the_next_master() -> Outcome {
-    let (cluster, mut one, _other) = two_tenants(3);
+    let (cluster, mut one, _other) = two_services(3);
     one.poll();
     cluster.with(|cluster| cluster.inject(Fault::DelayCallback));
     one.request(request(1))?;
@@ -115,7 +115,7 @@ fn late_callbacks_do_not_reach_the_next_master() -> Outcome {
 /// It also takes over a container whose allocation was lost.
 #[test]
 fn a_service_takes_over_only_its_own_containers() -> Outcome {
-    let (cluster, mut one, mut other) = two_tenants(3);
+    let (cluster, mut one, mut other) = two_services(3);
     cluster.with(|cluster| cluster.inject(Fault::LoseCallback));
     one.request(request(1))?;
     other.request(request(1))?;
@@ -125,8 +125,8 @@ fn a_service_takes_over_only_its_own_containers() -> Outcome {
     let running = one.take_over();
     assert_eq!(running.len(), 2);
     assert!(one.explain(RequestId(3)).is_none(), "requests are withdrawn");
-    let unheard = running[0].container;
-    one.release(unheard)?;
+    let unreported = running[0].container;
+    one.release(unreported)?;
     let told = one.poll();
     assert!(matches!(&told[..], [Callback::NodesUpdated(_), Callback::Completed(_)]), "{told:?}");
     Ok(())

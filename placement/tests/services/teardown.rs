@@ -35,17 +35,17 @@ fn active(file: &HistoryFile) -> usize {
 on_both!(a_save_keeps_hosts_whose_containers_are_being_released);
 /// D28: `active` means that an instance runs there, releasing or not.
 fn a_save_keeps_hosts_whose_containers_are_being_released<M: Manager>() {
-    for ends_heard in 0..=3 {
+    for ends_reported in 0..=3 {
         let mut bed = four::<M>();
         let containers: Vec<ContainerRef> = bed.containers(0).iter().map(|found| found.container).collect();
         bed.at(1_000);
         bed.flex(0, 0);
-        for container in containers.iter().take(ends_heard) {
+        for container in containers.iter().take(ends_reported) {
             deliver_end(&mut bed, *container);
         }
         let file = bed.service.take_history(2_000).unwrap_or_else(|| panic!("nothing to save"));
-        assert_eq!(active(&file), 4 - ends_heard, "{ends_heard} ends heard");
-        assert_eq!(asked_back::<M>(&file).len(), 4, "{ends_heard} ends heard");
+        assert_eq!(active(&file), 4 - ends_reported, "{ends_reported} ends heard");
+        assert_eq!(asked_back::<M>(&file).len(), 4, "{ends_reported} ends heard");
     }
 }
 

@@ -71,7 +71,7 @@ fn check_limit_usages(facts: &Facts, report: &mut AuditReport) {
 }
 
 /// I2: the counts of inactive applications, and of active applications by user, equal the sums over applications. I12:
-/// all inactive applications are in a line. I13: no application waits in vain.
+/// all inactive applications are in a line. I13: no application waits that could be active.
 fn check_activation(facts: &Facts, report: &mut AuditReport) {
     let mut waiting = BTreeSet::new();
     let mut by_queue = vec![(0, FxHashMap::default()); facts.queues.len()];

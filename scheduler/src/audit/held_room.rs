@@ -75,7 +75,7 @@ fn check_counts(held: &HeldRoom, report: &mut AuditReport) {
 }
 
 /// I18: no gang that gathers waits for room that a later gang holds. Holds whenever the engine is quiet.
-pub(super) fn check_holders(state: &State, report: &mut AuditReport) {
+pub(super) fn check_first_gangs(state: &State, report: &mut AuditReport) {
     let facts = &state.facts;
     let mut taken = Vec::new();
     for id in facts.gangs_in_order().into_iter().filter(|_| !state.limits_are_stale()) {
@@ -83,9 +83,9 @@ pub(super) fn check_holders(state: &State, report: &mut AuditReport) {
             continue;
         }
         for partition in facts.partitions_to_gather(id, &facts.gangs[&id]) {
-            let holder = facts.held_rooms.get(&partition).map(|held| held.gang);
-            let is_first = taken.contains(&partition) || holder.is_none_or(|holder| holder == id);
-            report.check(is_first, "I18", || format!("{holder:?} holds room in {partition} before {id}"));
+            let gathering = facts.held_rooms.get(&partition).map(|held| held.gang);
+            let is_first = taken.contains(&partition) || gathering.is_none_or(|gathering| gathering == id);
+            report.check(is_first, "I18", || format!("{gathering:?} holds room in {partition} before {id}"));
             taken.push(partition);
         }
     }

@@ -75,8 +75,8 @@ fn check_lists(facts: &Facts, report: &mut AuditReport) {
     }
 }
 
-/// I19: the running opportunistic containers of a node fit beside the guaranteed ones, its queue is within bounds, and
-/// its head has no room unless a limit on its devices holds it back.
+/// I19: the running opportunistic containers of a node fit beside the guaranteed ones. Its queue is within bounds, and
+/// the queue's head has no room unless a limit on its devices holds it back.
 fn check_node(facts: &Facts, id: NodeId, report: &mut AuditReport) {
     let Some(node) = facts.nodes.get(id) else {
         return report.check(false, "I19", || format!("{id} is gone, and has a queue"));

@@ -1,7 +1,7 @@
 //! When passes look at asks on borrowed nodes: once the asks' own partition cannot serve them.
 //!
 //! An ask that may borrow nodes is in a lane of its own shape and in one lane of each borrowed variant. A lane of a
-//! borrowed variant is *due*, and makes sets wanted, only while its own lane cannot be served: no set of the own
+//! borrowed variant is *due*, and makes sets wanted, only while its own lane cannot be served. Then no set of the own
 //! partition has room for the shape, or a limit there blocks it. An event that makes the own lane worth a look ends
 //! that in the same critical section.
 //!

@@ -30,8 +30,8 @@ pub(super) fn admit_change_of_gang(state: &State, change: &Change) -> Result<(),
             state.facts.room_gain(gang, *ask, *node).map(drop).ok_or(Refusal::OutOfRange)
         }
         Change::RoomGivenBack { gang, partition } => {
-            let holder = state.facts.held_rooms.get(partition).map(|held| held.gang);
-            if holder == Some(*gang) { Ok(()) } else { Err(Refusal::UnknownGang) }
+            let gathering = state.facts.held_rooms.get(partition).map(|held| held.gang);
+            if gathering == Some(*gang) { Ok(()) } else { Err(Refusal::UnknownGang) }
         }
         Change::GangTurnEnded { gang } => {
             if state.facts.is_turn_over(*gang) {

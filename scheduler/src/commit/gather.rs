@@ -29,7 +29,7 @@ impl Committer<'_> {
             self.offer(node);
             nodes.append(&mut self.state.gang_waits.gained_nodes);
         }
-        for gang in holders(&self.state.facts) {
+        for gang in gathering_gangs(&self.state.facts) {
             self.start_if_complete(gang);
         }
         self.state.gang_waits.gained_nodes.clear();
@@ -37,7 +37,7 @@ impl Committer<'_> {
 
     /// Gives back the room of gangs that may not gather any more.
     fn give_back_in_vain(&mut self) {
-        for gang in holders(&self.state.facts) {
+        for gang in gathering_gangs(&self.state.facts) {
             let facts = &self.state.facts;
             if !facts.gangs.get(&gang).is_some_and(|waiting| facts.maxima_admit(waiting)) {
                 self.give_room_back(gang);
@@ -168,7 +168,7 @@ impl Committer<'_> {
         };
         let allocate = facts.places_of(gang).map(proposal).collect();
         let mut request = ResourceAllocationCommitRequest { allocate, ..Default::default() };
-        // Devices are chosen anew. Small needs first could break up what a large one needs.
+        // Devices are chosen again. Small needs first could break up what a large one needs.
         request.allocate.sort_by_key(|proposal| Reverse(device_need(facts, proposal.ask)));
         if let CommitOutcome::Rejected(_) = self.commit(request) {
             self.state.record_failed_start(gang);
@@ -193,7 +193,7 @@ fn device_need(facts: &Facts, ask: AskId) -> (u16, u8) {
 }
 
 /// The gangs that hold room.
-fn holders(facts: &Facts) -> BTreeSet<GangId> {
+fn gathering_gangs(facts: &Facts) -> BTreeSet<GangId> {
     facts.held_rooms.values().map(|held| held.gang).collect()
 }
 

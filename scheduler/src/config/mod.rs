@@ -179,7 +179,7 @@ pub enum Semantics {
     Strict,
     /// As in YARN. A user at or below the user limit may have one more container of any size. User limits are
     /// rounded up to steps of the smallest container. A pass over one node reserves that node although another has
-    /// room; a pass over several nodes reserves the last. Passes in vain over one reserved node let an ask reserve
+    /// room; a pass over several nodes reserves the last. Failed passes over one reserved node let an ask reserve
     /// more nodes than it wants containers. Missed opportunities count instead of distinct nodes. An ask that misses
     /// an opportunity in a pass over one node holds back later asks of its application.
     YarnCompatible,
@@ -288,9 +288,9 @@ impl HeartbeatPolicy {
         self.interval_ms.saturating_mul(u64::from(self.missed_max))
     }
 
-    /// The first time at which a node last heard of at `heard_ms` counts as silent for too long.
-    pub(crate) fn silent_from_ms(&self, heard_ms: u64) -> u64 {
-        heard_ms.saturating_add(self.silence_max_ms()).saturating_add(1)
+    /// The first time at which a node with its last heartbeat at `last_heartbeat_ms` counts as silent for too long.
+    pub(crate) fn silent_from_ms(&self, last_heartbeat_ms: u64) -> u64 {
+        last_heartbeat_ms.saturating_add(self.silence_max_ms()).saturating_add(1)
     }
 }
 

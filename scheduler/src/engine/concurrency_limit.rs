@@ -175,7 +175,7 @@ mod tests {
         assert_eq!(concurrency_limit.sets_out_max(), before);
     }
 
-    /// At the end of a backlog there are more sets than asks; looking at those sets in vain costs next to nothing.
+    /// At the end of a backlog there are more sets than asks; looking at those sets for nothing costs next to nothing.
     #[test]
     fn passes_that_come_second_count_by_their_work() {
         let mut concurrency_limit = ConcurrencyLimit::new(1);

@@ -40,14 +40,14 @@ impl Handle {
     /// [`Allocated`](crate::event::EventKind::Allocated) events of the members.
     ///
     /// Waiting gangs are tried by the priority of their applications, then in the order of submission. In each
-    /// partition the first gang that does not fit, and that no limit stops, gathers: free room, now and later, is held
+    /// partition the first gang that does not fit, and that no limit stops, gathers. Free room, now and later, is held
     /// for its members, and charged to queue and user, until all of them can start. A later gang that needs no held
     /// room may start before. If the held room does not grow for
     /// [`gather_limit_ms`](crate::config::EngineConfig::gather_limit_ms), the gang comes after all that wait then.
     /// With [`without_gathering`](GangSpec::without_gathering), a gang waits until enough is free at one time, and
     /// stops no other gang or ask.
     ///
-    /// The ticket refuses a gang that could not start if nothing else ran: its minimum is above the maximum of a
+    /// The ticket refuses a gang that could not start if nothing else ran. Its minimum is above the maximum of a
     /// queue, or the registered nodes could not hold it if they were empty. So submit gangs after the nodes have
     /// registered. Limits of users and tags are not checked, nor whether the roles fit beside each other. A gang of
     /// an unknown application is refused, too. [Cancelling](Self::cancel_ask) so many units of a held ask that a

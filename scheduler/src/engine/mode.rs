@@ -18,7 +18,7 @@ pub enum Mode {
     /// Within each partition it decides in serial mode's order, while callers work beside it. Partitions take turns.
     ///
     /// On two processors it is at least as fast as parallel mode as long as proposing is not much more work than
-    /// committing: the state stays with one processor, and passes and commits do not wait for each other.
+    /// committing. The state stays with one processor, and passes and commits do not wait for each other.
     Background,
     /// One committing thread and this many proposing ones, started by [`Engine::start`] and ended by
     /// [`Engine::shutdown`].

@@ -20,7 +20,7 @@ pub struct NodeReport {
     /// it.
     pub running: BTreeMap<ContainerId, RunningContainer>,
     /// Containers whose start is on the way to the node. They may be missing. A container whose event the caller has
-    /// not read yet ends if it is missing, and its end follows in the stream: pass each end on to the node as a stop.
+    /// not read yet ends if it is missing, and its end follows in the stream. Pass each end on to the node as a stop.
     pub starting: BTreeSet<ContainerId>,
     /// The containers that the node has been told of. Only these end if they are missing, so a container that was
     /// placed a moment ago goes on. A reported container of this set that the engine does not know has ended, and

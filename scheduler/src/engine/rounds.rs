@@ -69,7 +69,7 @@ impl Round {
         self.phase.fetch_and(!(WANTED | BUSY), Ordering::AcqRel);
     }
 
-    /// A batch was dropped undecided. A round that was in it is wanted again, unless it panicked: then the committer
+    /// A batch was dropped undecided. A round that was in it is wanted again, unless it panicked. Then the committer
     /// wants one an interval later, so that a fault of preemption does not stop the proposers.
     pub(super) fn record_lost_batch(&self, had_round: bool) {
         self.phase.fetch_or(NEWS, Ordering::Release);

@@ -50,9 +50,9 @@ impl Engine {
     ///
     /// Such a pass corresponds to a node's heartbeat in YARN. As always, a node is reserved only if no other node
     /// of the partition has room. With [`Semantics::YarnCompatible`](crate::config::Semantics) a pass over one node
-    /// reserves it although another has room. A pass remembers nothing that it saw in vain, with two exceptions:
-    /// that a node was offered to an ask that names others, and in that mode that a reserved node was still too
-    /// full for its ask (`AskView::re_reservations`). On an unknown node it proposes nothing.
+    /// reserves it although another has room. A pass remembers no failed attempt, with two exceptions. It remembers
+    /// that a node was offered to an ask that names others. In that mode it also remembers that a reserved node was
+    /// still too full for its ask (`AskView::re_reservations`). On an unknown node it proposes nothing.
     ///
     /// # Errors
     /// If the engine is not in serial mode, or the scope's queue is no leaf of this engine.

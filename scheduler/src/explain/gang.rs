@@ -85,8 +85,8 @@ pub(super) fn awaited_gang(state: &State, id: AskId) -> Option<Blocker> {
     let (is_gathering, held) = (state.facts.holds_room(gang), waiting.roles.iter().map(whole).sum());
     let (turn_until_ms, turns) = (state.facts.turn_until_ms(gang), waiting.turns.ended);
     let wanted = state.facts.partitions_wanted(waiting);
-    let holders = wanted.iter().filter_map(|partition| state.facts.held_rooms.get(partition));
-    let behind = holders.map(|held| held.gang).find(|holder| *holder != gang);
+    let held_rooms = wanted.iter().filter_map(|partition| state.facts.held_rooms.get(partition));
+    let behind = held_rooms.map(|held| held.gang).find(|other| *other != gang);
     let is_limited = limit.is_some();
     let wait = GangWait {
         gang,

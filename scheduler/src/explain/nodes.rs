@@ -247,7 +247,7 @@ pub(super) fn survey(filter: &NodeFilter<'_>) -> Survey {
         let stage = filter.stage_of(id, node);
         count(stage, 1);
         nodes += 1;
-        shortages.note(stage, id, node);
+        shortages.record(stage, id, node);
         let may_gain = matches!(stage, Stage::TagLimit | Stage::NoRoom | Stage::NoDevice);
         stopping += usize::from(may_gain && facts.stops_on(node));
         if stage == Stage::ReservedForOther && node_of_other_ask.is_none() {

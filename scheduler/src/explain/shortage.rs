@@ -67,7 +67,7 @@ impl<'a> Shortages<'a> {
     }
 
     /// Records a node that dropped out.
-    pub(super) fn note(&mut self, stage: Stage, id: NodeId, node: &'a Node) {
+    pub(super) fn record(&mut self, stage: Stage, id: NodeId, node: &'a Node) {
         let kind = match stage {
             Stage::NoRoom | Stage::NoDevice => 0,
             Stage::TooSmall => 1,

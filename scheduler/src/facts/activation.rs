@@ -2,12 +2,12 @@
 //!
 //! Limits bound the number of active applications and the resources of their masters. A change that may let a
 //! waiting application become active makes activation due. The same change then activates all applications that the
-//! limits allow. So between two changes no application waits in vain.
+//! limits allow. So between two changes no application waits that could be active.
 //!
 //! The asks of an inactive application are in no lane, but still count as pending. An active application stays active.
 //! Activation follows from the facts, so the log has no change for it. Limits are computed first. Then the first
 //! application in order is activated, again and again, until limits hold back all others. So the audit can check in any
-//! state whether an application waits in vain.
+//! state whether an application waits that could be active.
 //!
 //! Inactive applications wait in lines of one leaf, one user and one master. A limit that holds back one application of
 //! a line holds back the whole line, so one check per line is enough. A check reads one count at each queue from the

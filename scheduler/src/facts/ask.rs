@@ -82,7 +82,7 @@ pub(crate) struct Ask {
     pub(crate) missed: u32,
     /// The caller's own number.
     pub(crate) allocation_request_id: u64,
-    /// Passes that looked at its reserved nodes in vain, since one of its reservations was last made or ended; counted
+    /// Passes without success over its reserved nodes, since one of its reservations was last made or ended; counted
     /// in the compatible mode.
     pub(crate) re_reservations: u32,
 }

@@ -161,10 +161,10 @@ impl FactsImage {
                 && listed.insert(*id)
         };
         let has_ask = |(id, ask): (&AskId, &OpportunisticAsk)| {
-            let settled = u64::from(ask.allocated) + u64::from(ask.cancelled);
+            let done = u64::from(ask.allocated) + u64::from(ask.cancelled);
             is_live(&self.applications, ask.application)
                 && !is_live(&self.asks, *id)
-                && settled < u64::from(ask.asked)
+                && done < u64::from(ask.asked)
                 && self.has_partition(ask.shape.partition)
         };
         let mut at_nodes = queues

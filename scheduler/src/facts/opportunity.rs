@@ -1,4 +1,4 @@
-//! Missed opportunities: how YARN counts the nodes that were offered in vain to an ask with named hosts.
+//! Missed opportunities: how YARN counts the nodes offered without success to an ask with named hosts.
 //!
 //! They count in the compatible mode only, one for each node of each pass. They are facts: a change records each count.
 //!
@@ -70,7 +70,7 @@ impl Facts {
         }
     }
 
-    /// Counts `count` nodes that were offered to the ask in vain.
+    /// Counts `count` nodes that were offered to the ask without success.
     pub(crate) fn miss_opportunities(&mut self, id: AskId, count: u32) {
         let ask = self.asks.at_mut(id);
         ask.missed = ask.missed.saturating_add(count);

@@ -1,7 +1,7 @@
 //! How many nodes an ask may reserve.
 //!
 //! By default it reserves no more nodes than it has outstanding units. In the compatible mode, an ask may reserve more
-//! nodes after passes looked at its reserved nodes in vain often enough, as in YARN.
+//! nodes after enough passes over its reserved nodes without success, as in YARN.
 
 use super::{Ask, Facts};
 use crate::config::{AllocationSizes, Semantics};
@@ -65,7 +65,7 @@ impl Facts {
         (self.reservations.at(reservation).ask == ask).then_some(reservation)
     }
 
-    /// Counts a pass that looked at a reserved node of the ask in vain. The count is reset when the ask reserves
+    /// Counts a pass without success over a reserved node of the ask. The count is reset when the ask reserves
     /// another node or a reservation ends.
     pub(crate) fn reserve_again(&mut self, ask: AskId) {
         let ask = self.asks.at_mut(ask);

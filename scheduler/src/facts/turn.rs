@@ -25,7 +25,7 @@ pub(crate) struct Turns {
     pub(crate) ended: u32,
     /// How often the limit doubled.
     doubled: u32,
-    /// Nodes on which parts waited in vain since the limit last doubled.
+    /// Nodes on which parts waited without success since the limit last doubled.
     pub(crate) in_vain: BTreeSet<NodeId>,
     /// The present turn. It may outlast the held room for a moment.
     current: Option<Turn>,
@@ -74,13 +74,13 @@ impl Facts {
 
     /// The later gangs whose turns the gang waits for in some partition.
     fn awaited_turns(&self, id: GangId, gang: &WaitingGang) -> impl Iterator<Item = GangId> {
-        let holders = self.held_rooms.iter().map(|(partition, held)| (*partition, held.gang));
-        let others = holders.filter(move |(_, holder)| *holder != id);
-        others.filter_map(move |(partition, holder)| {
-            let other = self.gangs.get(&holder)?;
+        let gathering = self.held_rooms.iter().map(|(partition, held)| (*partition, held.gang));
+        let others = gathering.filter(move |(_, other)| *other != id);
+        others.filter_map(move |(partition, other_id)| {
+            let other = self.gangs.get(&other_id)?;
             let is_later = self.gang_key(gang) < self.gang_key(other);
             let waits = is_later && !self.may_interrupt(gang, other) && self.wants(gang, partition);
-            waits.then_some(holder)
+            waits.then_some(other_id)
         })
     }
 
@@ -95,16 +95,16 @@ impl Facts {
     ) -> BTreeSet<PartitionId> {
         let mut ceded = BTreeSet::new();
         let mut open: Vec<GangId> =
-            self.awaited_turns(id, gang).filter(|holder| Some(*holder) != ended).collect();
+            self.awaited_turns(id, gang).filter(|other| Some(*other) != ended).collect();
         if !open.is_empty() && self.config.gather_limit_ms.is_none() {
             ceded.extend(self.partitions_wanted(gang));
         }
         while let Some(next) = open.pop() {
             let Some(waiting) = self.gangs.get(&next) else { continue };
             for partition in self.partitions_wanted(waiting) {
-                let holder = self.held_rooms.get(&partition).map(|held| held.gang);
+                let gathering = self.held_rooms.get(&partition).map(|held| held.gang);
                 if ceded.insert(partition) {
-                    open.extend(holder.filter(|holder| *holder != id && Some(*holder) != ended));
+                    open.extend(gathering.filter(|other| *other != id && Some(*other) != ended));
                 }
             }
         }
@@ -159,8 +159,8 @@ impl Facts {
     /// no more.
     pub(super) fn begin_turn(&mut self, gang: GangId) {
         let (limit_ms, asks_submitted, now_ms) = (self.turn_limit_ms(gang), self.asks_submitted, self.now_ms);
-        let holders: BTreeSet<GangId> = self.held_rooms.values().map(|held| held.gang).collect();
-        for (id, waiting) in self.gangs.iter_mut().filter(|(id, _)| !holders.contains(id)) {
+        let gathering: BTreeSet<GangId> = self.held_rooms.values().map(|held| held.gang).collect();
+        for (id, waiting) in self.gangs.iter_mut().filter(|(id, _)| !gathering.contains(id)) {
             let turn = &mut waiting.turns.current;
             let until_ms = |turn: &Turn| turn.grown_ms.saturating_add(limit_ms.unwrap_or(u64::MAX));
             *turn = turn.take().filter(|turn| *id == gang && now_ms < until_ms(turn));
@@ -187,8 +187,8 @@ impl Facts {
     /// The gang holds no room in the partition any more. Gangs that waited for it and hold room elsewhere have their
     /// whole time from now on. Otherwise two gangs could end their turns together for ever.
     pub(super) fn restart_turns(&mut self, partition: PartitionId, gang: GangId) {
-        let holders: Vec<GangId> = self.held_rooms.values().map(|held| held.gang).collect();
-        for id in holders.into_iter().filter(|id| *id != gang) {
+        let gathering: Vec<GangId> = self.held_rooms.values().map(|held| held.gang).collect();
+        for id in gathering.into_iter().filter(|id| *id != gang) {
             if self.gangs.get(&id).is_some_and(|gang| self.wants(gang, partition))
                 && let Some(turn) = self.gangs.get_mut(&id).and_then(|gang| gang.turns.current.as_mut())
             {

@@ -41,7 +41,7 @@ impl Name {
 /// The name under which a snapshot is written before it is whole.
 const UNFINISHED: &str = "snapshot.unfinished";
 
-/// A lock on a file. Dropping it unlocks the file, because closing the file may not end the lock at once: a process
+/// A lock on a file. Dropping it unlocks the file, because closing the file may not end the lock at once. A process
 /// that lists this one's open files keeps each of them open for a moment.
 #[derive(Debug)]
 pub(super) struct Lock(pub(super) File);

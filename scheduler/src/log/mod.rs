@@ -5,8 +5,8 @@
 //! no whole frame follows it: then a crash has cut the log there, and a [recovery](crate::Engine::recover) goes on
 //! before it.
 //!
-//! In place of the header, a log may begin with a snapshot: a header of its own, then a frame with the number of the
-//! last change and the state after it. The frames of later changes follow.
+//! In place of the header, a log may begin with a snapshot. It has a header of its own, then a frame with the number of
+//! the last change and the state after it. The frames of later changes follow.
 //!
 //! The header has eight bytes: name and version. A frame is length, CRC-32, and the changes in postcard encoding. A
 //! replay checks every change again and commits with the same `accept`. The repository has a log of each version that

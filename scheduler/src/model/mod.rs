@@ -54,7 +54,7 @@
 //!
 //! A failure names the order and the command that replays it: `cargo test --test models -- --loom --replay <model>`.
 //! The replay runs this order alone. With loom the message then has the places of the steps in the code.
-//! An order belongs to the steps of the program that recorded it: after a repair, check the model anew.
+//! An order belongs to the steps of the program that recorded it: after a repair, check the model again.
 //!
 //! # Without the runner
 //!

@@ -37,7 +37,7 @@ fn with_running() -> (NodeTable, u64) {
     (table, version)
 }
 
-/// The node runs the container and has not heard of the stop.
+/// The node runs the container and has not been told of the stop.
 #[test]
 fn a_container_that_ends_before_its_stop_is_told_is_stopped() {
     let (mut table, version) = with_running();

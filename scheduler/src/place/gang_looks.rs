@@ -28,7 +28,7 @@ pub(crate) enum GangCheckout {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct GangLooks {
     no_room: FxHashMap<GangId, u64>,
-    /// The version of the nodes in which a gang that held room was last told to begin anew.
+    /// The version of the nodes in which a gang that held room was last told to begin again.
     begun_anew: FxHashMap<GangId, u64>,
 }
 
@@ -52,7 +52,7 @@ impl GangLooks {
         self.begun_anew.insert(gang, nodes_version);
     }
 
-    /// Forgets that the gang was told to begin anew, because the committer did not follow.
+    /// Forgets that the gang was told to begin again, because the committer did not follow.
     pub(crate) fn forget_begun_anew(&mut self, gang: GangId) {
         self.begun_anew.remove(&gang);
     }

@@ -17,7 +17,7 @@ pub(super) struct BucketIndex {
     /// The steps that have members, one bit each.
     occupied: u128,
     /// Componentwise upper bound on the free amounts in each step. Exact after a full scan, raised by insertions, never
-    /// lowered by removals: a search may visit a step in vain, but never skips a node that fits.
+    /// lowered by removals: a search may visit a step for nothing, but never skips a node that fits.
     most_free: Vec<Resources>,
     /// By position: the step, or `ABSENT`.
     steps: Vec<u8>,
@@ -91,7 +91,7 @@ impl BucketIndex {
     }
 
     /// Returns the first position in order that `fits` accepts. `free_of` returns the free resources of a position, so
-    /// that a step searched in vain gets an exact bound. `visits` counts the positions looked at.
+    /// that a step searched for nothing gets an exact bound. `visits` counts the positions looked at.
     pub(super) fn search(
         &mut self,
         need: &Resources,

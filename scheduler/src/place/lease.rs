@@ -193,7 +193,7 @@ impl Leases {
     }
 
     /// The number of wanted sets, and the number of leased sets. A set that came back meanwhile counts as leased:
-    /// otherwise a set that was out at the first look and wanted at the second would be missed. A look in vain does not
+    /// otherwise a set that was out at the first look and wanted at the second would be missed. A failed look does not
     /// count: a proposer may look at old bits long after the engine reported that it is quiet.
     pub(crate) fn count(&self) -> (u32, u64) {
         let returns = || self.out.load(Ordering::Acquire) & !OUT;
@@ -237,7 +237,7 @@ mod tests {
     use super::*;
 
     /// Both partitions want every set. Starts count through the sets of the first one, then of the second, and begin
-    /// anew behind the last.
+    /// again behind the last.
     #[test]
     fn the_first_set_to_be_taken_is_the_start_th_of_all() {
         for (start, partition, number) in

@@ -16,7 +16,7 @@ use crate::resource::{Devices, Need, Resources, Room, fits};
 
 /// The candidate nodes of one shard of a partition, with an index over their free resources.
 ///
-/// The holder of the value has the set's lease: it is taken from the [pool](super::Leases) for a pass, travels with the
+/// The holder of the value has the set's lease. It is taken from the [pool](super::Leases) for a pass, travels with the
 /// batch, and goes back when the batch is decided or dropped. The set is a view: the committer decides by the nodes
 /// themselves.
 #[derive(Debug)]

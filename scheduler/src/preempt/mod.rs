@@ -39,8 +39,8 @@
 //!
 //! * Unlike YARN, a round cancels no reservations of a leaf that owes. They still count against the maxima, and nothing
 //!   on their nodes is taken for other beneficiaries.
-//! * While a unit waits for a container that is being stopped on a node, further units get no victims in the room that it
-//!   takes there: they wait for the stop, too.
+//! * While a unit waits for a container that is being stopped on a node, further units get no victims in its room.
+//!   They wait for the stop, too.
 //! * No container ends because it has a tag that keeps the beneficiary off its node.
 
 mod amounts;

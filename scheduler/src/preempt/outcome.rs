@@ -36,7 +36,7 @@ impl Planner<'_> {
         size: &Resources,
         too_little: UnhelpedReason,
     ) -> Result<(), Option<UnhelpedReason>> {
-        let (branch, used) = (&self.branches[leaf.index()], self.planned_use.queue(leaf).claimed);
+        let (branch, used) = (&self.branches[leaf.index()], self.planned_use.queue(leaf).without_losses);
         if used.can_grow(size, &branch.ideal) {
             return Ok(());
         }
@@ -51,7 +51,7 @@ impl Planner<'_> {
     /// The rule by which the leaf may have this much more.
     pub(super) fn rule(&self, leaf: QueueId, size: &Resources) -> PreemptionRule {
         let guaranteed = &self.branches[leaf.index()].guaranteed;
-        match self.planned_use.queue(leaf).claimed.can_grow(size, guaranteed) {
+        match self.planned_use.queue(leaf).without_losses.can_grow(size, guaranteed) {
             true => PreemptionRule::Guarantee,
             false => PreemptionRule::Balance,
         }
@@ -60,7 +60,7 @@ impl Planner<'_> {
     /// The units of the ask that the leaf is still owed.
     pub(super) fn owed_units(&self, leaf: QueueId, due: &Due) -> u32 {
         let (size, queue_use) = (self.size(due), self.planned_use.queue(leaf));
-        let owed = self.branches[leaf.index()].kept().saturating_sub(&queue_use.claimed);
+        let owed = self.branches[leaf.index()].kept().saturating_sub(&queue_use.without_losses);
         let units = size.types().filter(|index| size[*index] > 0).map(|index| owed[index] / size[index]);
         u32::try_from(units.min().unwrap_or(0)).unwrap_or(u32::MAX)
     }

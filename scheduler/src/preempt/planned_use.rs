@@ -17,7 +17,7 @@ pub(super) struct PlannedQueueUse {
     /// Use without reservations and without containers that are being stopped.
     pub(super) used: Resources,
     /// The same, as if the plan took nothing from it. A leaf gets nothing in place of what it loses.
-    pub(super) claimed: Resources,
+    pub(super) without_losses: Resources,
     /// The change of the use that counts for the queue's maximum.
     change: Resources,
     /// The part of it by users with demand.
@@ -89,7 +89,7 @@ impl PlannedQueueUse {
 
     /// The amount that the plan takes from it.
     pub(super) fn lost(&self) -> Resources {
-        self.claimed - self.used
+        self.without_losses - self.used
     }
 }
 
@@ -123,7 +123,7 @@ impl<'a> PlannedUse<'a> {
             let fair = branch.ideal.combine(&branch.used, |fair, used| if used > fair { fair } else { 0 });
             PlannedQueueUse {
                 used: branch.used,
-                claimed: branch.used,
+                without_losses: branch.used,
                 change: Resources::ZERO,
                 active: Resources::ZERO,
                 by_pass: Resources::ZERO,
@@ -245,7 +245,7 @@ impl<'a> PlannedUse<'a> {
     }
 
     /// Whether the leaf may lose this much at once, and that helps with the `lacking` amount: it owes all of it. If
-    /// it kept less than its fair amount, a gang that ends as a whole would have the next claim to the room, start
+    /// it kept less than its fair amount, a gang that ends as a whole would be owed the room first, start
     /// again, and end again.
     pub(super) fn may_lose_all(
         &self,
@@ -260,8 +260,8 @@ impl<'a> PlannedUse<'a> {
         lost.types().any(helps) && lost.types().all(stays)
     }
 
-    /// Whether each queue above the leaf keeps its guarantee if it loses this much on top of the victims, both with and
-    /// without the containers that the plan starts in it. A queue that is above the beneficiary, too, keeps the room.
+    /// Whether each queue above the leaf keeps its guarantee if it loses this much on top of the victims, with and
+    /// without the containers that the plan starts. A queue that is above the beneficiary, too, keeps the room.
     pub(super) fn parents_stay(
         &self,
         (leaf, size): (QueueId, &Resources),
@@ -295,8 +295,8 @@ impl<'a> PlannedUse<'a> {
         self.count(to, shape, node, 1, charged);
     }
 
-    /// Notes that the normal pass will start a container that is counted as started.
-    pub(super) fn note_pass(&mut self, id: ApplicationId, charged: &Resources) {
+    /// Records that the normal pass will start a container that is counted as started.
+    pub(super) fn record_pass(&mut self, id: ApplicationId, charged: &Resources) {
         let application = self.facts.applications.at(id);
         self.queues[application.leaf.index()].by_pass += *charged;
         self.users.entry(application.user).or_default().1 += *charged;
@@ -322,7 +322,7 @@ impl<'a> PlannedUse<'a> {
         for queue in &facts.queue(application.leaf).chain {
             let queue_use = &mut self.queues[queue.index()];
             queue_use.used += shape.need.resources.times(sign);
-            queue_use.claimed += shape.need.resources.times(sign.max(0));
+            queue_use.without_losses += shape.need.resources.times(sign.max(0));
         }
         self.charge(id, charged);
         self.tags.add(shape.tags(), facts.nodes.at(node), id, sign);

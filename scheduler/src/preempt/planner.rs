@@ -297,7 +297,7 @@ impl<'a> Planner<'a> {
         let charged = if is_charged { shape.need.resources } else { Resources::ZERO };
         self.planned_use.give(due.application, shape, node, &charged);
         if choice.victims.is_empty() {
-            self.planned_use.note_pass(due.application, &charged);
+            self.planned_use.record_pass(due.application, &charged);
             due.by_pass += 1;
         }
     }

@@ -12,7 +12,7 @@ use crate::request::ResourceAllocationCommitRequest;
 use crate::resource::Resources;
 
 /// Checks the victims of one step after another. It knows sums of the state and subtracts what each step takes, so that
-/// a step costs no look at all containers. It is made anew after anything else has changed the state.
+/// a step costs no look at all containers. It is made again after anything else has changed the state.
 #[derive(Debug, Default)]
 pub(crate) struct Recheck {
     /// The amounts of the containers that are being stopped, by queue, for partitions that a step has asked for.

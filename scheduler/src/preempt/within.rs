@@ -112,7 +112,7 @@ impl WithinLeaf<'_> {
     }
 
     /// Whether the candidate's application loses to the beneficiary. Another user keeps its limit of a type that is
-    /// `lacking`. Of other types it may keep less: unlike the guarantee of a queue, a limit promises no room, and a
+    /// `lacking`. Of other types it may keep less: unlike the guarantee of a queue, a limit promises no room. And a
     /// user that has its limit of one type gets no more containers with that type.
     fn may_take_from(
         &self,

@@ -157,7 +157,7 @@ impl ProposalBatch {
     }
 
     /// Whether the batch has nothing to give back.
-    fn is_settled(&self) -> bool {
+    fn has_nothing_to_give_back(&self) -> bool {
         !self.is_in_flight() && matches!(self.work, Work::Unleased)
     }
 }
@@ -181,7 +181,7 @@ impl Amounts {
 
 impl Drop for ProposalBatch {
     fn drop(&mut self) {
-        if !self.is_settled() {
+        if !self.has_nothing_to_give_back() {
             let owner = Arc::clone(&self.owner);
             owner.undo(self);
         }

@@ -8,7 +8,7 @@
 //! # No deadlock
 //!
 //! In each partition only one gang holds room (I18). A gang that holds room waits for room that earlier gangs hold,
-//! or for the end of a later gang's turn: then neither that gang nor one for which it waits wants what the first one
+//! or for the end of a later gang's turn. Then neither that gang nor one for which it waits wants what the first one
 //! holds. So no gangs wait for each other in a circle. The one at the end waits only for containers and for
 //! reservations on nodes without held room, and these wait only for containers. If these do not end, its turn does,
 //! and the next gang is the first ([`Turns`](crate::facts::Turns)).
@@ -17,7 +17,7 @@
 //!
 //! * Headroom below a limit of a queue or user is not gathered in parts. A gang that holds nothing does not gather
 //!   while a limit below the partition's capacity has no headroom for one of its members.
-//! * At the start, devices are chosen anew, for large needs first. In rare cases a member then finds too few of them. The
+//! * At the start, devices are chosen again, for large needs first. In rare cases a member then finds too few. The
 //!   gang gives its room back, and gathers again once nodes have changed.
 //! * A device that others use in part is not held until it has enough free. Containers with small parts of devices may
 //!   keep it from a member.
@@ -57,7 +57,7 @@ impl Gathering {
 }
 
 /// Plans places for a gang that cannot start now, outside of partitions in which earlier gangs gather. `None`: it does
-/// not gather. A gang that has places only begins anew if it may. Limits must be computed.
+/// not gather. A gang that has places only begins again if it may. Limits must be computed.
 pub(crate) fn plan_places(
     state: &State,
     gang: GangId,
@@ -157,7 +157,7 @@ enum Basis<'a> {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum NodeRank {
     Usual,
-    /// It has no room, and the gang has waited for it in vain.
+    /// It has no room, and the gang has waited for it without success.
     InVain,
     /// It is reserved for an ask, and the gang may hold nothing there yet.
     Reserved,
@@ -168,7 +168,7 @@ pub(super) struct Targets<'a> {
     state: &'a State,
     gang: GangId,
     rack: Option<RackId>,
-    /// Nodes for which the gang has waited in vain. They come last unless they have room now.
+    /// Nodes for which the gang has waited without success. They come last unless they have room now.
     avoided: &'a BTreeSet<NodeId>,
     basis: Basis<'a>,
     /// The present room of nodes, and the room that they would have if they were empty, beside earlier members.
@@ -184,8 +184,8 @@ pub(super) struct Targets<'a> {
 
 impl<'a> Targets<'a> {
     /// Finds a place for each member that has none, for large members first. `None` if the nodes could not hold the
-    /// minimum even if they were empty. In the order of the roles, small members would take the place of large ones,
-    /// or not, as the room of the moment goes: then the gang would gather at some times only.
+    /// minimum even if they were empty. In the order of the roles, small members would take the place of large ones
+    /// or not, as the room of the moment goes. Then the gang would gather at some times only.
     fn find(
         state: &'a State,
         (gang, waiting): (GangId, &WaitingGang),
@@ -287,7 +287,7 @@ impl<'a> MemberWalk<'a> for Targets<'a> {
             && self.state.facts.breach_with(shape, node, Some(&self.tags)).is_none()
     }
 
-    /// Usual nodes come first, then nodes on which the gang has waited in vain, then reserved nodes. Within a rank,
+    /// Usual nodes come first, then nodes for which the gang waited without success, then reserved ones. Within a rank,
     /// the nearest to the ask's hosts and racks come first, then those with room, then those that lack least.
     fn key(&self, shape: &Shape, node: &Node, at: Position) -> Self::Key {
         let Position { locality, position, positions } = at;

@@ -1,6 +1,6 @@
 //! The end of a gang's turn: a look says which gangs should have the room that the gang gives back.
 //!
-//! When the time of a turn is over, the committer notes the gang in `GangWaits::overdue_turns`. The next look decides
+//! When the time of a turn is over, the committer adds the gang to `GangWaits::overdue_turns`. The next look decides
 //! whether the end would help. The committer ends the turn and lets the successors gather in one group, so no pass sees
 //! the room meanwhile.
 
@@ -31,7 +31,7 @@ impl TurnEnd {
 }
 
 /// Whether all members could be placed without the nodes on which the gang holds only a part of their room, and
-/// without reserved nodes, for which they would have to wait, too.
+/// without reserved nodes. They would have to wait for those, too.
 fn could_move(state: &State, gang: GangId) -> bool {
     let facts = &state.facts;
     let parts = facts.nodes_of_parts(gang);

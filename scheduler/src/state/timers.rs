@@ -9,7 +9,7 @@ use crate::ids::QueueId;
 use crate::timers::{Timer, Timers};
 
 impl State {
-    /// Sets the timers anew. Those of closed shapes are not needed, because the caller's shapes are open.
+    /// Sets the timers again. Those of closed shapes are not needed, because the caller's shapes are open.
     pub(crate) fn restore_timers(&mut self) {
         self.timers = Timers::default();
         for (at_ms, timer) in due_times(&self.facts) {
@@ -33,8 +33,8 @@ impl State {
 /// When the facts will call for an action. A few times may have passed: their actions were found to be needless.
 fn due_times(facts: &Facts) -> impl Iterator<Item = (u64, Timer)> {
     let nodes = facts.config.heartbeat.into_iter().flat_map(|policy| {
-        let heard = facts.nodes.iter().filter(|(_, node)| !node.stale);
-        heard.map(move |(id, node)| (policy.silent_from_ms(node.last_heartbeat_ms), Timer::Silence(id)))
+        let not_silent = facts.nodes.iter().filter(|(_, node)| !node.stale);
+        not_silent.map(move |(id, node)| (policy.silent_from_ms(node.last_heartbeat_ms), Timer::Silence(id)))
     });
     let queues = (0..facts.queues.len() as u32)
         .map(QueueId)
@@ -55,8 +55,8 @@ fn due_times(facts: &Facts) -> impl Iterator<Item = (u64, Timer)> {
     let gangs = facts.gangs.iter().filter_map(|(id, gang)| Some((gang.until_ms?, Timer::Gang(*id))));
     let reserving = facts.placeholders.gangs();
     let placeholders = reserving.filter_map(|(id, gang)| Some((gang.until_ms?, Timer::Placeholders(id))));
-    let holders = facts.held_rooms.values().map(|held| held.gang);
-    let turns = holders.filter_map(|gang| Some((facts.turn_until_ms(gang)?, Timer::Turn(gang))));
+    let gathering = facts.held_rooms.values().map(|held| held.gang);
+    let turns = gathering.filter_map(|gang| Some((facts.turn_until_ms(gang)?, Timer::Turn(gang))));
     let gangs = gangs.chain(placeholders).chain(turns);
     nodes.chain(queues).chain(reservations).chain(applications).chain(asks).chain(stops).chain(gangs)
 }

@@ -77,14 +77,14 @@ impl<'a> AskView<'a> {
         }
     }
 
-    /// The nodes offered in vain since its last container on a named host or rack, in the mode that counts missed
-    /// opportunities.
+    /// The nodes offered without success since its last container on a named host or rack, in the mode that counts
+    /// missed opportunities.
     #[must_use]
     pub fn missed_opportunities(&self) -> u32 {
         self.guaranteed().map_or(0, |ask| ask.missed)
     }
 
-    /// The passes in vain over its reserved nodes since its last reservation was made or ended, in the mode that
+    /// The failed passes over its reserved nodes since its last reservation was made or ended, in the mode that
     /// counts re-reservations.
     #[must_use]
     pub fn re_reservations(&self) -> u32 {

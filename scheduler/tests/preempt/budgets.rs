@@ -255,7 +255,7 @@ fn rounds_take_placeholders() {
             let budget = DisruptionBudget::new(desired, MaxUnavailable(0));
             handle.set_disruption_budgets(application, vec![budget]).unwrap();
         }
-        cluster.settle();
+        cluster.run_until_quiet();
         let a = cluster.demand("root.a", 10);
         cluster.run_to(INTERVAL_MS);
         let running = [a, b, c].map(|application| cluster.running(application));
@@ -294,7 +294,7 @@ fn opportunistic_containers_that_make_way_count() {
         let (cluster, [_, c], (demoted, node)) = Running::with_budget_of_c(mode, 40);
         let handle = cluster.engine.handle();
         handle.demote_container(demoted).unwrap();
-        cluster.settle();
+        cluster.run_until_quiet();
         assert_eq!(cluster.running_after_large_ask(2, node, c), (2, 37), "{mode:?}");
     }
 }
@@ -313,10 +313,10 @@ fn opportunistic_containers_that_make_way_count_although_others_are_queued() {
         }
         handle.submit_ask(c, here(2, 1)).unwrap();
         handle.submit_ask(c, here(2, 1).opportunistic()).unwrap();
-        cluster.settle();
+        cluster.run_until_quiet();
         let queue_length = OpportunisticPolicy::default().queue_length_max;
         handle.submit_ask(b, here(1, queue_length + 1).opportunistic()).unwrap();
-        cluster.settle();
+        cluster.run_until_quiet();
         assert_eq!(cluster.running(c), 38);
         assert_eq!(cluster.running_after_large_ask(3, node, c), (2, 35), "{mode:?}");
     }

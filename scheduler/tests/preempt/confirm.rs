@@ -26,7 +26,7 @@ fn a_confirmed_victim_ends_in_the_next_round() {
         for container in &announced[..4] {
             cluster.engine.handle().confirm_preemption(*container).unwrap();
         }
-        cluster.settle();
+        cluster.run_until_quiet();
         assert_eq!(cluster.events(), [10, 0, 0], "{mode:?}: a round has to find that they are still needed");
         cluster.run_to(2 * INTERVAL_MS);
         assert_eq!((cluster.events(), cluster.running(a)), ([0, 0, 4], 4), "{mode:?}");
@@ -80,7 +80,7 @@ fn an_announced_victim_that_costs_never_is_spared_at_once() {
         cluster.run_to(INTERVAL_MS);
         let victim = cluster.announced()[0];
         cluster.engine.handle().set_preemption_cost(victim, PreemptionCost::Never).unwrap();
-        cluster.settle();
+        cluster.run_until_quiet();
         assert_eq!((cluster.events(), cluster.announced()), ([1, 1, 0], vec![]), "{mode:?}");
         cluster.run_to(2 * INTERVAL_MS);
         let next = cluster.announced();
@@ -103,7 +103,7 @@ fn only_announced_victims_are_confirmed() {
     handle.complete_container(others[0]).unwrap();
     handle.confirm_preemption(others[0]).unwrap();
     handle.confirm_preemption(others[1]).unwrap();
-    cluster.settle();
+    cluster.run_until_quiet();
     let refused: Vec<_> = handle.take_refusals().list.iter().map(|one| (one.subject, one.refusal)).collect();
     let expected = [
         (Subject::Container(others[0]), Refusal::UnknownContainer),

@@ -75,7 +75,7 @@ fn a_gang_ends_as_a_whole_only_if_nothing_else_helps() {
     }
 }
 
-/// As a whole the gang has more than its leaf owes, or would take its leaf below the guarantee, or a budget, a cost
+/// As a whole the gang has more than its leaf owes, or would take its leaf below the guarantee. Or a budget, a cost
 /// or an exempt tag keeps a member.
 #[test]
 fn a_gang_that_may_not_end_as_a_whole_stays() {
@@ -127,12 +127,12 @@ fn rounds_end_a_gang_as_a_whole() {
         let (cluster, [_, c]) = Running::full(mode, at_once);
         let handle = cluster.engine.handle();
         handle.end_application(c, apportion::ApplicationEnd::Killed).unwrap();
-        cluster.settle();
+        cluster.run_until_quiet();
         let gang = cluster.demand("root.c", 0);
         let workers = AskSpec::new(Resources::new(ONE), 12);
         handle.submit_gang(GangSpec::new(gang).with_role_of_at_least("worker", workers, 10)).unwrap();
         let others = cluster.demand("root.c", 28);
-        cluster.settle();
+        cluster.run_until_quiet();
         let others: Vec<_> = cluster
             .engine
             .read(|view| view.application(others).unwrap().containers().map(|one| one.container).collect());

@@ -343,7 +343,7 @@ proptest! {
     }
 }
 
-/// Without the fair amount as a floor, two leaves took the same room from each other in turn: each was below its fair
+/// Without the fair amount as a floor, two leaves took the same room from each other in turn. Each was below its fair
 /// amount after it had lost a whole container.
 #[test]
 fn balance_takes_nothing_that_it_would_have_to_give_back() {

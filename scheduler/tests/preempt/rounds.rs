@@ -93,7 +93,7 @@ impl Running {
             let part = if queue == "root.b" { 60 } else { 40 };
             running.demand(queue, part * times as u32)
         });
-        running.settle();
+        running.run_until_quiet();
         (running, others)
     }
 
@@ -107,7 +107,7 @@ impl Running {
         application
     }
 
-    pub(crate) fn settle(&self) {
+    pub(crate) fn run_until_quiet(&self) {
         self.engine.run_until_quiet();
         let report = self.engine.audit();
         assert!(report.is_clean(), "{report}");
@@ -119,7 +119,7 @@ impl Running {
             let next_ms = (self.clock.now_ms() + INTERVAL_MS).min(to_ms);
             self.clock.set(next_ms);
             self.engine.handle().tick().unwrap();
-            self.settle();
+            self.run_until_quiet();
         }
     }
 
@@ -141,7 +141,7 @@ impl Running {
         counts
     }
 
-    /// The state of a replay equals the engine's, and nothing is announced in vain.
+    /// The state of a replay equals the engine's, and nothing is announced for nothing.
     pub(crate) fn expect_replay_equal(&self) {
         let log = self.log.0.lock().unwrap().clone();
         let mut replay = Replay::read(&log[..], None).unwrap();
@@ -157,7 +157,7 @@ fn scenario_55_victims_have_time_before_they_end() {
     for mode in modes() {
         let (cluster, [b, c]) = Running::full(mode, rounds());
         let a = cluster.demand("root.a", 10);
-        cluster.settle();
+        cluster.run_until_quiet();
         assert_eq!(cluster.events(), [0, 0, 0], "{mode:?}: asks have an interval to find room");
         assert_eq!(cluster.engine.next_timer_ms(), Some(INTERVAL_MS), "{mode:?}");
         cluster.run_to(INTERVAL_MS);
@@ -171,7 +171,7 @@ fn scenario_55_victims_have_time_before_they_end() {
         let stats = cluster.engine.stats();
         assert_eq!(stats.preempted, 10);
         cluster.expect_replay_equal();
-        // Everybody has what they want or are owed: no further round finds anything.
+        // Each leaf has what it wants or is owed: no further round finds anything.
         cluster.run_to(10 * WAIT_MS);
         assert_eq!(cluster.events(), [0, 0, 0], "{mode:?}");
         assert_eq!(cluster.engine.stats().preemption_rounds, stats.preemption_rounds, "{mode:?}");
@@ -223,7 +223,7 @@ fn an_application_may_give_back_other_containers() {
         for container in others {
             cluster.engine.handle().release_container(container).unwrap();
         }
-        cluster.settle();
+        cluster.run_until_quiet();
         assert_eq!((cluster.running(a), cluster.running(c)), (10, 30), "{mode:?}");
         assert_eq!(cluster.events(), [10, 0, 0], "{mode:?}");
         cluster.run_to(2 * INTERVAL_MS + 2 * WAIT_MS);
@@ -267,7 +267,7 @@ fn an_announcement_survives_a_crash() {
             let (engine, _) = Engine::recover(&bytes[..], mode, Arc::clone(&clock) as _, Some(sink)).unwrap();
             let events = engine.handle().event_stream(1 << 10);
             let cluster = Running { engine, clock, events, log };
-            cluster.settle();
+            cluster.run_until_quiet();
             cluster.run_to(WAIT_MS);
             assert_eq!(cluster.running(a), 0, "{mode:?}");
             cluster.run_to(2 * INTERVAL_MS + WAIT_MS);
@@ -291,7 +291,7 @@ fn an_explanation_says_whether_preemption_helps() {
         Standing::Pending(why) => why.preemption,
         standing => panic!("{standing:?}"),
     };
-    cluster.settle();
+    cluster.run_until_quiet();
     assert_eq!(outlook(helped), None, "no round was made");
     cluster.run_to(INTERVAL_MS);
     let kill_ms = INTERVAL_MS + WAIT_MS;
@@ -324,7 +324,7 @@ fn an_explanation_says_that_a_round_helped_with_a_part() {
         let a = cluster.demand("root.a", 0);
         let ask = AskSpec::new(Resources::new(&[1]), 40);
         let ask = cluster.engine.handle().submit_ask(a, ask).unwrap();
-        cluster.settle();
+        cluster.run_until_quiet();
         cluster.run_to(INTERVAL_MS);
         let started = if observe_only { 0 } else { 2 };
         assert_eq!(cluster.running(a), started);
@@ -358,7 +358,7 @@ fn a_locality_delay_that_passes_brings_a_round() {
     let a = cluster.demand("root.a", 0);
     let host = handle.add_node(NodeSpec::new("host", Resources::new(&[1, 1])).on_rack("far")).unwrap();
     handle.submit_ask(a, AskSpec::new(Resources::new(&[1]), 1).on_hosts([host])).unwrap();
-    cluster.settle();
+    cluster.run_until_quiet();
     assert_eq!(cluster.running(a), 1);
     handle.submit_ask(a, AskSpec::new(Resources::new(&[1]), 1).on_hosts([host])).unwrap();
     cluster.run_to(9 * INTERVAL_MS);
@@ -374,7 +374,7 @@ fn the_clock_may_stand_at_its_end() {
     cluster.clock.set(u64::MAX);
     cluster.engine.handle().tick().unwrap();
     cluster.demand("root.a", 1);
-    cluster.settle();
+    cluster.run_until_quiet();
     assert_eq!(cluster.engine.next_timer_ms(), None);
 }
 

@@ -170,7 +170,7 @@ impl Load {
     }
 
     /// Steps until nothing is left to do at this time.
-    fn settle(&mut self) {
+    fn run_until_quiet(&mut self) {
         for _ in 0..10_000 {
             let has_stepped = self.parts.committer.step() == Step::Worked;
             let mut has_proposed = false;
@@ -188,14 +188,14 @@ impl Load {
         panic!("the engine finds no rest: {:#?}", self.last_changes(40));
     }
 
-    /// With constant demand, rounds come to an end: nobody takes from each other in circles.
+    /// With constant demand, rounds come to an end: leaves do not take from each other in circles.
     fn expect_end(&mut self) {
         let mut still = 0;
         for _ in 0..400 {
             let before = self.preempted;
             self.clock.set(self.clock.now_ms() + INTERVAL_MS);
             self.cluster.engine.handle().tick().unwrap();
-            self.settle();
+            self.run_until_quiet();
             still = if self.preempted == before { still + 1 } else { 0 };
             if still == 10 {
                 return;
@@ -321,7 +321,7 @@ proptest! {
         for op in ops {
             load.act(&case, op);
         }
-        load.settle();
+        load.run_until_quiet();
         load.expect_end();
         let report = load.cluster.engine.audit();
         prop_assert!(report.is_clean(), "{report}");

@@ -12,7 +12,7 @@ use apportion::{ApplicationId, Change, ContainerId, EndCause, ExecutionType, Res
 use proptest::sample::Index;
 
 use crate::Cluster;
-use crate::property::{Running, Waiting, check_change, check_replacements, note_gang};
+use crate::property::{Running, Waiting, check_change, check_replacements, record_gang};
 
 /// Follows the log of the cluster; at some position, a second replay goes on from a snapshot.
 pub(crate) fn check(cluster: &Cluster, middle: Index) {
@@ -23,7 +23,7 @@ pub(crate) fn check(cluster: &Cluster, middle: Index) {
     let (mut waiting, mut running, mut events) = (Waiting::new(), Running::new(), Vec::new());
     let mut from_snapshot: Option<Replay> = None;
     for (number, change) in changes.into_iter().enumerate() {
-        note_gang(&mut waiting, &change);
+        record_gang(&mut waiting, &change);
         let losses = match &change {
             Change::Committed { request } if !request.release.is_empty() => {
                 Some(Losses::of(&replay.view(), request))

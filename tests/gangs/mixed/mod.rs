@@ -31,7 +31,7 @@ fn cases() -> ProptestConfig {
 proptest! {
     #![proptest_config(cases())]
 
-    /// In every mode, at each position of the log: the audit is clean, gangs start whole or not at all, preemption
+    /// In every mode, at each position of the log, the audit is clean, and gangs start whole or not at all. Preemption
     /// keeps guarantees, budgets and costs, and opportunistic containers count against nothing. The replay ends as
     /// the live engine, also from a snapshot in the middle. With the same demand, rounds of preemption come to an
     /// end. When the load ends, everything that fits has started, and nothing is held.

@@ -92,7 +92,7 @@ fn play(operations: &[Operation], mode: Mode, stream: usize) {
     for operation in operations {
         carry_out(&mut world, operation);
     }
-    world.settle();
+    world.run_until_idle();
     let audit = world.engine.audit();
     assert!(audit.is_clean(), "{audit}");
 }

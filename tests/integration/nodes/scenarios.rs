@@ -56,7 +56,7 @@ fn an_answer_that_was_lost_is_given_again() {
     assert_eq!(world.beat(0, Fate::Arrives).unwrap(), lost);
     let next = world.beat(0, Fate::Arrives).unwrap();
     assert!(next.is_empty() && next.version == lost.version);
-    world.settle();
+    world.run_until_idle();
     assert!(world.handle.take_refusals().list.is_empty());
 }
 
@@ -80,7 +80,7 @@ fn a_version_of_the_past_or_of_another_tracker_gets_the_full_picture() {
 #[test]
 fn an_agent_that_starts_again_keeps_its_containers_and_its_former_session_is_over() {
     let mut world = with_containers(1, 3);
-    world.settle();
+    world.run_until_idle();
     let (former, before) = (world.agents[0].session.unwrap(), running(&world, 0));
     world.restart_agent(0, true);
     world.register(0);
@@ -112,13 +112,13 @@ fn starts_that_were_handed_out_to_an_agent_that_starts_again_are_not_repeated() 
     assert_eq!(ends(&mut world), lost);
     let answer = world.beat(0, Fate::Arrives).unwrap();
     assert_eq!((answer.start.len(), answer.stop.len()), (1, 0), "the third was not handed out");
-    world.settle();
+    world.run_until_idle();
 }
 
 #[test]
 fn a_container_that_was_placed_while_its_node_registers_goes_on_and_is_started_once() {
     let mut world = with_containers(1, 1);
-    world.settle();
+    world.run_until_idle();
     world.ask(0, 2);
     world.engine.run_until_quiet();
     // The tracker has not read the events of two containers.
@@ -127,19 +127,19 @@ fn a_container_that_was_placed_while_its_node_registers_goes_on_and_is_started_o
     assert_eq!(ends(&mut world), []);
     let answer = world.beat(0, Fate::Arrives).unwrap();
     assert_eq!((answer.keep.len(), answer.start.len()), (1, 2));
-    world.settle();
+    world.run_until_idle();
     assert_eq!(world.started.len(), 3);
 }
 
 #[test]
 fn a_manager_that_starts_again_goes_on_with_its_agents() {
     let mut world = with_containers(2, 8);
-    world.settle();
+    world.run_until_idle();
     let former = world.agents[0].session.unwrap();
     let [finished, released, died, ..] = running(&world, 0).into_iter().collect::<Vec<_>>()[..] else {
         panic!("four")
     };
-    // The manager crashes before it tells the agent of a stop, and hears nothing of two ends.
+    // The manager crashes before it tells the agent of a stop, and is not told of two ends.
     world.handle.release_container(released).unwrap();
     world.crash();
     world.agents[0].running.remove(&finished);
@@ -151,7 +151,7 @@ fn a_manager_that_starts_again_goes_on_with_its_agents() {
     assert_eq!(ends(&mut world), [(finished, EndCause::Completed), (died, EndCause::NodeLost)]);
     let answer = world.beat(0, Fate::Arrives).unwrap();
     assert_eq!((&answer.stop[..], answer.keep.len(), answer.start.len()), (&[released][..], 1, 0));
-    world.settle();
+    world.run_until_idle();
     assert_eq!(world.started.len(), 8);
     assert!(world.handle.take_refusals().list.is_empty());
 }
@@ -159,7 +159,7 @@ fn a_manager_that_starts_again_goes_on_with_its_agents() {
 #[test]
 fn a_node_whose_lease_runs_out_is_removed_and_its_containers_are_stopped() {
     let mut world = with_containers(2, 8);
-    world.settle();
+    world.run_until_idle();
     let silent = world.agents[0].session.unwrap();
     assert_eq!(world.tracker.sessions().next_expiry_ms(), Some(LEASE_MS));
     assert_eq!(world.advance(LEASE_MS - 1), []);
@@ -177,7 +177,7 @@ fn a_node_whose_lease_runs_out_is_removed_and_its_containers_are_stopped() {
     assert_ne!(world.agents[0].session.unwrap().node, node);
     let answer = world.beat(0, Fate::Arrives).unwrap();
     assert_eq!((answer.stop.len(), answer.keep.len()), (4, 0));
-    world.settle();
+    world.run_until_idle();
     assert!(running(&world, 0).is_empty());
 }
 
@@ -185,7 +185,7 @@ fn a_node_whose_lease_runs_out_is_removed_and_its_containers_are_stopped() {
 #[test]
 fn a_node_that_does_not_come_back_to_a_new_manager_is_removed() {
     let mut world = with_containers(2, 8);
-    world.settle();
+    world.run_until_idle();
     world.advance(500);
     world.crash();
     world.beat(1, Fate::Arrives);
@@ -206,7 +206,7 @@ fn a_node_that_was_removed_is_told_to_register() {
     let refused = world.tracker.heartbeat(&session, &NodeHeartbeat::default(), 0);
     assert_eq!(refused, Err(HeartbeatError::Removed { node }));
     assert_eq!(world.tracker.sessions().get(node), None);
-    world.settle();
+    world.run_until_idle();
 }
 
 /// Between the name and the answer.
@@ -216,7 +216,7 @@ fn a_node_that_is_removed_while_it_registers_is_told_to_register() {
     world.restart_agent(0, false);
     drop(world.handle.remove_node(world.handle.node("n0").unwrap()).unwrap());
     world.register(0);
-    world.settle();
+    world.run_until_idle();
     assert_eq!(world.containers()["n0"].len(), 0);
 }
 
@@ -240,14 +240,14 @@ fn a_stream_that_lags_costs_no_start_and_no_stop() {
     world.read_events();
     let answer = world.beat(0, Fate::Arrives).unwrap();
     assert_eq!((answer.stop, answer.start.len()), (containers, 1));
-    world.settle();
+    world.run_until_idle();
 }
 
 /// The node confirms the end, and the engine frees the room.
 #[test]
 fn a_stop_is_confirmed_by_the_report_of_the_end() {
     let mut world = with_containers(1, 1);
-    world.settle();
+    world.run_until_idle();
     let [container] = running(&world, 0).into_iter().collect::<Vec<_>>()[..] else { panic!("one") };
     drop(world.handle.stop_container(container).unwrap());
     world.run();
@@ -258,11 +258,11 @@ fn a_stop_is_confirmed_by_the_report_of_the_end() {
     world.beat(0, Fate::Arrives);
     assert_eq!(ends(&mut world), [(container, EndCause::Released)]);
     assert!(world.handle.take_refusals().list.is_empty());
-    world.settle();
+    world.run_until_idle();
 }
 
 #[test]
-fn a_container_that_ends_before_its_node_heard_of_it_is_never_mentioned() {
+fn a_container_that_ends_before_its_node_is_told_of_it_is_never_mentioned() {
     let mut world = with_containers(1, 2);
     let ended = *world.containers()["n0"].first().unwrap();
     world.handle.release_container(ended).unwrap();
@@ -272,13 +272,13 @@ fn a_container_that_ends_before_its_node_heard_of_it_is_never_mentioned() {
     assert_eq!((answer.start.len(), answer.stop.len()), (1, 0));
     world.run();
     assert!(world.beat(0, Fate::Arrives).unwrap().is_empty());
-    world.settle();
+    world.run_until_idle();
 }
 
 #[test]
 fn a_node_that_registers_again_with_another_capacity_gets_it() {
     let mut world = with_containers(1, 1);
-    world.settle();
+    world.run_until_idle();
     let node = world.handle.node("n0").unwrap();
     let shrunk = apportion::Resources::new(&[20, 100]);
     let spec = apportion::NodeSpec::new("n0", shrunk).with_attribute("os", "debian");
@@ -309,7 +309,7 @@ fn the_second_of_two_registrations_at_once_counts() {
 #[test]
 fn a_registration_that_is_refused_changes_nothing() {
     let mut world = with_containers(1, 2);
-    world.settle();
+    world.run_until_idle();
     let (session, before) =
         (world.tracker.sessions().get(world.handle.node("n0").unwrap()), running(&world, 0));
     let job = world.engine.read(|view| view.applications().next().map(|(id, _)| id)).unwrap();
@@ -319,7 +319,7 @@ fn a_registration_that_is_refused_changes_nothing() {
     world.tracker.register(NodeRegistration::new(spec).with_running(unknown, wrong), 0).unwrap_err();
     assert_eq!(world.tracker.sessions().get(session.unwrap().node), session);
     assert!(world.beat(0, Fate::Arrives).unwrap().is_empty());
-    world.settle();
+    world.run_until_idle();
     assert_eq!((running(&world, 0), before.len()), (before, 2));
     assert_ne!(world.engine.read(|view| view.nodes().next().unwrap().capacity()), Resources::new(&[50]));
 }

@@ -203,7 +203,7 @@ impl World {
     }
 
     /// Lets all messages arrive until there is nothing left to do, and compares the agents with the engine.
-    pub(super) fn settle(&mut self) {
+    pub(super) fn run_until_idle(&mut self) {
         for _ in 0..100 {
             self.run();
             let mut is_quiet = true;

@@ -1,4 +1,4 @@
-//! How a caller hears of an unknown identifier.
+//! How a caller is told of an unknown identifier.
 
 use apportion::config::ConfigError;
 use apportion::engine::{SubmitError, SubmittedGang, SubmittedGroupAsk};
@@ -8,7 +8,7 @@ use apportion::{AskId, CommitOutcome, CommitSeq, ResourceAllocationCommitRequest
 
 use super::world::World;
 
-/// How the caller hears of it.
+/// How the caller is told of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
     /// The call itself fails.

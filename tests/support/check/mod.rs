@@ -67,7 +67,7 @@ pub struct Checker {
     has_ended_reservations: bool,
     /// In the present step, headroom was blocked for an ask that may borrow nodes. A pass over lent nodes does not
     /// learn that the headroom is free again, since the asks that blocked it are on borrowed nodes by then.
-    has_kept_room: bool,
+    has_blocked_headroom: bool,
     /// The node of the pass that is the present step, if the step is one.
     pass: Option<NodeId>,
     /// The refusals that the caller must be told in the present step.
@@ -99,7 +99,7 @@ impl Checker {
             applies_first,
             seen: 0,
             has_ended_reservations: false,
-            has_kept_room: false,
+            has_blocked_headroom: false,
             pass: None,
             refused: Vec::new(),
         }
@@ -134,7 +134,7 @@ impl Checker {
         let Step { engine, log, events, mut sent, refusals } = step;
         let mut told = Told::new(events);
         let mut has_scheduled = false;
-        (self.has_ended_reservations, self.has_kept_room) = (false, false);
+        (self.has_ended_reservations, self.has_blocked_headroom) = (false, false);
         for change in read_log(log).into_iter().skip(usize::try_from(self.seen).unwrap()) {
             self.seen += 1;
             let is_own = self.follow(&change, &mut sent, &mut told);
@@ -197,7 +197,7 @@ impl Checker {
             Change::Configured { .. } if self.seen == 1 => Vec::new(),
             Change::Committed { request } => {
                 if place.is_none() {
-                    self.has_kept_room |= self.oracle.keeps_room_from_borrowed();
+                    self.has_blocked_headroom |= self.oracle.has_blocked_headroom();
                     self.check_own_request(request);
                     self.has_ended_reservations |= !hints.dropped.is_empty()
                         || request.allocate.iter().any(|one| one.from_reservation.is_some());
@@ -246,7 +246,7 @@ impl Checker {
             );
             // In background mode, passes over the partitions take turns.
             let objection = self.oracle.objection_to(ask, node, !self.applies_first);
-            let objection = objection.filter(|_| !self.has_kept_room);
+            let objection = objection.filter(|_| !self.has_blocked_headroom);
             assert!(objection.is_none(), "change {}: {request:?}, but {}", self.seen, objection.unwrap());
         }
         self.check_own_borrowed(request);
@@ -291,8 +291,8 @@ impl Checker {
         !counts || self.oracle.may_take_opportunity(ask, node)
     }
 
-    /// An ask borrows a node only if it could not be served at home. One ask's container changes the limits of others
-    /// only where users compete.
+    /// An ask borrows a node only if its own partition could not serve it. One ask's container changes the limits of
+    /// others only where users compete.
     fn check_own_borrowed(&self, request: &ResourceAllocationCommitRequest) {
         if self.certainty < Certainty::Serial {
             return;
@@ -302,9 +302,9 @@ impl Checker {
             let is_borrowed =
                 self.oracle.nodes.contains_key(&proposal.node) && self.oracle.is_borrowed(ask, proposal.node);
             let stays = is_borrowed
-                && !self.has_kept_room
+                && !self.has_blocked_headroom
                 && !self.oracle.compete(ask)
-                && self.oracle.could_stay_home(proposal.ask);
+                && self.oracle.could_start_in_own_partition(proposal.ask);
             assert!(
                 !stays,
                 "change {}: a borrowed container could be served at home: {request:?}",

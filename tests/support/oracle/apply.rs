@@ -93,7 +93,7 @@ impl Oracle {
                 self.drop_reservation_unless_candidate(*node, &mut effects);
             }
             Change::NodeRemoved { node } => self.remove_node(*node, &mut effects),
-            Change::Heartbeats { nodes } => self.hear(nodes),
+            Change::Heartbeats { nodes } => self.record_heartbeats(nodes),
             Change::ApplicationSubmitted { application, spec } => {
                 let leaf = self.tree.make(&self.destination_of(spec).expect("checked before").0, self.now_ms);
                 self.submit(*application, leaf, spec);
@@ -149,9 +149,9 @@ impl Oracle {
         let user = known.spec.user.clone();
         if old != leaf {
             let groups = self.groups[&(old, user.clone())].clone();
-            self.note_groups(leaf, &user, &groups);
+            self.record_groups(leaf, &user, &groups);
         }
-        self.tree.note_idle(old, self.now_ms);
+        self.tree.record_idle(old, self.now_ms);
     }
 
     /// The lowest position in the partition that no node has.
@@ -178,7 +178,7 @@ impl Oracle {
             attributes: spec.attributes.clone(),
             state: apportion::NodeState::Active,
             stale: false,
-            heard_ms: self.now_ms,
+            last_heartbeat_ms: self.now_ms,
             position: self.take_position(spec.partition),
         };
         assert!(self.nodes.insert(id, node).is_none(), "{id} is registered twice");
@@ -278,7 +278,7 @@ impl Oracle {
 
     fn submit(&mut self, id: ApplicationId, leaf: usize, spec: &ApplicationSpec) {
         let order = self.next_submission();
-        self.note_groups(leaf, &spec.user, &spec.groups);
+        self.record_groups(leaf, &spec.user, &spec.groups);
         let (spec, since_ms) = (spec.clone(), self.now_ms);
         let default = self.tree.queues[leaf].config.default_application_priority;
         let priority = self.at_most(spec.priority.unwrap_or(default));
@@ -376,7 +376,7 @@ impl Oracle {
 
     fn forget_application(&mut self, id: ApplicationId, end: ApplicationEnd, effects: &mut Vec<Effect>) {
         let application = self.applications.remove(&id).expect("checked before");
-        self.tree.note_idle(application.leaf, self.now_ms);
+        self.tree.record_idle(application.leaf, self.now_ms);
         effects.push((id, EventKind::ApplicationEnded { end }));
     }
 

@@ -3,7 +3,7 @@
 use apportion::{AskId, NodeId, PartitionId, ResourceAllocationCommitRequest};
 
 use super::amounts::{Amounts, amounts, may_add};
-use super::kept::Kept;
+use super::blocked_headroom::Blocked;
 use super::{Ask, Books, Oracle};
 
 /// A user that gets more of a partition by a request, and how much.
@@ -58,10 +58,10 @@ impl Oracle {
     /// Whether a unit of the ask without a reservation could start now in its own partition. It cannot where headroom
     /// is blocked for other asks.
     #[must_use]
-    pub fn could_stay_home(&self, id: AskId) -> bool {
+    pub fn could_start_in_own_partition(&self, id: AskId) -> bool {
         let (books, ask) = (self.books(), &self.asks[&id]);
         self.limits_allow(&books, id) == (true, true)
-            && !self.is_kept_out(&books, id, Kept::AtMost)
+            && !self.is_headroom_blocked(&books, id, Blocked::AtMost)
             && self.nodes.iter().any(|(node, known)| {
                 known.partition == ask.partition
                     && !self.reservations.contains_key(node)

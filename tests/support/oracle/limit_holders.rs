@@ -75,7 +75,7 @@ impl Oracle {
     }
 
     /// Whether every amount of the user that has grown is within its limits.
-    pub(super) fn tenants_are_kept(
+    pub(super) fn holder_limits_are_kept(
         &self,
         before: &Books,
         after: &Books,
@@ -104,7 +104,7 @@ impl Oracle {
     }
 
     /// Records the groups of the user in the leaf.
-    pub(super) fn note_groups(&mut self, leaf: usize, user: &str, groups: &[String]) {
+    pub(super) fn record_groups(&mut self, leaf: usize, user: &str, groups: &[String]) {
         self.groups.insert((leaf, user.to_owned()), groups.to_vec());
     }
 }

@@ -1,15 +1,15 @@
 //! The sequential model: a scheduler too simple to have interesting defects.
 //!
 //! It holds only objects (nodes, applications, asks, containers, reservations) and no sums. Every decision adds up
-//! the [`books`](Books) anew, so no stored sum can be wrong. It was written from the described semantics and the
+//! the [`books`](Books) again, so no stored sum can be wrong. It was written from the described semantics and the
 //! engine's public types, without a look at the engine's code.
 
 mod activation;
 mod amounts;
 mod apply;
+mod blocked_headroom;
 mod books;
 mod borrowed;
-mod kept;
 mod limit_holders;
 mod limits;
 mod node;
@@ -81,7 +81,7 @@ pub struct Ask {
     pub outstanding: u32,
     /// Opportunities missed since it last got a host or rack that it names.
     pub missed: u32,
-    /// Passes in vain over its reserved nodes since it made or lost a reservation.
+    /// Failed passes over its reserved nodes since it made or lost a reservation.
     pub re_reserved: u32,
     /// The time of submission.
     pub since_ms: u64,

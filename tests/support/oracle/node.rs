@@ -32,7 +32,7 @@ pub struct Node {
     /// Whether it has been silent for too long.
     pub stale: bool,
     /// The time of its last heartbeat.
-    pub heard_ms: u64,
+    pub last_heartbeat_ms: u64,
     /// Its position in the order of registration.
     pub position: u64,
 }

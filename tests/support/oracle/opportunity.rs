@@ -54,7 +54,7 @@ impl Oracle {
     }
 
     /// Updates the missed opportunities of an ask that gets a container on the node.
-    pub(super) fn note_opportunity(&mut self, id: AskId, node: NodeId, is_reserved: bool) {
+    pub(super) fn record_opportunity(&mut self, id: AskId, node: NodeId, is_reserved: bool) {
         let LocalityDelay::Nodes { full_reset, .. } = self.config.locality_delay else { return };
         if !self.counts_opportunities() || !self.asks[&id].has_wishes() {
             return;

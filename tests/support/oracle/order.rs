@@ -6,7 +6,7 @@ use apportion::config::{ApplicationOrdering, QueueOrdering};
 use apportion::{ApplicationId, AskId, NodeId};
 
 use super::amounts::{Amounts, ENDLESS, NOTHING, amounts, plus, share, times};
-use super::kept::Kept;
+use super::blocked_headroom::Blocked;
 use super::{Books, Oracle, QueueBook};
 
 impl Oracle {
@@ -15,7 +15,9 @@ impl Oracle {
     #[must_use]
     pub fn next_placement(&self) -> Option<(AskId, NodeId)> {
         let books = self.books();
-        self.first_placement(&books, |ask, node| !self.is_kept_from(&books, ask, node, Kept::AtMost))
+        self.first_placement(&books, |ask, node| {
+            !self.is_headroom_blocked_on(&books, ask, node, Blocked::AtMost)
+        })
     }
 
     /// The reason why this is not the next container: it is not feasible, its room is blocked for others, or another
@@ -28,12 +30,13 @@ impl Oracle {
         let is_it = |other, on| (other, on) == (ask, node);
         let first = self.first_placement(&books, |other, on| {
             let is_considered = !in_partition || self.nodes[&on].partition == self.nodes[&node].partition;
-            is_it(other, on) || is_considered && !self.is_kept_from(&books, other, on, Kept::AtMost)
+            is_it(other, on)
+                || is_considered && !self.is_headroom_blocked_on(&books, other, on, Blocked::AtMost)
         });
         match first {
             None => Some("there is no room for it".to_owned()),
             Some((first, on)) if !is_it(first, on) => Some(format!("{first} on {on} comes first")),
-            Some(_) if self.is_kept_from(&books, ask, node, Kept::AtLeast) => {
+            Some(_) if self.is_headroom_blocked_on(&books, ask, node, Blocked::AtLeast) => {
                 Some("the headroom is blocked for others".to_owned())
             }
             Some(_) => None,
@@ -41,8 +44,8 @@ impl Oracle {
     }
 
     /// Whether headroom on the node is blocked for the ask. It never is for borrowed containers.
-    fn is_kept_from(&self, books: &Books, ask: AskId, node: NodeId, which: Kept) -> bool {
-        !self.is_borrowed(&self.asks[&ask], node) && self.is_kept_out(books, ask, which)
+    fn is_headroom_blocked_on(&self, books: &Books, ask: AskId, node: NodeId, which: Blocked) -> bool {
+        !self.is_borrowed(&self.asks[&ask], node) && self.is_headroom_blocked(books, ask, which)
     }
 
     /// The first feasible container in order that `will_do` accepts.
@@ -100,7 +103,7 @@ impl Oracle {
 
     /// Records that the ask got a container or reservation on the node: among equals its queues and application now
     /// come last.
-    pub(super) fn note_served(&mut self, ask: AskId, node: NodeId) {
+    pub(super) fn record_served(&mut self, ask: AskId, node: NodeId) {
         let id = self.asks[&ask].application;
         let partition = self.partition(self.nodes[&node].partition);
         self.served += 1;

@@ -3,7 +3,7 @@
 use apportion::config::LocalityDelay;
 use apportion::{AskId, Locality, NodeId};
 
-use super::kept::Kept;
+use super::blocked_headroom::Blocked;
 use super::{Ask, Books, Node, Oracle};
 
 impl Oracle {
@@ -31,7 +31,7 @@ impl Oracle {
         if self.nodes[&node].partition != known.partition {
             return self.is_free_to_borrow(books, node, ask);
         }
-        let is_settled = if self.may_swap(ask) {
+        let has_reserved = if self.may_swap(ask) {
             self.reserved(ask) > 0
         } else {
             self.reservations.get(&node).is_some_and(|reservation| reservation.ask == ask)
@@ -40,12 +40,12 @@ impl Oracle {
         let within_limits = || {
             has_unreserved
                 && self.limits_allow(books, ask) == (true, true)
-                && !self.is_kept_out(books, ask, Kept::WhenQuiet)
+                && !self.is_headroom_blocked(books, ask, Blocked::WhenQuiet)
         };
         self.applications[&known.application].is_active
             && self.is_open_to(node, ask)
             && self.takes_now(books, ask, node)
-            && (is_settled || within_limits())
+            && (has_reserved || within_limits())
     }
 
     /// Whether a unit of the ask could borrow the node now. A reserved unit waits for its node, or for another node

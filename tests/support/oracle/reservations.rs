@@ -4,7 +4,7 @@ use apportion::config::{AllocationSizes, Semantics};
 use apportion::event::EventKind;
 use apportion::{AskId, NodeId, ReservationId};
 
-use super::kept::Kept;
+use super::blocked_headroom::Blocked;
 use super::{Ask, Effect, Hints, Oracle};
 
 impl Oracle {
@@ -44,7 +44,7 @@ impl Oracle {
         }
     }
 
-    /// Removes the reservation on a node without an event, and resets the ask's count of passes in vain. The
+    /// Removes the reservation on a node without an event, and resets the ask's count of failed passes. The
     /// identifier may not come again.
     pub(super) fn take_reservation(&mut self, node: NodeId) -> Option<AskId> {
         let reservation = self.reservations.remove(&node)?;
@@ -123,10 +123,10 @@ impl Oracle {
             && !ask.has_wishes()
             && (is_single_step || is_alone || !self.users_compete())
             && self.limits_allow(&books, id) == (true, true)
-            && !self.is_kept_out(&books, id, Kept::AtMost)
+            && !self.is_headroom_blocked(&books, id, Blocked::AtMost)
     }
 
-    /// Counts a pass in vain over a node that the ask has reserved.
+    /// Counts a failed pass over a node that the ask has reserved.
     pub(super) fn reserve_again(&mut self, id: AskId, node: NodeId) -> Result<(), String> {
         let is_reserved = self.reservations.get(&node).is_some_and(|reservation| reservation.ask == id);
         if !is_reserved || self.config.semantics == Semantics::Strict {
@@ -145,10 +145,10 @@ impl Oracle {
         Ok(())
     }
 
-    pub(super) fn hear(&mut self, nodes: &[NodeId]) {
+    pub(super) fn record_heartbeats(&mut self, nodes: &[NodeId]) {
         for node in nodes {
             if let Some(node) = self.nodes.get_mut(node) {
-                node.heard_ms = self.now_ms;
+                node.last_heartbeat_ms = self.now_ms;
                 node.stale = false;
             }
         }
@@ -158,7 +158,8 @@ impl Oracle {
     #[must_use]
     pub fn is_silent(&self, node: NodeId) -> bool {
         self.config.heartbeat.is_some_and(|policy| {
-            self.now_ms - self.nodes[&node].heard_ms > policy.interval_ms * u64::from(policy.missed_max)
+            self.now_ms - self.nodes[&node].last_heartbeat_ms
+                > policy.interval_ms * u64::from(policy.missed_max)
         })
     }
 
@@ -168,7 +169,7 @@ impl Oracle {
         if stale == node.stale || stale != is_silent {
             return Err(format!(
                 "{id}: silence set to {stale}; it was {}, heard {}",
-                node.stale, node.heard_ms
+                node.stale, node.last_heartbeat_ms
             ));
         }
         node.stale = stale;

@@ -148,11 +148,11 @@ impl Tree {
         self.queues[queue].is_present = false;
         let above = self.queues[queue].parent.expect("the root stays");
         self.queues[above].children.retain(|child| *child != queue);
-        self.note_idle(above, now_ms);
+        self.record_idle(above, now_ms);
     }
 
     /// Records that an application or a queue below the queue is gone.
-    pub fn note_idle(&mut self, queue: usize, now_ms: u64) {
+    pub fn record_idle(&mut self, queue: usize, now_ms: u64) {
         self.queues[queue].made = self.queues[queue].made.map(|_| now_ms);
     }
 
@@ -198,7 +198,7 @@ impl Tree {
         said.map_or(1000, |weight| i128::from(weight.milli()))
     }
 
-    /// Whether an access list of the leaf or an ancestor lets the user submit. Without a list of submitters everybody
+    /// Whether an access list of the leaf or an ancestor lets the user submit. Without a list of submitters every user
     /// may.
     #[must_use]
     pub fn may_submit(&self, leaf: usize, user: &str, groups: &[String]) -> bool {

@@ -105,7 +105,7 @@ impl Oracle {
                 .fold(NOTHING, |largest, taker| std::array::from_fn(|i| largest[i].max(taker.size[i])));
             let weight = self.tree.weight(*leaf, user);
             if !contest.allows(weight, &held, &minus(used, &held), &last)
-                || !self.tenants_are_kept(before, &after, *partition, (*leaf, user))
+                || !self.holder_limits_are_kept(before, &after, *partition, (*leaf, user))
             {
                 verdict.reasons.push(RejectReason::UserLimit);
             }
@@ -155,8 +155,8 @@ impl Oracle {
             reasons.push(RejectReason::NodeFull);
         }
         if reasons.is_empty() {
-            self.note_opportunity(ask, node, proposal.from_reservation.is_some());
-            self.note_served(ask, node);
+            self.record_opportunity(ask, node, proposal.from_reservation.is_some());
+            self.record_served(ask, node);
             self.place(ask, node, started.next(), verdict);
         } else {
             self.pretend(ask, node);
@@ -217,7 +217,7 @@ impl Oracle {
             self.reservations.insert(node, Reservation { ask: id, since_ms: self.now_ms, id: None });
             self.asks.get_mut(&id).expect("checked before").re_reserved = 0;
             let application = self.asks[&id].application;
-            self.note_served(id, node);
+            self.record_served(id, node);
             verdict.effects.push((application, EventKind::Reserved { ask: id, node }));
         } else if self.asks.contains_key(&id) && self.nodes.contains_key(&node) {
             self.pretend(id, node);

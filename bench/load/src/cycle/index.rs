@@ -93,7 +93,7 @@ impl NodeIndex {
         None
     }
 
-    /// The first node of a step that has room. A search in vain finds the step's exact bound.
+    /// The first node of a step that has room. A failed search finds the step's exact bound.
     fn search_step(&mut self, step: usize, size: Amounts) -> Option<usize> {
         let mut bound = [0; 2];
         for group in 0..self.groups {

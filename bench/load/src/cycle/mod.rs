@@ -1,10 +1,10 @@
 //! The full-cycle yardstick: how fast one thread does everything that a container costs an engine.
 //!
 //! Each container is asked for, proposed, accepted and applied, announced, and ended, on the cluster of `throughput`,
-//! with its sizes, queues, limits and orders. Beside the stripped yardstick of `apportion-bench limit` it has all
-//! that an engine must keep: identifiers that are used once, lanes, the exact order by share at every level of the
-//! queue tree, limits checked when proposed and when accepted, lists of a node's containers, one event and one log
-//! record for each change, a checksum for each group, and the caller's own tables. It has no locks, no threads, no
+//! with its sizes, queues, limits and orders. Unlike the stripped yardstick of `apportion-bench limit`, it keeps
+//! all that an engine must keep. Identifiers are used once. There are lanes, the exact order by share at every level of
+//! the queue tree, lists of a node's containers, and the caller's own tables. Limits are checked when proposed and when
+//! accepted. Each change has an event and a log record, each group a checksum. It has no locks, no threads, no
 //! general case: asks are for one container, name no hosts, and name a size that is known beforehand.
 //!
 //! | module | what it does |

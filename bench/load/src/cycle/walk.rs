@@ -196,7 +196,7 @@ impl Walk {
         self.least[leaf as usize].set(lane as usize, key);
     }
 
-    /// Notes that the keys from the leaf to the root have to be computed again.
+    /// Records that the keys from the leaf to the root have to be computed again.
     fn mark(&mut self, leaf: u32) {
         let mut at = leaf;
         while at != NO_QUEUE {

@@ -115,7 +115,7 @@ pub(in crate::scenario) struct AskWanted {
     /// Running containers, by node.
     #[serde(default)]
     pub(in crate::scenario) on: BTreeMap<String, usize>,
-    /// Nodes offered in vain, in the mode that counts them.
+    /// Nodes offered without success, in the mode that counts them.
     pub(in crate::scenario) missed_opportunities: Option<u32>,
     pub(in crate::scenario) re_reservations: Option<u32>,
     /// Its pending reason.

@@ -66,7 +66,7 @@ impl Simulation<'_> {
         let submitted = self.handle.submit_gang(spec).map_err(submit)?;
         for (ask, (number, tasks)) in submitted.asks.iter().zip(&parts) {
             let (part, last) = (Part { job, tasks: Some((stage, *number)) }, tasks.durations_ms.len() - 1);
-            self.note_ask(*ask, AskRun { part, submitted_ms: now_ms, next: 0, last });
+            self.record_ask(*ask, AskRun { part, submitted_ms: now_ms, next: 0, last });
         }
         self.awaited_gangs.push(AwaitedGang { job, submitted });
         Ok(())
@@ -177,7 +177,7 @@ impl Simulation<'_> {
     /// Finds out why jobs wait, now that the engine is quiet.
     pub(in crate::sim) fn settle_waiting(&mut self) {
         let Some(watch) = &mut self.watch else { return };
-        let with_room = watch.settle();
+        let with_room = watch.find_reasons();
         if !with_room.is_empty() {
             let asks: FxHashMap<usize, AskId> =
                 self.asks.iter().map(|(ask, run)| (run.part.job, *ask)).collect();
@@ -226,10 +226,10 @@ impl Simulation<'_> {
         let reserved =
             reservations.filter_map(|(ask, node)| Some((job_of(&ask)?, *self.node_index.get(&node)?)));
         // The program simulates one partition, in which one gang holds room.
-        let mut holders = view.gangs().filter(|gang| gang.held() > 0 || gang.is_gathering);
-        let holder = holders.find_map(|gang| gang.roles.iter().find_map(|role| job_of(&role.ask)));
-        let held = view.nodes().filter(|node| holder.is_some() && !node.held().is_zero());
-        let held = held.filter_map(|node| Some((holder?, *self.node_index.get(&node.id())?)));
+        let mut gathering = view.gangs().filter(|gang| gang.held() > 0 || gang.is_gathering);
+        let job = gathering.find_map(|gang| gang.roles.iter().find_map(|role| job_of(&role.ask)));
+        let held = view.nodes().filter(|node| job.is_some() && !node.held().is_zero());
+        let held = held.filter_map(|node| Some((job?, *self.node_index.get(&node.id())?)));
         reserved.chain(held).collect()
     }
 

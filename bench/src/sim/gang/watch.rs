@@ -161,7 +161,7 @@ impl Watch {
 
     /// Finds out why jobs wait, now that the engine is quiet. Returns those with room, with their missing members: the
     /// caller knows limits and reservations.
-    pub(in crate::sim) fn settle(&mut self) -> Vec<(usize, Vec<Members>)> {
+    pub(in crate::sim) fn find_reasons(&mut self) -> Vec<(usize, Vec<Members>)> {
         if !std::mem::take(&mut self.has_changed) {
             return Vec::new();
         }

@@ -230,7 +230,7 @@ impl<'a> Metrics<'a> {
         self.stopped(container, part, false);
     }
 
-    /// Counts a container that ended without completing, and the time that it ran in vain.
+    /// Counts a container that ended without completing, and the time that it ran for nothing.
     pub(super) fn preempted(&mut self, container: ContainerId, part: Part, lost_ms: u64) {
         let job = &mut self.jobs[part.job];
         job.preempted += 1;
@@ -238,7 +238,7 @@ impl<'a> Metrics<'a> {
         self.stopped(container, part, true);
     }
 
-    /// Counts a container that its job gave back because another one was preempted, and the time that it ran in vain.
+    /// Counts a container that its job gave back because another one was preempted, and the lost time.
     pub(super) fn given_back(&mut self, container: ContainerId, part: Part, lost_ms: u64) {
         self.jobs[part.job].lost_ms += lost_ms;
         self.stopped(container, part, false);

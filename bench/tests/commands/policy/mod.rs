@@ -13,7 +13,7 @@ const EQUAL: &str =
     "[queues.\"root.etl\"]\ncapacity = \"50 %\"\n[queues.\"root.adhoc\"]\ncapacity = \"50 %\"\n";
 
 /// Two nodes for ten containers each, and three jobs: ten tasks of `ann`, four of `bob` in another queue, two
-/// of `cid`; the first runs 100 s, the others 50 s.
+/// of `cid`. The first runs 100 s, the others 50 s.
 fn jobs() -> String {
     let job = |id: &str, queue: &str, user: &str, start_ms: u32, tasks: u32, seconds: u32| {
         format!(

@@ -88,7 +88,7 @@ impl Fleet {
         is_together.then_some("an instance that it keeps apart from is there")
     }
 
-    /// Rejects a destination that is invalid whatever happens elsewhere.
+    /// Rejects a destination that is invalid regardless of other containers.
     fn check_destination(
         &self,
         component: ComponentId,

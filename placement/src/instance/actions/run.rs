@@ -82,7 +82,7 @@ impl InstanceClient {
     pub fn stop(&self, name: &str, options: &StopOptions) -> Result<ActionAnswer, ActionError> {
         let target = self.target(name)?;
         let name = &target.name;
-        // A running application can be stopped whatever became of its definition.
+        // A running application can be stopped even if its definition is gone or wrong.
         let Some(report) = target.report.as_ref().filter(|report| report.state.is_running()) else {
             return match target.definition() {
                 Ok(_) | Err(ActionError::Definition(_)) => {

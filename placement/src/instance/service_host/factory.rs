@@ -36,8 +36,8 @@ pub trait ClientFactory: fmt::Debug + Send {
 pub struct EngineFactory {
     engine: Arc<Engine>,
     queue: String,
-    /// Clients of ending applications. They still confirm stops of containers that the service had not
-    /// heard of.
+    /// Clients of ending applications. They still confirm stops of containers that the service did
+    /// not know.
     ending: Arc<Mutex<Vec<EngineClient>>>,
 }
 

@@ -50,7 +50,7 @@ enum Step {
         exit: i32,
     },
     /// A container ends without a callback.
-    EndUnheard {
+    EndWithoutCallback {
         which: usize,
     },
     /// The manager repeats a callback.
@@ -119,7 +119,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (0..COMPONENTS + 1, host.clone()).prop_map(|(component, host)| Step::Recover { component, host }),
         6 => (which.clone(), prop::bool::weighted(0.2)).prop_map(|(which, fails)| Step::Start { which, fails }),
         5 => (which.clone(), exit).prop_map(|(which, exit)| Step::End { which, exit }),
-        1 => which.clone().prop_map(|which| Step::EndUnheard { which }),
+        1 => which.clone().prop_map(|which| Step::EndWithoutCallback { which }),
         2 => which.clone().prop_map(|which| Step::Repeat { which }),
         1 => which.clone().prop_map(|which| Step::Withdraw { which }),
         2 => (which.clone(), any::<bool>()).prop_map(|(which, is_unknown)| Step::Refuse { which, is_unknown }),

@@ -253,7 +253,7 @@ impl World {
             Step::Recover { component, host: at } => self.recover(component, host(at)),
             Step::Start { which, fails } => self.start(which, fails),
             Step::End { which, exit } => self.end(which, exit, true),
-            Step::EndUnheard { which } => self.end(which, 0, false),
+            Step::EndWithoutCallback { which } => self.end(which, 0, false),
             Step::Repeat { which } => self.repeat(which),
             Step::Withdraw { which } => {
                 let Some(request) = self.nth_request(which) else { return };
@@ -379,11 +379,10 @@ impl World {
         for _ in 0..40 {
             self.now_ms += 22_000_000;
             self.handle(ServiceEvent::TimePassed);
-            let unheard =
-                self.service.containers().find(|known| !self.running.contains_key(&known.container));
-            if let Some(unheard) = unheard {
+            let ended = self.service.containers().find(|known| !self.running.contains_key(&known.container));
+            if let Some(ended) = ended {
                 let exit = ContainerExit::of(ContainerExit::ABORTED);
-                self.tell(Callback::Completed(vec![(unheard.container, exit)]));
+                self.tell(Callback::Completed(vec![(ended.container, exit)]));
             }
             let leaving = |known: &ContainerStatus| {
                 matches!(known.state, InstanceState::Releasing | InstanceState::StartFailed)

@@ -89,7 +89,7 @@ impl<M: Manager> JobBed<M> {
     }
 
     /// The same, with standbys that have read all state at once.
-    pub(super) fn settle_warm(&mut self) {
+    pub(super) fn run_until_idle_warm(&mut self) {
         for _ in 0..8 {
             self.run_until_idle();
             let standbys = self.job.status().processors.into_iter().map(|known| known.processor);

@@ -42,11 +42,11 @@ fn moves_that_need_a_standby_first_are_within_the_budget<M: Manager>() {
         assert!(down <= 1, "{down} were down at once: {}", bed.message(request));
         // Standbys start and read their state at once; processors start slowly.
         start(&mut bed, |component| component.contains('-'));
-        bed.settle_warm();
+        bed.run_until_idle_warm();
     }
     for _ in 0..20 {
         start(&mut bed, |_| true);
-        bed.settle_warm();
+        bed.run_until_idle_warm();
     }
     assert_eq!(bed.outcome(request), Some(Succeeded), "{}", bed.message(request));
 }
@@ -176,7 +176,7 @@ fn take(bed: &mut JobBed<FakeCluster>, step: &Step) {
             let last = bed.last_request();
             bed.ask(JobAction::Cancel { request: last });
         }
-        Step::CatchUp => bed.settle_warm(),
+        Step::CatchUp => bed.run_until_idle_warm(),
         Step::Tick => bed.tick(),
         Step::Pass => bed.at(bed.now_ms + EXPIRES_AFTER_MS + 1),
     }

@@ -125,7 +125,7 @@ fn a_standby_that_cannot_make_way_does_not_stop_a_drain<M: Manager>() {
     let mut bed = JobBed::start(spec, manager);
     let at = bed.host_of("0");
     bed.manager().add_node(&host(1), if at == host(0) { "rack0" } else { "rack1" }, "", 4);
-    bed.settle_warm();
+    bed.run_until_idle_warm();
     let request = drain(&mut bed, &at);
     wait(&mut bed);
     assert_eq!(bed.outcome(request), Some(Succeeded), "{}", bed.message(request));

@@ -61,7 +61,7 @@ fn a_drain_takes_state_to_the_standby_and_keeps_apart<M: Manager>() {
     let standby_at = bed.host_of("0-0");
     bed.down_max = 0;
     let request = bed.ask(JobAction::DrainHost { host: drained.as_str().into(), pace: pace(3, 1) });
-    bed.settle_warm();
+    bed.run_until_idle_warm();
     assert_eq!(bed.outcome(request), Some(Succeeded), "{}", bed.message(request));
     assert_eq!((on_host(&bed, &drained), bed.host_of("0")), (0, standby_at));
     assert!(bed.down_max <= 1, "{} were down", bed.down_max);
@@ -130,7 +130,7 @@ fn canaries_come_first_and_the_rest_when_they_run_on<M: Manager>() {
 }
 
 on_both!(the_waiting_time_begins_after_the_last_canary);
-/// Also if canaries come one after another. If all are canaries, nobody is left to wait.
+/// Also if canaries come one after another. If all are canaries, none is left to wait.
 fn the_waiting_time_begins_after_the_last_canary<M: Manager>() {
     for canaries in [1, 2, 3, 4, 9] {
         let mut bed = JobBed::start(job_of(4), cluster::<M>(3, 24));

@@ -291,10 +291,10 @@ fn without_host_affinity_any_host_is_asked_for<M: Manager>() {
 
 on_both!(a_coordinator_that_is_started_again_leaves_one_container_each);
 fn a_coordinator_that_is_started_again_leaves_one_container_each<M: Manager>() {
-    for settled in 0..4 {
+    for ticks in 0..4 {
         let mut bed = job::<M>();
         bed.place("0", Destination::AnyHost);
-        for _ in 0..settled {
+        for _ in 0..ticks {
             bed.manager().run_until_idle();
             bed.tick();
         }

@@ -305,7 +305,7 @@ fn an_orphan_gets_its_last_word_from_the_next_deployment<M: Manager + Debug + Se
 }
 
 on_both!(requests_of_a_deployment_that_was_replaced_are_open_no_more);
-/// The same control plane deploys the job anew.
+/// The same control plane deploys the job again.
 fn requests_of_a_deployment_that_was_replaced_are_open_no_more<M: Manager + Debug + Send + 'static>() {
     let mut bed = PlaneBed::<M>::start(job_of(2), cluster::<M>(2, 1));
     let full = bed.host_of("1");

@@ -41,7 +41,7 @@ fn standbys_that_go_meanwhile_are_not_missed<M: Manager>() {
     let moved = bed.place("0", Destination::AnyHost);
     bed.run_until_idle();
     let request = bed.ask(JobAction::RollingRestart(rolling(2, version("v2"))));
-    bed.settle_warm();
+    bed.run_until_idle_warm();
     wait(&mut bed);
     assert_eq!(bed.outcome(moved), Some(Succeeded));
     assert_eq!(bed.outcome(request), Some(Succeeded), "{}", bed.message(request));

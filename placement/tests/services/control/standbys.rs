@@ -75,7 +75,7 @@ fn an_active_takes_the_place_of_its_standby<M: Manager>() {
         let request = bed.place("0", Destination::Standby);
         bed.run_until_idle();
         assert_eq!(bed.outcome(request), None, "nobody has read the state there");
-        bed.settle_warm();
+        bed.run_until_idle_warm();
         assert_eq!(bed.outcome(request), Some(Succeeded), "{}", bed.message(request));
         assert_eq!(bed.host_of("0"), standby_at);
         let standby_at = bed.host_of("0-0");
@@ -144,7 +144,7 @@ fn a_group_has_one_action_at_a_time<M: Manager>() {
     ];
     assert_eq!(bed.status("0").queued, 2);
     assert_eq!(bed.status("0-0").request, Some(requests[0]));
-    bed.settle_warm();
+    bed.run_until_idle_warm();
     for request in requests {
         assert_eq!(bed.outcome(request), Some(Succeeded), "{}", bed.message(request));
     }
@@ -196,7 +196,7 @@ fn hosts_of_a_processor_and_its_standby_are_drained_together<M: Manager>() {
     let requests = drained
         .clone()
         .map(|at| bed.ask(JobAction::DrainHost { host: at.as_str().into(), pace: super::bed::pace(1, 1) }));
-    bed.settle_warm();
+    bed.run_until_idle_warm();
     for request in requests {
         assert_eq!(bed.outcome(request), Some(Succeeded), "{}", bed.message(request));
     }

@@ -93,8 +93,8 @@ impl Applier<'_> {
     pub(super) fn end_application(&mut self, id: ApplicationId, end: ApplicationEnd) {
         let Facts { applications, containers, config, .. } = &self.state.facts;
         let running: Vec<_> = applications.at(id).containers.iter(containers).collect();
-        let awaits_stops = config.stop_ended_applications && !running.is_empty();
-        if awaits_stops {
+        let waits_for_stops = config.stop_ended_applications && !running.is_empty();
+        if waits_for_stops {
             // Told first, so that the application does not replace its containers.
             self.state.facts.transition_ending(id, end);
             self.tell(id, EventKind::ApplicationEnding { end });
@@ -104,13 +104,13 @@ impl Applier<'_> {
         self.cancel_all(id);
         self.cancel_opportunistic_of(id);
         for container in running {
-            if !awaits_stops {
+            if !waits_for_stops {
                 self.end_container(container, EndCause::ApplicationEnded);
             } else if !self.state.facts.stopping.contains_key(&container) {
                 self.stop_container(container, EndCause::ApplicationEnded);
             }
         }
-        if !awaits_stops {
+        if !waits_for_stops {
             self.finish_application(id, end);
         }
     }

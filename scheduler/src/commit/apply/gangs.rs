@@ -48,8 +48,8 @@ impl Applier<'_> {
     /// Sets timers for the turns of gangs that hold room: they have new rivals, or their whole time again.
     pub(super) fn review_turns(&mut self) {
         let facts = &self.state.facts;
-        let holders = facts.held_rooms.values().map(|held| held.gang);
-        let turns = holders.filter_map(|gang| Some((facts.turn_until_ms(gang)?.max(facts.now_ms), gang)));
+        let gathering = facts.held_rooms.values().map(|held| held.gang);
+        let turns = gathering.filter_map(|gang| Some((facts.turn_until_ms(gang)?.max(facts.now_ms), gang)));
         for (at_ms, gang) in turns.collect::<Vec<_>>() {
             self.state.timers.add(at_ms, Timer::Turn(gang));
         }

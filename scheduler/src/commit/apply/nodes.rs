@@ -167,8 +167,8 @@ impl Applier<'_> {
 
     fn watch_silence(&mut self, id: NodeId) {
         if let Some(policy) = self.state.facts.config.heartbeat {
-            let heard_ms = self.state.facts.nodes.at(id).last_heartbeat_ms;
-            self.state.timers.add(policy.silent_from_ms(heard_ms), Timer::Silence(id));
+            let last_heartbeat_ms = self.state.facts.nodes.at(id).last_heartbeat_ms;
+            self.state.timers.add(policy.silent_from_ms(last_heartbeat_ms), Timer::Silence(id));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Passes in vain, against the end of the obstacle: for inactive applications, borrowed containers and lanes
+//! Failed passes, against the end of the obstacle: for inactive applications, borrowed containers and lanes
 //! without headroom.
 
 use super::passes::{expect_placed, pass_against};
@@ -78,7 +78,7 @@ fn no_room_for_a_borrowed_container_against_a_release_in_own_partition() {
 
 /// Below a queue with a maximum of four, the second leaf uses three. The first leaf asks for two, which do not fit.
 /// The second leaf asks for one, which blocked headroom keeps out.
-fn one_is_kept_out() -> (Cluster, Workers, AskId) {
+fn one_has_blocked_headroom() -> (Cluster, Workers, AskId) {
     let parent = QueueConfig::leaf("p", Capacity::Percent(Percent::ALL));
     let parent = parent.with_maximum(Maximum::absolute(&[4])).with_children(["a", "b"].map(half));
     let config = with_queues(QueueConfig::root([parent]));
@@ -98,7 +98,7 @@ fn one_is_kept_out() -> (Cluster, Workers, AskId) {
 #[test]
 fn blocked_headroom_against_the_end_of_the_wait_for_it() {
     model(Bound::None, || {
-        let (cluster, mut workers, large) = one_is_kept_out();
+        let (cluster, mut workers, large) = one_has_blocked_headroom();
         pass_against(&mut workers, &cluster.handle, |handle| handle.cancel_ask(large, 1).unwrap());
         expect_placed(&cluster, 4);
     });

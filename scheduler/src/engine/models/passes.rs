@@ -1,4 +1,4 @@
-//! One pass in vain, against an event that would help it.
+//! One failed pass, against an event that would help it.
 
 use loom::thread;
 

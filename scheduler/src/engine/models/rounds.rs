@@ -30,7 +30,7 @@ fn owed() -> (Cluster, Workers) {
 }
 
 /// I13. Two proposers come for one round. The bug: a round that is looked for and taken in two steps, so that both
-/// compute it and two containers are lost; or an engine that looks quiet while the round is on its way.
+/// compute it and two containers are lost. Or an engine that looks quiet while the round is on its way.
 #[test]
 fn a_round_is_computed_once() {
     model(Bound::None, || {

@@ -1,4 +1,4 @@
-//! Wake-ups: a pass reports its findings in vain, against an event that would help it.
+//! Wake-ups: a failed pass reports its findings, against an event that would help it.
 
 use std::sync::Arc;
 

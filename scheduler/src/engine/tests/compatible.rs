@@ -62,7 +62,7 @@ fn without_continued_looking_a_reservation_waits_for_its_node() {
     assert_eq!((bench.containers_on(nodes[0]), bench.containers_on(nodes[1])), (1, 0));
 }
 
-/// Without a maximum container size each pass in vain counts fully.
+/// Without a maximum container size each failed pass counts fully.
 #[test]
 fn whoever_waits_at_a_reserved_node_may_reserve_another() {
     let bench = Bench::serial(compatible());
@@ -92,7 +92,7 @@ fn whoever_waits_at_a_reserved_node_may_reserve_another() {
     bench.expect_sound();
 }
 
-/// Of a container of seven eighths of the maximum, each pass in vain counts an eighth.
+/// Of a container of seven eighths of the maximum, each failed pass counts an eighth.
 #[test]
 fn a_large_container_waits_for_eight_passes_in_vain() {
     let mut config = compatible();
@@ -193,7 +193,7 @@ fn what_the_pass_reserves_is_no_opportunity_for_others() {
     bench.expect_sound();
 }
 
-/// A node that was removed after a pass had offered it in vain does not count.
+/// A node that was removed after a pass had offered it without success does not count.
 #[test]
 fn a_removed_node_was_no_opportunity() {
     let mut config = compatible();

@@ -78,7 +78,7 @@ fn a_panic_at_any_step_stops_no_other_thread() {
         bench.engine.handle().submit_ask(application, ask).unwrap();
         other.join().unwrap();
         bench.engine.run_until_quiet();
-        // A proposer that looked before may take a lease once more, in vain.
+        // A proposer that looked before may take a lease once more, for nothing.
         bench.engine.shutdown();
         bench.expect_untouched(2);
     }

@@ -1,5 +1,5 @@
-//! Batches that are decided late. A finding in vain is recorded only if nothing has happened since that could help
-//! (I13). The amounts that a pass put in flight come back in any case (I9).
+//! Batches that are decided late. The finding of a failed pass is recorded only if nothing has happened since
+//! that could help (I13). The amounts that a pass put in flight come back in any case (I9).
 
 use std::sync::Arc;
 

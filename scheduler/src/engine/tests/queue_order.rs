@@ -112,7 +112,7 @@ fn headroom_is_not_blocked_for_a_queue_that_another_limit_blocks_since() {
         maximum: std::array::from_fn(|index| (index == 0).then_some(6)),
         ..HolderLimit::default()
     };
-    for is_kept_out_before in [true, false] {
+    for is_blocked_before in [true, false] {
         let both = leaf("p").with_children([leaf("a"), leaf("b")]).with_maximum(Maximum::absolute(&[10]));
         let root = QueueConfig::root([both, leaf("c")]).with_limits([limit.clone()]);
         let bench = Bench::serial(EngineConfig { root, ..config([leaf("a")]) });
@@ -123,13 +123,13 @@ fn headroom_is_not_blocked_for_a_queue_that_another_limit_blocks_since() {
         bench.expect_running(1);
         bench.ask(a, 4, 1);
         bench.expect_running(1);
-        if is_kept_out_before {
+        if is_blocked_before {
             bench.ask(b, 2, 1);
             bench.expect_running(1);
         }
         bench.ask(c, 3, 1);
-        bench.expect_running(if is_kept_out_before { 3 } else { 2 });
-        if !is_kept_out_before {
+        bench.expect_running(if is_blocked_before { 3 } else { 2 });
+        if !is_blocked_before {
             bench.ask(b, 2, 1);
             bench.expect_running(3);
         }

@@ -1,4 +1,4 @@
-//! A naive scheduler: every sum is made anew for every container, and nothing is sorted beforehand.
+//! A naive scheduler: every sum is made again for every container, and nothing is sorted beforehand.
 
 use std::collections::BTreeMap;
 

@@ -9,7 +9,7 @@ use super::{Books, Oracle};
 /// How much headroom is blocked. The engine learns that an ask waits only in a pass, and skips passes if no node has
 /// room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kept {
+pub(super) enum Blocked {
     /// For every ask that a pass may find at the limit, or found there before something else blocked it too.
     AtMost,
     /// For every ask that passes find at a limit until the engine is quiet.
@@ -20,35 +20,35 @@ pub(super) enum Kept {
 
 impl Oracle {
     /// Whether all headroom of the ask's queues is blocked for other asks.
-    pub(super) fn is_kept_out(&self, books: &Books, id: AskId, which: Kept) -> bool {
+    pub(super) fn is_headroom_blocked(&self, books: &Books, id: AskId, which: Blocked) -> bool {
         let ask = &self.asks[&id];
         let partition = self.partition(ask.partition);
         let awaited = self.awaited(books, partition, which);
         let chain = self.tree.chain(self.applications[&ask.application].leaf);
-        let mut kept = NOTHING;
+        let mut blocked = NOTHING;
         chain.windows(2).any(|pair| {
             let (below, above) = (pair[0], pair[1]);
             let siblings = self.in_order(books, partition, above);
             for sibling in siblings.into_iter().take_while(|sibling| *sibling != below) {
-                kept = plus(&kept, &awaited[sibling]);
+                blocked = plus(&blocked, &awaited[sibling]);
             }
             let book = &books.queues[partition][above];
-            !may_add(&plus(&book.used, &kept), &amounts(&ask.spec.size), &book.limits.maximum)
+            !may_add(&plus(&book.used, &blocked), &amounts(&ask.spec.size), &book.limits.maximum)
         })
     }
 
     /// Whether headroom is blocked for any ask, which may then borrow a node.
     #[must_use]
-    pub fn keeps_room_from_borrowed(&self) -> bool {
+    pub fn has_blocked_headroom(&self) -> bool {
         if self.config.non_exclusive_partitions.is_empty() {
             return false;
         }
         let books = self.books();
-        self.asks.keys().any(|ask| self.is_kept_out(&books, *ask, Kept::AtMost))
+        self.asks.keys().any(|ask| self.is_headroom_blocked(&books, *ask, Blocked::AtMost))
     }
 
     /// The amount that each queue waits for at limits above it: one container for each kind of ask at a limit.
-    fn awaited(&self, books: &Books, partition: usize, which: Kept) -> Vec<Amounts> {
+    fn awaited(&self, books: &Books, partition: usize, which: Blocked) -> Vec<Amounts> {
         let mut awaited = vec![NOTHING; self.tree.queues.len()];
         let mut counted = Vec::new();
         for (id, ask) in self.asks.iter().filter(|(_, ask)| self.partition(ask.partition) == partition) {
@@ -61,9 +61,9 @@ impl Oracle {
             let Some(limited) = chain.iter().copied().find(is_full).filter(|_| could) else { continue };
             let kind = (leaf, application.spec.user.clone(), size);
             let counts = match which {
-                Kept::AtMost => true,
-                Kept::WhenQuiet => self.limits_allow(books, *id).1,
-                Kept::AtLeast => !counted.contains(&kind) && self.is_certain_to_wait(books, *id),
+                Blocked::AtMost => true,
+                Blocked::WhenQuiet => self.limits_allow(books, *id).1,
+                Blocked::AtLeast => !counted.contains(&kind) && self.is_certain_to_wait(books, *id),
             };
             if !counts {
                 continue;

@@ -1,0 +1,176 @@
+//! The length of sentences in comments and documents.
+
+use std::path::Path;
+
+use super::files;
+
+/// Style asks for 25 words; a reader loses the thread of a sentence above this limit.
+const MOST_WORDS: usize = 30;
+
+/// These words end in a full stop, but no sentence ends with them.
+const ABBREVIATIONS: [&str; 4] = ["e.g.", "i.e.", "cf.", "vs."];
+
+/// One sentence: its first line, and its words.
+type Sentence = (usize, Vec<String>);
+
+#[test]
+fn no_sentence_has_more_than_30_words() {
+    let mut long = Vec::new();
+    add_long(files::root().as_path(), &mut long);
+    long.sort();
+    assert!(long.is_empty(), "split these {} sentences:\n{}", long.len(), long.join("\n"));
+}
+
+fn add_long(folder: &Path, long: &mut Vec<String>) {
+    for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
+        let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
+        if path.is_dir() {
+            if !name.starts_with('.') && name != "target" {
+                add_long(&path, long);
+            }
+            continue;
+        }
+        let find = match name.rsplit_once('.') {
+            Some((_, "rs")) => in_comments,
+            Some((before, "md")) if before != "CHANGELOG" => in_document,
+            _ => continue,
+        };
+        let text = std::fs::read_to_string(&path).expect("readable text");
+        let path = path.strip_prefix(files::root()).unwrap_or(&path).display();
+        for (line, words) in find(&text).into_iter().filter(|(_, words)| words.len() > MOST_WORDS) {
+            long.push(format!("{path}:{line}: {} words: {} ...", words.len(), words[..8].join(" ")));
+        }
+    }
+}
+
+/// The sentences of comments that have lines of their own. Each block is a document.
+fn in_comments(source: &str) -> Vec<Sentence> {
+    let (mut sentences, mut block, mut first, mut open) = (Vec::new(), String::new(), 1, "");
+    let lines = source.lines().map(str::trim_start).chain([""]);
+    for (number, line) in (1..).zip(lines) {
+        let marker = ["///", "//!", "//"].into_iter().find(|marker| line.starts_with(marker)).unwrap_or("");
+        if marker != open {
+            let found = in_document(&std::mem::take(&mut block));
+            sentences.extend(found.into_iter().map(|(line, words)| (first + line - 1, words)));
+            (first, open) = (number, marker);
+        }
+        if !marker.is_empty() {
+            block += line[marker.len()..].trim_end();
+            block.push('\n');
+        }
+    }
+    sentences
+}
+
+/// The sentences of a text in Markdown. A paragraph, a heading, an item of a list and a cell of a table end one.
+fn in_document(text: &str) -> Vec<Sentence> {
+    let (mut sentences, mut paragraph, mut first, mut fence) = (Vec::new(), String::new(), 1, None);
+    for (number, line) in (1..).zip(text.lines().chain([""])) {
+        let line = line.trim().trim_start_matches("> ");
+        let item = behind_mark(line);
+        let is_heading = line.trim_start_matches('#').starts_with(' ') && line.starts_with('#');
+        let is_row = line.starts_with('|');
+        let mark = ["```", "~~~"].into_iter().find(|mark| line.starts_with(mark));
+        let is_closed = fence.is_some() && mark == fence;
+        if line.is_empty() || is_heading || is_row || item.is_some() || mark.is_some() {
+            sentences.extend(split(&std::mem::take(&mut paragraph), first));
+            first = number;
+        }
+        if fence.is_some() || mark.is_some() {
+            fence = if is_closed { None } else { fence.or(mark) };
+        } else if is_row {
+            let cells = plain(line);
+            sentences.extend(cells.split('|').flat_map(|cell| split(cell, number)));
+        } else {
+            if paragraph.is_empty() {
+                first = number;
+            }
+            paragraph += item.unwrap_or(line);
+            paragraph.push('\n');
+        }
+        if is_heading {
+            sentences.extend(split(&std::mem::take(&mut paragraph), first));
+        }
+    }
+    sentences
+}
+
+/// The text behind the mark of an item of a list: `- `, `* `, `+ `, `1. ` or `1) `.
+fn behind_mark(line: &str) -> Option<&str> {
+    let behind = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    let marks: &[&str] = if behind.len() < line.len() { &[". ", ") "] } else { &["- ", "* ", "+ "] };
+    marks.iter().find_map(|mark| behind.strip_prefix(mark))
+}
+
+/// The sentences of one paragraph that begins in a line.
+fn split(paragraph: &str, first: usize) -> Vec<Sentence> {
+    let (mut sentences, mut words, mut begun) = (Vec::new(), Vec::new(), first);
+    for (line, text) in (first..).zip(plain(paragraph).split('\n')) {
+        for word in text.split_whitespace() {
+            if words.is_empty() {
+                begun = line;
+            }
+            // A sign like `%` or `+` is no word, but may end a sentence.
+            if word.contains(char::is_alphanumeric) {
+                words.push(word.to_owned());
+            }
+            let word = word.trim_start_matches(['(', '"', '*', '_']);
+            let end = word.trim_end_matches(['"', '\'', ')', '*', '_']);
+            if end.ends_with(['.', '!', '?']) && !ABBREVIATIONS.contains(&word) {
+                sentences.push((begun, std::mem::take(&mut words)));
+            }
+        }
+    }
+    sentences.push((begun, words));
+    sentences
+}
+
+/// The text of a paragraph with a word for each piece of inline code, and without the targets of links.
+fn plain(paragraph: &str) -> String {
+    let (mut plain, mut rest, mut line_ends) = (String::new(), paragraph, 0);
+    while let Some(c) = rest.chars().next() {
+        let ticks = rest.len() - rest.trim_start_matches('`').len();
+        let code = rest[ticks..].find(&rest[..ticks]).filter(|_| ticks > 0);
+        let target = [("](", ')'), ("][", ']')].into_iter().find(|(begin, _)| rest.starts_with(begin));
+        let skipped = match (code, target) {
+            (Some(length), _) => length + 2 * ticks,
+            (None, Some((_, end))) => rest[2..].find(end).map_or(1, |length| length + 3),
+            (None, None) => c.len_utf8(),
+        };
+        if code.is_some() {
+            plain += "code";
+        } else if c == '\n' || (c == ' ' && line_ends > 0) {
+            // A line that ends inside code or inside a target ends behind the word.
+            plain += &"\n".repeat(line_ends);
+            line_ends = 0;
+        }
+        if code.is_some() || target.is_some() {
+            line_ends += rest[..skipped].matches('\n').count();
+        } else if !['[', ']'].contains(&c) {
+            plain.push(c);
+        }
+        rest = &rest[skipped..];
+    }
+    plain
+}
+
+#[test]
+fn a_sentence_of_31_words_is_found_and_one_of_30_is_not() {
+    let words = |count: usize| vec!["word"; count].join(" ");
+    let counts = |sentences: Vec<Sentence>| -> Vec<(usize, usize)> {
+        let counts = sentences.into_iter().map(|(line, words)| (line, words.len()));
+        counts.filter(|(_, count)| *count > 0).collect()
+    };
+    // Abbreviations, numbers, code and links do not end a sentence, and each is one word.
+    let text = format!("Short.\nIt has e.g. 2.7 `pieces of\ncode`, [a](link to.) and {}. End", words(24));
+    assert_eq!(counts(in_document(&text)), [(1, 1), (2, 31), (3, 1)]);
+    let source =
+        format!("    /// {}.\n    // {}\n    // {}\nlet a = 1; // no\n", words(30), words(9), words(22));
+    assert_eq!(counts(in_comments(&source)), [(1, 30), (2, 31)]);
+    let list = format!("# A heading\n{}:\n* {}\n1. {}\n", words(3), words(20), words(20));
+    assert_eq!(counts(in_document(&list)), [(1, 2), (2, 3), (3, 20), (4, 20)]);
+    let table = format!("| `a|b` {} | {} |\n|---|---|\n", words(20), words(20));
+    assert_eq!(counts(in_document(&table)), [(1, 21), (1, 20)]);
+    let code = format!("One.\n```text\n{}\n```\n{}\n", words(40), words(31));
+    assert_eq!(counts(in_document(&code)), [(1, 1), (5, 31)]);
+}
