@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::group::GroupCommitter;
 use super::handle::Handle;
+use super::proposer::propose_under_guard;
 use super::refusals::refuse;
 use super::shared::{GangResult, Message, Shared};
 use super::submit_error::SubmitError;
@@ -13,7 +14,7 @@ use crate::event::GangRefusal;
 use crate::facts::GangEnd;
 use crate::ids::{AskId, GangId};
 use crate::place::GangCheckout;
-use crate::propose::{BatchOwner, GangLook, ProposalBatch, Work, look_for_gangs};
+use crate::propose::{GangLook, ProposalBatch, Work, look_for_gangs};
 use crate::request::CommitSeq;
 use crate::state::State;
 use crate::sync::Ticket;
@@ -153,17 +154,11 @@ pub(super) fn look_for_gang(shared: &Arc<Shared>) -> Option<Box<ProposalBatch>> 
             return None;
         }
     };
-    // Declared before the guard, so that unwinding drops the guard first.
-    let owner: Arc<dyn BatchOwner> = Arc::clone(shared) as Arc<dyn BatchOwner>;
-    let mut batch = Box::new(ProposalBatch::new(Work::GangLook(GangLook::new(looks)), owner));
-    let state = shared.state.read();
-    batch.begun_ns = shared.clock.measured_ns();
-    let ProposalBatch { proposals, work, .. } = &mut *batch;
-    if let Work::GangLook(GangLook { looks, found }) = work {
-        **found = look_for_gangs(&state, looks, |request| would_accept(&state, request));
-        proposals.requests.extend(found.start.take());
-    }
-    drop(state);
-    batch.proposing_ns = shared.clock.measured_ns().saturating_sub(batch.begun_ns);
+    let (batch, ()) = propose_under_guard(shared, Work::GangLook(GangLook::new(looks)), |state, batch| {
+        if let Work::GangLook(GangLook { looks, found }) = &mut batch.work {
+            **found = look_for_gangs(state, looks, |request| would_accept(state, request));
+            batch.proposals.requests.extend(found.start.take());
+        }
+    });
     Some(batch)
 }
