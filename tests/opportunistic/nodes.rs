@@ -6,9 +6,7 @@ use apportion::config::{Capacity, Maximum, Percent, QueueConfig, QueueUpdate};
 use apportion::engine::NodeReport;
 use apportion::nodes::DirectiveTracker;
 use apportion::resource::DeviceNeed;
-use apportion::{
-    AskSpec, ContainerId, Mode, NodeId, NodeSpec, ResourceTypes, Resources, RunningContainer,
-};
+use apportion::{AskSpec, ContainerId, Mode, NodeId, NodeSpec, ResourceTypes, Resources, RunningContainer};
 
 use crate::{Cluster, amount, ask, config, opportunistic};
 
