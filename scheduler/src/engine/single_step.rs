@@ -11,9 +11,9 @@ use crate::place::PlacementSet;
 use crate::propose::{PassLimits, PassScope, ProposalBatch, Work, run_pass};
 use crate::state::State;
 
-/// The error for single steps outside serial mode; in the other modes the threads run by themselves.
+/// The error for single steps and for [`Engine::drive`] outside serial mode; in the other modes threads do the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Error)]
-#[error("single steps are possible in serial mode only")]
+#[error("the engine is not in serial mode; wait with `run_until_quiet`, or start it with `Mode::Serial`")]
 pub struct NotSerial;
 
 /// Why a single pass did not run.
