@@ -18,7 +18,6 @@ use crate::propose::{GangLook, ProposalBatch, Work, look_for_gangs};
 use crate::request::CommitSeq;
 use crate::state::State;
 use crate::sync::Ticket;
-use crate::timers::Timer;
 
 /// A submitted gang.
 #[derive(Debug)]
@@ -115,27 +114,6 @@ impl GroupCommitter {
                 refuse(&mut committer, &change, reason.refusal());
                 Err(reason)
             }
-        }
-    }
-}
-
-impl GroupCommitter {
-    /// Lets the next look for gangs decide whether a turn should end, if the held room has not grown for long.
-    pub(super) fn review_turn(&mut self, state: &mut State, gang: GangId) {
-        let Some(until_ms) = state.facts.turn_until_ms(gang) else { return };
-        let now_ms = state.facts.now_ms;
-        if until_ms > now_ms {
-            state.timers.add(until_ms, Timer::Turn(gang));
-            return;
-        }
-        state.overdue_turns.insert(gang);
-        // Nodes or gangs that come later may make the end useful. The timer rings again whole limits later, so that a
-        // gang has one timer only. Past the end of the clock it rings no more.
-        let limit_ms = state.facts.config.gather_limit_ms.unwrap_or(u64::MAX);
-        let limits = (now_ms - until_ms) / limit_ms + 1;
-        if let Some(next_ms) = limits.checked_mul(limit_ms).and_then(|late_ms| until_ms.checked_add(late_ms))
-        {
-            state.timers.add(next_ms, Timer::Turn(gang));
         }
     }
 }
