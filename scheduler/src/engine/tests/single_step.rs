@@ -139,6 +139,7 @@ fn a_single_pass_over_all_fulfils_one_reservation() {
 }
 
 /// A clock that measures ten nanoseconds between any two looks at it, and has been running for a second.
+#[derive(Debug)]
 struct Measuring(AtomicU64);
 
 impl Clock for Measuring {
