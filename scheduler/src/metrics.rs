@@ -82,6 +82,7 @@ fn record_health(health: &Health) {
         messages_waiting,
         sets_wanted,
         sets_out,
+        round_pending,
         proposers_given_up,
         // As in the statistics.
         proposer_panics: _,
@@ -93,6 +94,7 @@ fn record_health(health: &Health) {
     gauge!("apportion_messages_waiting").set(messages_waiting as f64);
     gauge!("apportion_sets_wanted").set(f64::from(sets_wanted));
     gauge!("apportion_sets_out").set(sets_out as f64);
+    gauge!("apportion_preemption_round_pending").set(f64::from(u8::from(round_pending)));
     counter!("apportion_proposers_given_up_total").absolute(proposers_given_up);
 }
 

@@ -2,11 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use apportion::config::{Capacity, Maximum, Percent, QueueConfig, QueueUpdate};
 use apportion::engine::NodeReport;
 use apportion::nodes::DirectiveTracker;
-use apportion::{ContainerId, NodeId, RunningContainer};
+use apportion::resource::DeviceNeed;
+use apportion::{AskSpec, ContainerId, Mode, NodeId, NodeSpec, ResourceTypes, Resources, RunningContainer};
 
-use crate::{Cluster, amount, ask, opportunistic};
+use crate::{Cluster, amount, ask, config, opportunistic};
 
 /// Passes all events on to the tracker, and returns what the node has to start and stop.
 struct Agent {
@@ -68,4 +70,43 @@ fn a_report_ends_no_queued_container() {
     cluster.run();
     assert!(ticket.wait().unwrap().unwrap().ended.is_empty());
     assert_eq!(cluster.at(node), (waiting, running));
+}
+
+/// The end of a lost container starts the next one in the queue. No agent was told of that one, so no report misses it.
+#[test]
+fn a_container_that_starts_during_a_report_does_not_end_by_it() {
+    let cluster = Cluster::serial(5);
+    let (node, job) = (cluster.node("a", 2), cluster.application());
+    cluster.ask(job, opportunistic(2, 2));
+    let (waiting, running) = cluster.at(node);
+    let ticket = cluster.handle.reconcile_node(node, NodeReport::default()).unwrap();
+    cluster.run();
+    assert_eq!(ticket.wait().unwrap().unwrap().ended, running);
+    assert_eq!(cluster.at(node), (vec![], waiting), "it runs now");
+}
+
+/// The queue's maximum has fallen below the devices of the waiting container, so the first end ends both.
+#[test]
+fn a_report_may_end_a_queued_container_that_can_never_start() {
+    let leaf = |name, percent| QueueConfig::leaf(name, Capacity::Percent(Percent::whole(percent)));
+    let maximum = |percent| Maximum::Percent(Percent::whole(percent));
+    let mut config = config(5);
+    let small = leaf("a", 25).with_user_limit_factor(None).with_maximum(maximum(100));
+    config.root = QueueConfig::root([small, leaf("b", 75)]);
+    config.resources = ResourceTypes::new(["memory", "gpu"]).unwrap().with_devices("gpu").unwrap();
+    let cluster = Cluster::new(config, Mode::Serial);
+    let node = cluster.handle.add_node(NodeSpec::new("a", Resources::new(&[8])).with_devices(4)).unwrap();
+    let job = cluster.application_in("root.a");
+    let spec = AskSpec::new(Resources::new(&[1]), 2).with_devices(DeviceNeed { count: 3, milli: 1_000 });
+    cluster.ask(job, spec.opportunistic());
+    let (waiting, running) = cluster.at(node);
+    assert_eq!((waiting.len(), running.len()), (1, 1), "the node has devices for one");
+    let update = QueueUpdate { maximum: Some(maximum(25)), ..QueueUpdate::default() };
+    drop(cluster.handle.update_queue(cluster.handle.queue("root.a").unwrap(), update).unwrap());
+    cluster.run();
+    assert_eq!(cluster.at(node), (waiting, running.clone()));
+    let ticket = cluster.handle.reconcile_node(node, NodeReport::default()).unwrap();
+    cluster.run();
+    assert_eq!(ticket.wait().unwrap().unwrap().ended, running);
+    assert_eq!(cluster.at(node), (vec![], vec![]));
 }

@@ -70,10 +70,7 @@ impl Handle {
         queue: &str,
     ) -> Result<Ticket<Result<CommitSeq, Refusal>>, SubmitError> {
         let queue = self.leaf(queue)?;
-        let (answer, ticket) = Ticket::new();
-        self.shared
-            .send(Message::Answered { change: Change::ApplicationMoved { application, queue }, answer })?;
-        Ok(ticket)
+        self.send_answered(Change::ApplicationMoved { application, queue })
     }
 
     /// Sets the priority of an application, capped at

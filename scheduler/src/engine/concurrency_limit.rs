@@ -13,10 +13,10 @@ const WINDOW: u64 = 32;
 /// The limit falls above this percentage of rejected requests in a window, or of work done by passes that lost a
 /// race.
 const REJECTED_PERCENT_HIGH: u64 = 10;
-const SECOND_PERCENT_HIGH: u64 = 40;
+const LOST_RACE_PERCENT_HIGH: u64 = 40;
 /// The limit rises after `PEACEFUL_WINDOWS` windows in a row below both of these percentages.
 const REJECTED_PERCENT_LOW: u64 = 2;
-const SECOND_PERCENT_LOW: u64 = 20;
+const LOST_RACE_PERCENT_LOW: u64 = 20;
 const PEACEFUL_WINDOWS: u64 = 4;
 
 /// The outcome of one batch.
@@ -35,7 +35,7 @@ pub(super) struct Decided {
 struct Seen {
     batches: u64,
     visits: u64,
-    visits_second: u64,
+    visits_lost: u64,
     requests: u64,
     rejected: u64,
 }
@@ -68,13 +68,13 @@ impl ConcurrencyLimit {
         if self.seen.batches < WINDOW {
             return None;
         }
-        let Seen { visits, visits_second, requests, rejected, .. } = std::mem::take(&mut self.seen);
-        let second = 100 * visits_second / visits;
+        let Seen { visits, visits_lost, requests, rejected, .. } = std::mem::take(&mut self.seen);
+        let lost = 100 * visits_lost / visits;
         let rejected = 100 * rejected / requests.max(1);
-        if rejected > REJECTED_PERCENT_HIGH || second > SECOND_PERCENT_HIGH {
+        if rejected > REJECTED_PERCENT_HIGH || lost > LOST_RACE_PERCENT_HIGH {
             self.peaceful = 0;
             self.sets_out_max = (self.sets_out_max.min(sets()) / 2).max(1);
-        } else if rejected < REJECTED_PERCENT_LOW && second < SECOND_PERCENT_LOW {
+        } else if rejected < REJECTED_PERCENT_LOW && lost < LOST_RACE_PERCENT_LOW {
             self.peaceful += 1;
             if self.peaceful.is_multiple_of(PEACEFUL_WINDOWS) {
                 self.sets_out_max = (self.sets_out_max + self.sets_out_max.div_ceil(4)).min(self.sets_max);
@@ -90,7 +90,7 @@ impl Seen {
         let visits = decided.visits as u64 + 1;
         self.batches += 1;
         self.visits += visits;
-        self.visits_second += if decided.lost_race { visits } else { 0 };
+        self.visits_lost += if decided.lost_race { visits } else { 0 };
         self.requests += decided.requests as u64;
         self.rejected += decided.rejected as u64;
     }
@@ -102,14 +102,14 @@ mod tests {
 
     const SETS: u64 = 16;
 
-    /// A window of batches of 100 requests; the first `second` passes lost a race and looked at as many nodes.
-    fn window(concurrency_limit: &mut ConcurrencyLimit, second: u64, rejected: usize) -> u64 {
+    /// A window of batches of 100 requests; the first `lost` passes lost a race and looked at as many nodes.
+    fn window(concurrency_limit: &mut ConcurrencyLimit, lost: u64, rejected: usize) -> u64 {
         let mut last = None;
         for number in 0..WINDOW {
             assert_eq!(last, None, "nothing is said within a window");
             let decided = Decided { requests: 100, rejected, visits: 99, lost_race: false };
             let nothing = Decided { requests: 0, rejected: 0, visits: 99, lost_race: true };
-            last = concurrency_limit.record(if number < second { nothing } else { decided }, || SETS);
+            last = concurrency_limit.record(if number < lost { nothing } else { decided }, || SETS);
         }
         last.expect("a window's end")
     }
@@ -177,7 +177,7 @@ mod tests {
 
     /// At the end of a backlog there are more sets than asks; looking at those sets for nothing costs next to nothing.
     #[test]
-    fn passes_that_come_second_count_by_their_work() {
+    fn passes_that_lost_a_race_count_by_their_work() {
         let mut concurrency_limit = ConcurrencyLimit::new(1);
         for _ in 0..4 * WINDOW {
             for (requests, visits, lost_race) in [(1, 100, false), (0, 0, true), (0, 0, true)] {

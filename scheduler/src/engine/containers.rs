@@ -61,7 +61,7 @@ impl Handle {
         &self,
         container: ContainerId,
     ) -> Result<Ticket<Result<CommitSeq, Refusal>>, SubmitError> {
-        self.stop(container, EndCause::Released)
+        self.send_answered(Change::ContainerStopping { container, cause: EndCause::Released })
     }
 
     /// Preempts a container: as a [stop](Self::stop_container), but the confirmed end has the cause
@@ -74,18 +74,7 @@ impl Handle {
         &self,
         container: ContainerId,
     ) -> Result<Ticket<Result<CommitSeq, Refusal>>, SubmitError> {
-        self.stop(container, EndCause::Preempted)
-    }
-
-    fn stop(
-        &self,
-        container: ContainerId,
-        cause: EndCause,
-    ) -> Result<Ticket<Result<CommitSeq, Refusal>>, SubmitError> {
-        let (answer, ticket) = Ticket::new();
-        let change = Change::ContainerStopping { container, cause };
-        self.shared.send(Message::Answered { change, answer })?;
-        Ok(ticket)
+        self.send_answered(Change::ContainerStopping { container, cause: EndCause::Preempted })
     }
 
     /// Makes a container opportunistic: it runs on leftover capacity of its node. Its room is free at once, and it
@@ -100,7 +89,8 @@ impl Handle {
         &self,
         container: ContainerId,
     ) -> Result<Ticket<Result<CommitSeq, Refusal>>, SubmitError> {
-        self.set_execution_type(container, ExecutionType::Opportunistic)
+        let execution_type = ExecutionType::Opportunistic;
+        self.send_answered(Change::ExecutionTypeSet { container, execution_type })
     }
 
     /// Guarantees an opportunistic container its size again. The ticket tells whether its node, the queues and the
@@ -116,7 +106,8 @@ impl Handle {
         &self,
         container: ContainerId,
     ) -> Result<Ticket<Result<CommitSeq, Refusal>>, SubmitError> {
-        self.set_execution_type(container, ExecutionType::Guaranteed)
+        let execution_type = ExecutionType::Guaranteed;
+        self.send_answered(Change::ExecutionTypeSet { container, execution_type })
     }
 
     /// Wants an opportunistic container promoted as soon as there is room. Then its application gets
@@ -134,20 +125,7 @@ impl Handle {
         &self,
         container: ContainerId,
     ) -> Result<Ticket<Result<CommitSeq, Refusal>>, SubmitError> {
-        let (answer, ticket) = Ticket::new();
-        self.shared.send(Message::Answered { change: Change::PromotionRequested { container }, answer })?;
-        Ok(ticket)
-    }
-
-    fn set_execution_type(
-        &self,
-        container: ContainerId,
-        execution_type: ExecutionType,
-    ) -> Result<Ticket<Result<CommitSeq, Refusal>>, SubmitError> {
-        let (answer, ticket) = Ticket::new();
-        let change = Change::ExecutionTypeSet { container, execution_type };
-        self.shared.send(Message::Answered { change, answer })?;
-        Ok(ticket)
+        self.send_answered(Change::PromotionRequested { container })
     }
 
     /// Sets the size of a container, rounded up as for asks; its devices stay. Shrinking takes effect at once. For
@@ -166,9 +144,6 @@ impl Handle {
         types.check(&size)?;
         types.device_type().into_iter().for_each(|devices| size.set(devices, 0));
         self.normalize(&mut size)?;
-        let (answer, ticket) = Ticket::new();
-        let change = Change::ContainerResized { container, size };
-        self.shared.send(Message::Answered { change, answer })?;
-        Ok(ticket)
+        self.send_answered(Change::ContainerResized { container, size })
     }
 }

@@ -84,7 +84,8 @@ impl SerialDriver {
         }
     }
 
-    fn has_work(&self) -> bool {
+    /// Whether a message waits, a timer is due, or a proposer has work.
+    pub(super) fn has_work(&self) -> bool {
         !self.committer.inbox().is_empty() || self.committer.is_due() || self.shared.has_work_for_proposers()
     }
 }

@@ -3,6 +3,7 @@
 use super::group::GroupCommitter;
 use crate::change::Change;
 use crate::facts::{ApplicationEnd, EndCause, GangEnd};
+use crate::ids::{GangId, NodeId};
 use crate::state::State;
 use crate::timers::Timer;
 
@@ -53,6 +54,43 @@ impl GroupCommitter {
                 // The ask may use other nodes now, and a round may help it there.
                 self.rounds.record_news();
             }
+        }
+    }
+
+    /// Acts on the timer of a node at `at_ms`. A heartbeat sets no timer. A timer that rings sets the next one,
+    /// even if that one is due as well, so that nodes fall silent in the order of their last heartbeats.
+    fn check_silence(&mut self, state: &mut State, node: NodeId, at_ms: u64) {
+        let (Some(policy), Some(facts)) = (state.facts.config.heartbeat, state.facts.nodes.get(node)) else {
+            return;
+        };
+        let silent_from_ms = policy.silent_from_ms(facts.last_heartbeat_ms);
+        if facts.stale {
+            return;
+        }
+        if silent_from_ms <= at_ms {
+            self.committer(state).apply(Change::NodeSilenceSet { node, stale: true });
+            self.publisher.silent.push(node);
+        } else {
+            state.timers.add(silent_from_ms, Timer::Silence(node));
+        }
+    }
+
+    /// Lets the next look for gangs decide whether a turn should end, if the held room has not grown for long.
+    fn review_turn(&mut self, state: &mut State, gang: GangId) {
+        let Some(until_ms) = state.facts.turn_until_ms(gang) else { return };
+        let now_ms = state.facts.now_ms;
+        if until_ms > now_ms {
+            state.timers.add(until_ms, Timer::Turn(gang));
+            return;
+        }
+        state.gang_waits.overdue_turns.insert(gang);
+        // Nodes or gangs that come later may make the end useful. The timer rings again whole limits later, so that a
+        // gang has one timer only. Past the end of the clock it rings no more.
+        let limit_ms = state.facts.config.gather_limit_ms.unwrap_or(u64::MAX);
+        let limits = (now_ms - until_ms) / limit_ms + 1;
+        if let Some(next_ms) = limits.checked_mul(limit_ms).and_then(|late_ms| until_ms.checked_add(late_ms))
+        {
+            state.timers.add(next_ms, Timer::Turn(gang));
         }
     }
 }

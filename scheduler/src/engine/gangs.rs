@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::group::GroupCommitter;
 use super::handle::Handle;
+use super::proposer::propose_under_guard;
 use super::refusals::refuse;
 use super::shared::{GangResult, Message, Shared};
 use super::submit_error::SubmitError;
@@ -13,11 +14,10 @@ use crate::event::GangRefusal;
 use crate::facts::GangEnd;
 use crate::ids::{AskId, GangId};
 use crate::place::GangCheckout;
-use crate::propose::{BatchOwner, GangLook, ProposalBatch, Work, look_for_gangs};
+use crate::propose::{GangLook, ProposalBatch, Work, look_for_gangs};
 use crate::request::CommitSeq;
 use crate::state::State;
 use crate::sync::Ticket;
-use crate::timers::Timer;
 
 /// A submitted gang.
 #[derive(Debug)]
@@ -118,27 +118,6 @@ impl GroupCommitter {
     }
 }
 
-impl GroupCommitter {
-    /// Lets the next look for gangs decide whether a turn should end, if the held room has not grown for long.
-    pub(super) fn review_turn(&mut self, state: &mut State, gang: GangId) {
-        let Some(until_ms) = state.facts.turn_until_ms(gang) else { return };
-        let now_ms = state.facts.now_ms;
-        if until_ms > now_ms {
-            state.timers.add(until_ms, Timer::Turn(gang));
-            return;
-        }
-        state.gang_waits.overdue_turns.insert(gang);
-        // Nodes or gangs that come later may make the end useful. The timer rings again whole limits later, so that a
-        // gang has one timer only. Past the end of the clock it rings no more.
-        let limit_ms = state.facts.config.gather_limit_ms.unwrap_or(u64::MAX);
-        let limits = (now_ms - until_ms) / limit_ms + 1;
-        if let Some(next_ms) = limits.checked_mul(limit_ms).and_then(|late_ms| until_ms.checked_add(late_ms))
-        {
-            state.timers.add(next_ms, Timer::Turn(gang));
-        }
-    }
-}
-
 /// Looks for a waiting gang that can start, if that is worth a look. At most one proposer looks at a time, and at most
 /// one gang starts at a time.
 pub(super) fn look_for_gang(shared: &Arc<Shared>) -> Option<Box<ProposalBatch>> {
@@ -153,17 +132,11 @@ pub(super) fn look_for_gang(shared: &Arc<Shared>) -> Option<Box<ProposalBatch>> 
             return None;
         }
     };
-    // Declared before the guard, so that unwinding drops the guard first.
-    let owner: Arc<dyn BatchOwner> = Arc::clone(shared) as Arc<dyn BatchOwner>;
-    let mut batch = Box::new(ProposalBatch::new(Work::GangLook(GangLook::new(looks)), owner));
-    let state = shared.state.read();
-    batch.begun_ns = shared.clock.measured_ns();
-    let ProposalBatch { proposals, work, .. } = &mut *batch;
-    if let Work::GangLook(GangLook { looks, found }) = work {
-        **found = look_for_gangs(&state, looks, |request| would_accept(&state, request));
-        proposals.requests.extend(found.start.take());
-    }
-    drop(state);
-    batch.proposing_ns = shared.clock.measured_ns().saturating_sub(batch.begun_ns);
+    let (batch, ()) = propose_under_guard(shared, Work::GangLook(GangLook::new(looks)), |state, batch| {
+        if let Work::GangLook(GangLook { looks, found }) = &mut batch.work {
+            **found = look_for_gangs(state, looks, |request| would_accept(state, request));
+            batch.proposals.requests.extend(found.start.take());
+        }
+    });
     Some(batch)
 }

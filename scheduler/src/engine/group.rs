@@ -16,7 +16,7 @@ use super::publish::Publisher;
 use super::refusals::{admit_or_refuse, refuse};
 use super::reshard::reshard;
 use super::rounds::Rounds;
-use super::shared::{Message, Progress, Shared};
+use super::shared::{ChangeResult, Message, Shared};
 use super::stream::StreamCore;
 use super::trace;
 use crate::change::Change;
@@ -300,8 +300,7 @@ impl GroupCommitter {
                 self.publisher.answer(answer, result);
             }
             Message::Answered { change, answer } => {
-                let mut committer = self.committer(state);
-                let result = admit_or_refuse(&mut committer, &change).map(|()| committer.apply(change));
+                let result = self.change(state, change);
                 self.publisher.answer(answer, result);
             }
             Message::Gang { asks, spec, answer } => {
@@ -361,11 +360,9 @@ impl GroupCommitter {
     }
 
     /// Applies a caller's change if it is still valid.
-    pub(super) fn change(&mut self, state: &mut State, change: Change) -> Result<(), Refusal> {
+    pub(super) fn change(&mut self, state: &mut State, change: Change) -> ChangeResult {
         let mut committer = self.committer(state);
-        admit_or_refuse(&mut committer, &change)?;
-        committer.apply(change);
-        Ok(())
+        admit_or_refuse(&mut committer, &change).map(|()| committer.apply(change))
     }
 
     /// Applies a submission. Its stream also gets a refusal, but no events of another application that owns the
@@ -402,18 +399,11 @@ impl GroupCommitter {
         let (processed, stats, now_ms) = (self.processed, self.stats.clone(), self.now_ms);
         let log_error = self.publisher.log_error().map(str::to_owned);
         self.shared.report_progress(|progress| {
-            let has_committed = stats.committed > progress.stats.committed;
-            let last_commit_ms = if has_committed { now_ms } else { progress.last_commit_ms };
-            *progress = Progress {
-                proposers: progress.proposers,
-                ended: progress.ended,
-                processed,
-                quiet,
-                stats,
-                log_error,
-                last_group_ms: now_ms,
-                last_commit_ms,
-            };
+            if stats.committed > progress.stats.committed {
+                progress.last_commit_ms = now_ms;
+            }
+            (progress.processed, progress.quiet, progress.last_group_ms) = (processed, quiet, now_ms);
+            (progress.stats, progress.log_error) = (stats, log_error);
         });
     }
 

@@ -166,10 +166,8 @@ impl Handle {
     }
 
     pub(super) fn check_partition(&self, partition: PartitionId) -> Result<(), SubmitError> {
-        if partition.index() <= self.shared.config.partitions.len() {
-            return Ok(());
-        }
-        Err(SubmitError::UnknownPartition { name: partition.to_string(), nearest: None })
+        let last = PartitionId(self.shared.config.partitions.len() as u32);
+        if partition <= last { Ok(()) } else { Err(SubmitError::UnknownPartitionId { partition, last }) }
     }
 
     pub(super) fn send(&self, change: Change) -> Result<(), SubmitError> {

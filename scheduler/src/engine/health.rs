@@ -27,6 +27,8 @@ pub struct Health {
     pub sets_wanted: u32,
     /// Placement sets that a proposer has, or a batch on its way to the committer.
     pub sets_out: u64,
+    /// Whether a round of preemption is wanted, is computed, or has steps left.
+    pub round_pending: bool,
     /// Panics of proposers.
     pub proposer_panics: u64,
     /// Proposers that panicked too often to be restarted.
@@ -40,7 +42,7 @@ impl Health {
     /// Whether work is left.
     #[must_use]
     pub fn has_work(&self) -> bool {
-        self.messages_waiting > 0 || self.sets_wanted > 0 || self.sets_out > 0
+        self.messages_waiting > 0 || self.sets_wanted > 0 || self.sets_out > 0 || self.round_pending
     }
 }
 
@@ -60,6 +62,7 @@ impl Engine {
             messages_waiting: sent.saturating_sub(progress.processed),
             sets_wanted,
             sets_out,
+            round_pending: !shared.round.is_idle(),
             proposer_panics: shared.proposer_panics.get(),
             proposers_given_up: shared.proposers_given_up.get(),
             refused: progress.stats.refused,

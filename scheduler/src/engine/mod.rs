@@ -85,7 +85,6 @@ mod reshard;
 mod rounds;
 mod serial;
 mod shared;
-mod silence;
 mod single_step;
 mod start;
 mod stream;

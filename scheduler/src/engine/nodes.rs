@@ -170,11 +170,10 @@ impl Handle {
     /// # Errors
     /// If the engine is shut down.
     pub fn remove_node(&self, node: NodeId) -> Result<Ticket<Result<CommitSeq, Refusal>>, SubmitError> {
-        let (answer, ticket) = Ticket::new();
         // Before the send: a removal that overtakes the registration of its node is refused, and the node keeps its
         // name.
         let name = self.shared.ids.nodes.lock().sent_name(node);
-        self.shared.send(Message::Answered { change: Change::NodeRemoved { node }, answer })?;
+        let ticket = self.send_answered(Change::NodeRemoved { node })?;
         // After the send: the registration of a successor is behind the removal in the inbox.
         if let Some(name) = name {
             self.shared.names.nodes.remove(&name, node);

@@ -11,6 +11,7 @@ use super::shared::{Message, Shared};
 use super::trace;
 use crate::place::{Checkout, PlacementSet};
 use crate::propose::{BatchOwner, ProposalBatch, Scratch, Work, run_pass};
+use crate::state::State;
 
 /// A proposer that panics this often without sending a batch in between is not restarted.
 const PANICS_MAX: u32 = 100;
@@ -161,18 +162,28 @@ pub(super) fn propose(
     scratch: &mut Scratch,
 ) -> Box<ProposalBatch> {
     let _span = trace::pass(set.id());
+    let (batch, ()) = propose_under_guard(shared, Work::Pass(set), |state, batch| {
+        if let Work::Pass(set) = &mut batch.work {
+            run_pass(state, set, scratch, &shared.pass_limits, &mut batch.proposals);
+        }
+    });
+    batch
+}
+
+/// Makes a batch, and calls `propose` with it and the state under the read guard.
+pub(super) fn propose_under_guard<T>(
+    shared: &Arc<Shared>,
+    work: Work,
+    propose: impl FnOnce(&State, &mut ProposalBatch) -> T,
+) -> (Box<ProposalBatch>, T) {
     // Declared before the guard, so that unwinding drops the guard first.
-    let owner: Arc<dyn BatchOwner> = Arc::clone(shared) as Arc<dyn BatchOwner>;
-    let mut batch = Box::new(ProposalBatch::new(Work::Pass(set), owner));
+    let mut batch = Box::new(ProposalBatch::new(work, Arc::clone(shared) as Arc<dyn BatchOwner>));
     let state = shared.state.read();
     batch.begun_ns = shared.clock.measured_ns();
-    let ProposalBatch { proposals, work, .. } = &mut *batch;
-    if let Work::Pass(set) = work {
-        run_pass(&state, set, scratch, &shared.pass_limits, proposals);
-    }
+    let proposed = propose(&state, &mut batch);
     drop(state);
     batch.proposing_ns = shared.clock.measured_ns().saturating_sub(batch.begun_ns);
-    batch
+    (batch, proposed)
 }
 
 /// Deregisters the proposer, so that `run_until_quiet` does not wait for it.

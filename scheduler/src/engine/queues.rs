@@ -1,7 +1,7 @@
 //! Calls of a handle that find and change queues.
 
 use super::handle::Handle;
-use super::shared::Message;
+use super::shared::{ChangeResult, Message};
 use super::submit_error::SubmitError;
 use crate::change::Change;
 use crate::commit::check_reconfiguration;
@@ -70,6 +70,13 @@ impl Handle {
     fn configure(&self, change: Change) -> Result<Ticket<Result<CommitSeq, ConfigError>>, SubmitError> {
         let (answer, ticket) = Ticket::new();
         self.shared.send(Message::Configure { change, answer })?;
+        Ok(ticket)
+    }
+
+    /// Sends a change; the ticket has the number of the change, or the refusal.
+    pub(super) fn send_answered(&self, change: Change) -> Result<Ticket<ChangeResult>, SubmitError> {
+        let (answer, ticket) = Ticket::new();
+        self.shared.send(Message::Answered { change, answer })?;
         Ok(ticket)
     }
 

@@ -56,21 +56,24 @@ impl GroupCommitter {
             Some(told) => told.contains(id),
             None => !placeholders.contains(id),
         };
+        let is_missing = |id: &ContainerId| {
+            let application = state.facts.containers.at(*id).application;
+            let is_reported = running.get(id).is_some_and(|reported| reported.application == application);
+            // A waiting container has not started.
+            is_told(id) && !starting.contains(id) && !is_reported && !state.facts.is_waiting(*id)
+        };
+        // Found before the first end: it may start or end containers that wait on the node.
+        let missing: Vec<_> = known.into_iter().filter(is_missing).collect();
         let mut reconciled = Reconciliation::default();
-        for container in known.into_iter().filter(|id| is_told(id) && !starting.contains(id)) {
-            if state.facts.is_waiting(container) {
-                // It has not started.
-                continue;
-            }
-            let application = state.facts.containers.at(container).application;
-            if running.get(&container).is_some_and(|reported| reported.application == application) {
-                continue;
-            }
+        for container in missing {
             // The report confirms the end of a container that is being stopped.
             let is_stopping = state.facts.stopping.contains_key(&container);
             let cause = if is_stopping { EndCause::Completed } else { EndCause::NodeLost };
-            self.change(state, Change::ContainerEnded { container, cause })?;
-            reconciled.ended.push(container);
+            // An earlier end may have ended it, too.
+            if state.facts.containers.get(container).is_some() {
+                self.change(state, Change::ContainerEnded { container, cause })?;
+                reconciled.ended.push(container);
+            }
         }
         for (reported, container) in running {
             let result = match state.facts.containers.get(reported).map(|known| known.node) {

@@ -9,13 +9,14 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::group::GroupCommitter;
+use super::proposer::propose_under_guard;
 use super::shared::Shared;
 use crate::change::Change;
 use crate::commit::would_accept;
 use crate::explain::PreemptionOutlook;
 use crate::ids::{AskId, GangId};
 use crate::preempt::{GangPreemption, PreemptionPlan, Recheck, round};
-use crate::propose::{BatchOwner, ProposalBatch, RoundStep, Work};
+use crate::propose::{ProposalBatch, RoundStep, Work};
 use crate::state::State;
 use crate::sync::{AtomicU64, Mutex, Ordering};
 
@@ -128,15 +129,9 @@ impl Round {
 /// [loses the round](Round::record_lost_batch).
 pub(super) fn compute_round(shared: &Arc<Shared>) -> Option<Box<ProposalBatch>> {
     let rounds = shared.config.preemption.as_ref().filter(|_| shared.round.transition_taken())?;
-    let owner: Arc<dyn BatchOwner> = Arc::clone(shared) as Arc<dyn BatchOwner>;
-    // Before the guard, so that unwinding drops the guard first.
-    let mut batch = Box::new(ProposalBatch::new(Work::Round(Vec::new()), owner));
-    let state = shared.state.read();
-    batch.begun_ns = shared.clock.measured_ns();
-    let copy = State::clone(&state);
-    drop(state);
+    let copied = |state: &State, _: &mut ProposalBatch| state.clone();
+    let (mut batch, copy) = propose_under_guard(shared, Work::Round(Vec::new()), copied);
     let (plan, steps) = round(&copy, rounds);
-    batch.proposing_ns = shared.clock.measured_ns().saturating_sub(batch.begun_ns);
     batch.work = Work::Round(steps);
     *shared.round.last_plan.lock() = Some(plan);
     Some(batch)

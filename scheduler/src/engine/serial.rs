@@ -43,8 +43,7 @@ impl SerialDriver {
                 Some(message) => self.committer.commit_group(Some(message)),
                 None => {
                     self.committer.commit_group(None);
-                    let is_done = self.committer.inbox().is_empty() && !self.committer.is_due();
-                    if is_done && !self.shared.has_work_for_proposers() {
+                    if !self.has_work() {
                         return;
                     }
                 }

@@ -269,7 +269,7 @@ impl Shared {
         streams.push(Arc::downgrade(stream));
         drop(streams);
         // Read after the push: if the engine ended before the push, this thread closes the stream.
-        if self.progress().ended {
+        if self.has_ended() {
             stream.close();
         }
     }

@@ -1,21 +1,19 @@
 //! Serial mode in single steps: commit without proposing, and passes for at most one container. For scenarios and
 //! tests that act between two decisions.
 
-use std::sync::Arc;
-
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::proposer::Proposer;
+use super::proposer::{Proposer, propose_under_guard};
 use super::{Driver, Engine};
 use crate::ids::{QueueId, SetId};
 use crate::place::PlacementSet;
-use crate::propose::{BatchOwner, PassLimits, PassScope, ProposalBatch, Work, run_pass};
+use crate::propose::{PassLimits, PassScope, ProposalBatch, Work, run_pass};
 use crate::state::State;
 
-/// The error for single steps outside serial mode; in the other modes the threads run by themselves.
+/// The error for single steps and for [`Engine::drive`] outside serial mode; in the other modes threads do the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Error)]
-#[error("single steps are possible in serial mode only")]
+#[error("the engine is not in serial mode; wait with `run_until_quiet`, or start it with `Mode::Serial`")]
 pub struct NotSerial;
 
 /// Why a single pass did not run.
@@ -73,23 +71,23 @@ impl Proposer {
     /// Runs a pass within `scope` for at most one request, or as many as the limit for a node allows. It uses a
     /// view of its own, so it needs no lease. `None` if the node does not exist.
     pub(super) fn propose_once(&mut self, scope: PassScope) -> Option<Box<ProposalBatch>> {
-        let owner: Arc<dyn BatchOwner> = Arc::clone(&self.shared) as Arc<dyn BatchOwner>;
-        let mut batch = Box::new(ProposalBatch::new(Work::Unleased, owner));
-        let state = self.shared.state.read();
-        // A limit on off-switch containers ends the pass instead of the number of requests.
-        let is_limited = state.facts.config.limits.off_switch_per_pass.is_some();
-        let requests = if is_limited { self.shared.pass_limits.requests } else { 1 };
-        let limits = PassLimits { requests, scope, is_single_step: true, ..self.shared.pass_limits };
-        for set in sets_within(&state, scope)? {
-            let order = state.facts.config.node_order;
-            let mut view = PlacementSet::confined(set, order, state.nodes(), scope.node);
-            run_pass(&state, &mut view, &mut self.scratch, &limits, &mut batch.proposals);
-            if !batch.requests().is_empty() {
-                break;
+        let Self { shared, scratch, .. } = self;
+        let (batch, known) = propose_under_guard(shared, Work::Unleased, |state, batch| {
+            // A limit on off-switch containers ends the pass instead of the number of requests.
+            let is_limited = state.facts.config.limits.off_switch_per_pass.is_some();
+            let requests = if is_limited { shared.pass_limits.requests } else { 1 };
+            let limits = PassLimits { requests, scope, is_single_step: true, ..shared.pass_limits };
+            for set in sets_within(state, scope)? {
+                let order = state.facts.config.node_order;
+                let mut view = PlacementSet::confined(set, order, state.nodes(), scope.node);
+                run_pass(state, &mut view, scratch, &limits, &mut batch.proposals);
+                if !batch.requests().is_empty() {
+                    break;
+                }
             }
-        }
-        drop(state);
-        Some(batch)
+            Some(())
+        });
+        known.map(|()| batch)
     }
 }
 

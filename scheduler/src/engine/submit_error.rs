@@ -6,7 +6,7 @@ use thiserror::Error;
 use super::shared::Closed;
 use crate::change::InvalidGang;
 use crate::facts::InvalidBudget;
-use crate::ids::AskKindId;
+use crate::ids::{AskKindId, PartitionId};
 use crate::nearest::hint;
 use crate::resource::{DEVICE_MILLI, DEVICES_MAX, ResourceError};
 
@@ -19,7 +19,10 @@ pub enum SubmitError {
     #[error("the engine is shut down")]
     Closed,
     /// A node with this name is registered.
-    #[error("a node named `{name}` is registered already")]
+    #[error(
+        "a node named `{name}` is registered already; change it with `update_node`, compare its containers with \
+         `reconcile_node`, or remove it with `remove_node` first"
+    )]
     DuplicateNode {
         /// The name.
         name: String,
@@ -51,6 +54,18 @@ pub enum SubmitError {
         name: String,
         /// The known name closest to it.
         nearest: Option<String>,
+    },
+    /// The engine has no partition with this number.
+    #[error(
+        "{partition} is unknown; the partitions of this engine are {} to {last}, and `Handle::partition` finds one by \
+         its name",
+        PartitionId::DEFAULT
+    )]
+    UnknownPartitionId {
+        /// The number given.
+        partition: PartitionId,
+        /// The largest known number.
+        last: PartitionId,
     },
     /// A wrong resource type or amount.
     #[error(transparent)]

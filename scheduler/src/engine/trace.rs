@@ -24,11 +24,10 @@ mod facade {
         trace_span!(target: "apportion", "pass", set = set.index()).entered()
     }
 
-    pub(in crate::engine) fn group_committed(messages: u64, stats: &EngineStats) {
-        let (allocated, rejected) = (stats.allocated, || stats.rejected_total());
+    pub(in crate::engine) fn group_committed(messages_total: u64, stats: &EngineStats) {
         event!(
-            target: "apportion", Level::TRACE,
-            messages, allocated, rejected = rejected(), "group committed"
+            target: "apportion", Level::TRACE, messages_total,
+            allocated_total = stats.allocated, rejected_total = stats.rejected_total(), "group committed"
         );
     }
 

@@ -4,7 +4,7 @@ use apportion::config::ConfigError;
 use apportion::engine::{SubmitError, SubmittedGang, SubmittedGroupAsk};
 use apportion::event::{Refusal, Subject};
 use apportion::request::RejectReason;
-use apportion::{AskId, CommitOutcome, CommitSeq, ResourceAllocationCommitRequest, Ticket};
+use apportion::{AskId, CommitOutcome, CommitSeq, PartitionId, ResourceAllocationCommitRequest, Ticket};
 
 use super::world::World;
 
@@ -135,7 +135,7 @@ pub(super) fn no_container(_: &World) -> Answer {
 }
 
 pub(super) fn no_partition(w: &World) -> Answer {
-    Answer::AtOnce(SubmitError::UnknownPartition { name: w.partition.to_string(), nearest: None })
+    Answer::AtOnce(SubmitError::UnknownPartitionId { partition: w.partition, last: PartitionId::DEFAULT })
 }
 
 pub(super) fn no_rack(_: &World) -> Answer {

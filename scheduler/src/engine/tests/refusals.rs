@@ -138,6 +138,21 @@ fn of_many_heartbeats_those_of_removed_nodes_are_refused() {
     assert_eq!(told.iter().map(|one| one.subject).collect::<Vec<_>>(), [Subject::Node(gone.node); 2]);
 }
 
+#[test]
+fn an_unknown_partition_is_refused_with_the_known_numbers() {
+    let mut config = config([leaf("a")]);
+    config.partitions = vec!["gpu".into()];
+    let bench = Bench::serial(config);
+    let (handle, node) = (bench.engine.handle(), bench.node("n1", 1));
+    let text = handle.set_node_partition(node, PartitionId(2)).unwrap_err().to_string();
+    assert!(
+        text.starts_with("partition-2 is unknown; the partitions of this engine are partition-0 to "),
+        "{text}"
+    );
+    assert!(text.contains("to partition-1, and `Handle::partition`"), "{text}");
+    assert_eq!(handle.set_node_partition(node, PartitionId(1)), Ok(()));
+}
+
 /// A caller that never takes refusals costs a bounded amount of memory.
 #[test]
 fn the_newest_refusals_are_kept_and_the_others_counted() {

@@ -73,6 +73,18 @@ impl Hand {
     }
 }
 
+/// `run_until_quiet` waits for the round, so a watchdog has to see it.
+#[test]
+fn a_round_is_work_until_it_is_carried_out() {
+    let (mut hand, _) = owed();
+    assert!(hand.engine.health().has_work(), "no proposer has taken it");
+    let batch = hand.parts.proposers[0].propose().unwrap();
+    assert!(matches!(batch.work, Work::Round(_)) && hand.engine.health().has_work());
+    hand.parts.proposers[0].send(batch).unwrap();
+    assert!(hand.engine.health().has_work(), "it is not carried out");
+    hand.expect_preempted(2);
+}
+
 #[test]
 fn a_round_may_panic_at_any_step() {
     for steps in 0.. {

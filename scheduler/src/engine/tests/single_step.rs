@@ -1,13 +1,18 @@
 //! Passes for at most one container: over one node, over all nodes, and for one leaf.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use super::{Bench, config, leaf, memory};
 use crate::change::AskSpec;
+use crate::clock::Clock;
 use crate::config::{EngineConfig, LocalityDelay, Maximum, Percent};
-use crate::engine::{Mode, NotSerial, PassError};
+use crate::engine::{Engine, Mode, NotSerial, PassError};
 use crate::explain::PendingReason;
 use crate::ids::{AskId, NodeId};
 use crate::propose::PassScope;
 use crate::request::ResourceAllocationCommitRequest;
+use crate::sync::{AtomicU64, Ordering};
 use crate::view::ReservationView;
 
 impl Bench {
@@ -131,6 +136,35 @@ fn a_single_pass_over_all_fulfils_one_reservation() {
     assert_eq!(nodes.map(|node| bench.containers_on(node)), [1, 0]);
     bench.expect_sound();
     assert_eq!(nodes.map(|node| bench.containers_on(node)), [1, 1]);
+}
+
+/// A clock that measures ten nanoseconds between any two looks at it, and has been running for a second.
+#[derive(Debug)]
+struct Measuring(AtomicU64);
+
+impl Clock for Measuring {
+    fn now_ms(&self) -> u64 {
+        0
+    }
+
+    fn measured_ns(&self) -> u64 {
+        1_000_000_000 + self.0.fetch_add(10, Ordering::Relaxed)
+    }
+}
+
+#[test]
+fn a_single_pass_is_measured_from_its_start() {
+    let clock = Arc::new(Measuring(AtomicU64::new(0)));
+    let engine = Engine::start(config([leaf("a")]), Mode::Serial, clock, None).unwrap();
+    let bench =
+        Bench { events: engine.handle().event_stream(100), shared: Arc::clone(&engine.shared), engine };
+    let node = bench.node("n1", 8);
+    bench.ask(bench.application("root.a"), 1, 1);
+    assert_eq!(bench.pass_on(node), 1);
+    let timing = bench.engine.take_timing();
+    assert_eq!(timing.proposing, Duration::from_nanos(10));
+    let ages = &timing.proposal_age_ns;
+    assert!(ages.len() == 1 && ages.max() < 100, "{} batches, the oldest {} ns", ages.len(), ages.max());
 }
 
 #[test]
