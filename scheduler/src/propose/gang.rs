@@ -12,8 +12,6 @@
 //! * A gang whose roles could be packed only in another order is not found.
 //! * Members that start together borrow no nodes of other partitions.
 
-use std::collections::BTreeMap;
-
 use rustc_hash::FxHashMap;
 
 use super::gather::{Gathering, is_kept_from_gathering, plan_places};
@@ -24,10 +22,10 @@ use crate::facts::{
     Application, Ask, Facts, GangTopology, HeldRole, Locality, Node, PartitionShare, Shape, TagCounts,
     WaitingGang,
 };
-use crate::ids::{AskId, GangId, NodeId, PartitionId, RackId};
+use crate::ids::{AskId, GangId, NodeId, RackId};
 use crate::place::{GangLooks, ScoredNode, score};
 use crate::request::{AllocationProposal, ResourceAllocationCommitRequest};
-use crate::resource::{Resources, Room, fits};
+use crate::resource::{Room, fits};
 use crate::state::State;
 
 /// Why a gang cannot start now.
@@ -45,7 +43,7 @@ pub(crate) enum NotNow {
 
 /// The findings of a look for gangs.
 #[derive(Debug, Default)]
-pub(crate) struct Found {
+pub(crate) struct GangFindings {
     /// The start of a gang.
     pub(crate) start: Option<ResourceAllocationCommitRequest>,
     /// Places for gangs that cannot start. They come first in order.
@@ -65,7 +63,7 @@ pub(crate) fn look_for_gangs(
     state: &State,
     looks: &mut GangLooks,
     would_accept: impl Fn(&ResourceAllocationCommitRequest) -> bool,
-) -> Found {
+) -> GangFindings {
     let facts = &state.facts;
     let mut found = review_turns(state);
     if found.turn_end.is_some() {
@@ -100,8 +98,8 @@ pub(crate) fn look_for_gangs(
                 _ => {}
             }
         }
-        if let Some(gathering) = plan_places(state, id, &taken, looks.may_begin_anew(id, state.nodes_version))
-        {
+        let restart = looks.restart(id, state.nodes_version);
+        if let Some(gathering) = plan_places(state, id, &taken, restart) {
             if gathering.begins_anew {
                 looks.record_begun_anew(id, state.nodes_version);
             }
@@ -115,8 +113,8 @@ pub(crate) fn look_for_gangs(
 }
 
 /// Decides on overdue turns, up to the first that should end.
-fn review_turns(state: &State) -> Found {
-    let mut found = Found { asks: state.facts.asks_submitted, ..Found::default() };
+fn review_turns(state: &State) -> GangFindings {
+    let mut found = GangFindings { asks: state.facts.asks_submitted, ..GangFindings::default() };
     for &gang in &state.gang_waits.overdue_turns {
         found.reviewed.push(gang);
         found.turn_end = TurnEnd::find(state, gang);
@@ -178,22 +176,11 @@ pub(crate) fn find_nodes(state: &State, gang: &WaitingGang) -> Result<ResourceAl
 
 /// Whether the limits of queues and user admit the minimum.
 fn is_within_limits(facts: &Facts, application: &Application, id: GangId, gang: &WaitingGang) -> bool {
-    let mut sums = BTreeMap::<PartitionId, (PartitionShare, Resources, Resources)>::new();
-    for role in gang.roles.iter().filter(|role| role.minimum > 0) {
-        let shape = facts.shapes.at(facts.asks.at(role.ask).shape);
-        let (_, sum, largest) =
-            sums.entry(shape.partition).or_insert((shape.share(), Resources::ZERO, Resources::ZERO));
-        *sum += shape.need.resources.times(i64::from(role.minimum));
-        *largest = largest.max(&shape.need.resources);
-    }
-    sums.into_iter().all(|(partition, (share, sum, largest))| {
+    facts.partitions_wanted(gang).into_iter().all(|partition| {
         // What it holds is charged already.
-        let sum = sum - facts.held_by(id, partition);
-        let admits =
-            |queue: &_| facts.queue_admits(*queue, share, &facts.queue(*queue).quota(partition).used, &sum);
-        facts.queue(application.leaf).chain.iter().all(admits)
-            && facts.limit_usages_admit(application.user, partition, &sum)
-            && facts.user_may_use(application.user, share, &sum, &largest)
+        let more = facts.minimum_of(gang, partition) - facts.held_by(id, partition);
+        let share = PartitionShare { partition, is_borrowed: false };
+        facts.limits_admit(application.user, share, &more, &facts.largest_of(gang, partition))
     })
 }
 
