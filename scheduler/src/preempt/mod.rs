@@ -31,9 +31,9 @@
 //! commit, if nothing else helps and the leaf owes all of their room (`whole_gangs`). Such a loss may exceed what a
 //! round takes. Within a leaf, no gang ends as a whole.
 //!
-//! Two plans in turn do not go in circles. A beneficiary gets no more than its fair amount, and a leaf loses nothing
-//! below its guarantee, type by type: a type that is below it already may fall with the others. Neither does a queue
-//! above the leaf, unless it is above the beneficiary, too: then it keeps the room.
+//! Two plans in turn do not go in circles. A beneficiary gets no more than its fair amount. A leaf loses nothing below
+//! its guarantee, type by type, but a type that is below already may fall with the others. Neither does a queue above
+//! the leaf, unless it is above the beneficiary, too: then it keeps the room.
 //!
 //! # What is not there
 //!
