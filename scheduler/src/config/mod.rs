@@ -34,9 +34,10 @@ pub use queue::{
 pub(crate) use queue_checks::{Known, check_queue_alone, check_siblings, check_tree, is_queue_name};
 pub(crate) use queue_mapping::check as check_queue_mapping;
 pub use queue_mapping::{
-    Creation, FoundQueue, MappingAction, MappingRule, NotPlaced, Otherwise, ParsePathError, PathPart,
-    PlaceIn, QueueMapping, QueuePath, Queues, Submission, Whose,
+    Creation, MappingAction, MappingRule, Otherwise, ParsePathError, PathPart, PlaceIn, QueueMapping,
+    QueuePath, Whose,
 };
+pub(crate) use queue_mapping::{FoundQueue, NotPlaced, Queues, Submission};
 pub use reconfiguration::{QueueDifferences, QueueUpdate, Reconfiguration};
 pub use setting::Setting;
 pub use share::{Factor, ParseDecimalError, Percent};

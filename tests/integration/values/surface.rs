@@ -86,12 +86,12 @@ fn values() -> Vec<String> {
         ContainerView, ReservationView, GangRoleView, GangView, QueueStatus, PendingWithinLimits,
         AccessList, ApplicationOrdering, Bound, Capacity, Creation, LocalityDelay, MappingAction, Maximum,
         NodeOrderKind, Otherwise, PartitionAccess, PathPart, QueueOrdering, QueueState, Semantics, Share,
-        AllocationSizes, ApplicationLimits, AutoCreation, EngineConfig, EngineLimits, Factor, FoundQueue,
+        AllocationSizes, ApplicationLimits, AutoCreation, EngineConfig, EngineLimits, Factor,
         OpportunisticPolicy, HeartbeatPolicy, HolderLimit, Lifetimes, MappingRule, ParallelLimits, PartitionCapacity, Percent, PlaceIn,
         QueueConfig, QueueDifferences, QueueMapping, QueuePath, QueueUpdate, Reconfiguration, ReservationPolicy,
         Setting, Whose,
         Durability, FileLogOptions, StoreLogOptions, Compacted, Repaired,
-        SubmitError, PassError, NotSerial, Lagging, ResourceError, NotPlaced, ParsePathError, ParseDecimalError,
+        SubmitError, PassError, NotSerial, Lagging, ResourceError, ParsePathError, ParseDecimalError,
         ParseAccessListError,
     ]
 }
@@ -102,7 +102,6 @@ fn written_only() -> Vec<String> {
         AskView<'_>,
         ApplicationView<'_>,
         QueueView<'_>,
-        Submission<'_>,
         // Percentiles, from which no histogram can be made.
         EngineTiming,
         // It names its key by a static text.

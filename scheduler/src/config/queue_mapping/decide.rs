@@ -8,10 +8,7 @@ use super::{
 impl QueueMapping {
     /// The full path of the leaf that the application goes to. The permission to submit there is checked elsewhere,
     /// except by rules with `if_permitted`.
-    ///
-    /// # Errors
-    /// If a rule rejects the application, or if no rule places it and the queue it requests is no leaf.
-    pub fn place(&self, submission: &Submission<'_>, queues: &impl Queues) -> Result<String, NotPlaced> {
+    pub(crate) fn place(&self, submission: &Submission<'_>, queues: &impl Queues) -> Result<String, NotPlaced> {
         let rules =
             if self.override_requested || submission.requests_default() { &self.rules[..] } else { &[] };
         let mut default = Some(DEFAULT_QUEUE.to_owned());
@@ -89,8 +86,7 @@ impl Whose {
     }
 
     /// Whether the application is in the set.
-    #[must_use]
-    pub fn includes(&self, submission: &Submission<'_>) -> bool {
+    pub(super) fn includes(&self, submission: &Submission<'_>) -> bool {
         if self.is_everybody() {
             return true;
         }

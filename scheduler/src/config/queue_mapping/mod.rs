@@ -12,7 +12,6 @@ mod validate;
 mod tests;
 
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
 pub use self::path::{ParsePathError, PathPart, QueuePath};
 pub(crate) use self::validate::{check, list_paths};
@@ -115,22 +114,22 @@ pub enum Otherwise {
 }
 
 /// An application as the rules see it.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct Submission<'a> {
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Submission<'a> {
     /// The submitting user.
-    pub user: &'a str,
+    pub(crate) user: &'a str,
     /// The user's groups, the primary one first.
-    pub groups: &'a [String],
+    pub(crate) groups: &'a [String],
     /// The name of the application.
-    pub application: &'a str,
+    pub(crate) application: &'a str,
     /// The requested queue; empty for none.
-    pub queue: &'a str,
+    pub(crate) queue: &'a str,
     /// The tags of the application.
-    pub tags: &'a std::collections::BTreeMap<String, String>,
+    pub(crate) tags: &'a std::collections::BTreeMap<String, String>,
 }
 
 /// The queues as the rules see them.
-pub trait Queues {
+pub(crate) trait Queues {
     /// The queue of a path. A path that does not start at the root starts at the only queue with its first name.
     fn find(&self, path: &str) -> Option<FoundQueue>;
 
@@ -143,25 +142,21 @@ pub trait Queues {
 }
 
 /// An existing queue.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FoundQueue {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FoundQueue {
     /// The full path of the queue.
-    pub path: String,
+    pub(crate) path: String,
     /// Whether the queue takes applications.
-    pub is_leaf: bool,
+    pub(crate) is_leaf: bool,
 }
 
 /// Why an application got no queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Error)]
-#[serde(rename_all = "snake_case")]
-pub enum NotPlaced {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NotPlaced {
     /// A rule rejects it, or sends it to a default queue that is no leaf.
-    #[error("a placement rule rejects the application")]
     Rejected,
     /// No rule placed it, and the queue it requests does not exist.
-    #[error("there is no such queue")]
     UnknownQueue,
     /// No rule placed it, and the queue it requests is a parent.
-    #[error("the queue takes no applications")]
     NotALeaf,
 }
