@@ -121,12 +121,6 @@ impl NodeSessions {
         self.sessions.get(&node).map(|session| self.session(node, session))
     }
 
-    /// The earliest time at which a lease runs out.
-    #[must_use]
-    pub fn next_expiry_ms(&self) -> Option<u64> {
-        self.sessions.values().map(|session| session.expires_ms).min()
-    }
-
     fn session(&self, node: NodeId, session: &Session) -> NodeSession {
         NodeSession { node, incarnation: session.incarnation, lease_ms: self.lease_ms }
     }

@@ -115,12 +115,6 @@ impl PlacementSet {
         self.id
     }
 
-    /// The number of nodes that are candidates now.
-    #[must_use]
-    pub fn candidates(&self) -> usize {
-        (0..self.index.positions()).filter(|position| self.index.step_of(*position).is_some()).count()
-    }
-
     /// The change count up to which this view has followed.
     pub(crate) fn seen(&self) -> u64 {
         self.seen
@@ -287,13 +281,13 @@ impl PlacementSet {
         let node = candidate.node.and_then(|id| nodes.facts.nodes.get(id));
         node.is_some_and(|node| {
             fits(&shape.need, &candidate.room)
-                && nodes.facts.breach_with(shape, node, self.given_tags()).is_none()
+                && nodes.facts.breach_with(shape, node, Some(&self.given)).is_none()
         })
     }
 
     /// Containers with tags that the present pass proposed.
-    pub(crate) fn given_tags(&self) -> Option<&TagCounts> {
-        Some(&self.given)
+    pub(crate) fn given_tags(&self) -> &TagCounts {
+        &self.given
     }
 
     /// Counts the tags of a container that the current pass proposes on the node.

@@ -81,7 +81,8 @@ impl Picker<'_> {
             }
             let facts = &self.state.facts;
             let shape = facts.shapes.at(facts.asks.at(reservation.ask).shape);
-            let breach = facts.breach_with(shape, facts.nodes.at(reservation.node), self.set.given_tags());
+            let breach =
+                facts.breach_with(shape, facts.nodes.at(reservation.node), Some(self.set.given_tags()));
             if breach.is_some() {
                 // Another container of this pass takes its place on the rack.
                 continue;

@@ -191,7 +191,7 @@ impl<'a> Picker<'a> {
             }
             // As in YARN, a reserved or blacklisted node does not count.
             let may_take = |node: &Node| {
-                node.is_open() && state.facts.breach_with(shape, node, set.given_tags()).is_none()
+                node.is_open() && state.facts.breach_with(shape, node, Some(set.given_tags())).is_none()
             };
             return Vec::from_iter(state.facts.nodes.get(node).is_some_and(may_take).then_some(node));
         }
@@ -293,5 +293,5 @@ fn has_room(state: &State, set: &PlacementSet, id: NodeId, shape: &Shape) -> boo
         return false;
     }
     fits(&shape.need, &state.nodes().room_left(id, node))
-        && state.facts.breach_with(shape, node, set.given_tags()).is_none()
+        && state.facts.breach_with(shape, node, Some(set.given_tags())).is_none()
 }

@@ -64,7 +64,7 @@ impl Picker<'_> {
                 // A reservation on a node with held room would wait for a gang.
                 fits(&shape.need, &node.empty_room())
                     && !facts.holds_room_on(node)
-                    && facts.breach_with(shape, node, self.set.given_tags()).is_none()
+                    && facts.breach_with(shape, node, Some(self.set.given_tags())).is_none()
             })
         };
         let reservable = (0..self.set.positions()).filter(could_hold);

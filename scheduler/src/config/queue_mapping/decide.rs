@@ -8,7 +8,11 @@ use super::{
 impl QueueMapping {
     /// The full path of the leaf that the application goes to. The permission to submit there is checked elsewhere,
     /// except by rules with `if_permitted`.
-    pub(crate) fn place(&self, submission: &Submission<'_>, queues: &impl Queues) -> Result<String, NotPlaced> {
+    pub(crate) fn place(
+        &self,
+        submission: &Submission<'_>,
+        queues: &impl Queues,
+    ) -> Result<String, NotPlaced> {
         let rules =
             if self.override_requested || submission.requests_default() { &self.rules[..] } else { &[] };
         let mut default = Some(DEFAULT_QUEUE.to_owned());
