@@ -169,6 +169,11 @@ dense_id!(
     /// A [registered](crate::Handle::register_ask_kind) kind of asks.
     pub AskKindId, "kind-");
 
+impl QueueId {
+    /// The root of the queue tree.
+    pub(crate) const ROOT: Self = Self(0);
+}
+
 impl PartitionId {
     /// The partition of nodes without a label.
     pub const DEFAULT: Self = Self(0);

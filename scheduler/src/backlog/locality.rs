@@ -240,7 +240,7 @@ impl Backlog {
 
     /// Wakes the partition's waiting asks whose delay counts nodes. With one node less, fewer can be offered, so these
     /// asks may look further.
-    pub(crate) fn wake_freed(&mut self, facts: &Facts, partition: PartitionId, version: u64) {
+    pub(crate) fn wake_with_fewer_offers(&mut self, facts: &Facts, partition: PartitionId, version: u64) {
         let delayed: Vec<AskId> = self.locality.delayed[partition.index()].iter().copied().collect();
         for id in delayed {
             self.wake_ask(facts, id, version);

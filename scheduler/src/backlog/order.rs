@@ -8,6 +8,7 @@
 
 use crate::config::ApplicationOrdering;
 use crate::facts::{Application, Facts};
+use crate::ids::QueueId;
 use crate::resource::{Resources, dominant_share};
 
 /// Resources and containers that the present pass gave to an application.
@@ -37,7 +38,7 @@ impl OrderKey {
         match facts.queue(application.leaf).config.ordering {
             ApplicationOrdering::Fifo => Self(rank, submitted, 0),
             ordering => {
-                let root = facts.queues[0].quota.iter().map(|quota| quota.guaranteed).sum();
+                let root = facts.queue(QueueId::ROOT).quota.iter().map(|quota| quota.guaranteed).sum();
                 let share = dominant_share(&(application.used + given.resources), &root);
                 let share = match ordering {
                     ApplicationOrdering::FairBySize => {

@@ -7,8 +7,8 @@ use crate::resource::{RESOURCE_TYPES_MAX, Resources};
 
 /// Recomputes guarantees, maxima and user limits of every queue in `partition`, which has this name and `total`.
 pub(crate) fn resolve(queues: &mut [Queue], partition: PartitionId, name: &str, total: Resources) {
-    let all = if queues[0].may_use(partition) { total } else { Resources::ZERO };
-    let root = &mut queues[0].quota[partition.index()];
+    let all = if queues[QueueId::ROOT.index()].may_use(partition) { total } else { Resources::ZERO };
+    let root = &mut queues[QueueId::ROOT.index()].quota[partition.index()];
     root.guaranteed = all;
     root.maximum = all;
     // A parent has a smaller number than its children.

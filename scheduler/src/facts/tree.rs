@@ -20,8 +20,6 @@ use crate::config::{QueueConfig, QueueOrdering};
 use crate::ids::{PartitionId, QueueId};
 use crate::resource::Resources;
 
-const ROOT: QueueId = QueueId(0);
-
 impl Facts {
     /// The queue with this path.
     pub(crate) fn queue_named(&self, path: &str) -> Option<QueueId> {
@@ -38,7 +36,7 @@ impl Facts {
 
     /// The present configuration of all queues, without auto-created ones.
     pub(crate) fn queue_tree(&self) -> QueueConfig {
-        self.tree_below(ROOT)
+        self.tree_below(QueueId::ROOT)
     }
 
     fn tree_below(&self, id: QueueId) -> QueueConfig {

@@ -10,7 +10,7 @@ use super::planned_nodes::PlannedNodes;
 use super::planned_use::{Part, PlannedUse, QueueShortage, Takings};
 use super::suitable_nodes::{SuitableNodes, meets_rule};
 use super::tree::Branch;
-use super::victims::{Choice, ROOT, Wanted};
+use super::victims::{Choice, Wanted};
 use super::whole_gangs::WholeGangs;
 use super::within::{WithinKey, leaves};
 use super::{PreemptionPlan, PreemptionPolicy, PreemptionRule, Unhelped, UnhelpedReason};
@@ -156,7 +156,7 @@ impl<'a> Planner<'a> {
             return reason.filter(|_| !got_some).map_or(Verdict::NotOwed, Verdict::Unhelped);
         }
         match self.verdict_within(leaf, due, Part::OfRound) {
-            Verdict::Unhelped(_) if self.planned_use.queue(ROOT).lost().is_zero() => {
+            Verdict::Unhelped(_) if self.planned_use.queue(QueueId::ROOT).lost().is_zero() => {
                 due.retry_reservations();
                 self.verdict_within(leaf, due, Part::All)
             }

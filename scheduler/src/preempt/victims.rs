@@ -12,8 +12,6 @@ use crate::facts::Facts;
 use crate::ids::{NodeId, QueueId};
 use crate::resource::{Need, Resources, Room, dominant_share, fits};
 
-pub(super) const ROOT: QueueId = QueueId(0);
-
 /// A container that needs room.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wanted<'a> {
@@ -129,7 +127,7 @@ impl<'a> Wanted<'a> {
 
     /// Whether a victim in this leaf helps against the shortage.
     pub(super) fn is_in_scope(&self, facts: &Facts, leaf: QueueId) -> bool {
-        let is_below = |scope: QueueId| scope == ROOT || facts.queue(leaf).chain.contains(&scope);
+        let is_below = |scope: QueueId| scope == QueueId::ROOT || facts.queue(leaf).chain.contains(&scope);
         self.shortage.scope.is_none_or(is_below)
     }
 

@@ -13,7 +13,7 @@ use super::exempt::is_below;
 use super::planned_use::PlannedUse;
 use super::planner::{Planner, Verdict};
 use super::tree::Branch;
-use super::victims::{Choice, ROOT, Wanted};
+use super::victims::{Choice, Wanted};
 use super::{PreemptionPlan, PreemptionPolicy, PreemptionRule, WithinQueueOrder};
 use crate::facts::{ActiveUsers, Application, Facts, LeafUse, PartitionShare, Shape};
 use crate::ids::{AskId, LeafUserId, QueueId};
@@ -203,7 +203,7 @@ impl Planner<'_> {
             0 => UNLIMITED,
             _ => most,
         });
-        let in_round = self.round_cap.saturating_sub(&self.planned_use.queue(ROOT).lost());
+        let in_round = self.round_cap.saturating_sub(&self.planned_use.queue(QueueId::ROOT).lost());
         of_leaf.min(&in_round)
     }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::gang::Found;
+use super::gang::GangFindings;
 use crate::backlog::WaitKey;
 use crate::facts::{Locality, PreemptionNotice, PreemptionRule};
 use crate::ids::{
@@ -90,7 +90,7 @@ pub(crate) enum Work {
 #[derive(Debug)]
 pub(crate) struct GangLook {
     pub(crate) looks: Box<GangLooks>,
-    pub(crate) found: Box<Found>,
+    pub(crate) found: Box<GangFindings>,
 }
 
 impl GangLook {
@@ -236,7 +236,7 @@ mod tests {
         assert!(goes_back(|batch| batch.work = Work::Round(Vec::new())));
         assert!(goes_back(|batch| batch.work = Work::GangLook(GangLook::new(Box::default()))));
         let fill: [fn(&mut Amounts, Resources); 4] = [
-            |amounts, size| amounts.queues.push(amount(QueueId(0), size)),
+            |amounts, size| amounts.queues.push(amount(QueueId::ROOT, size)),
             |amounts, size| amounts.users.push(amount(LeafUserId(0), size)),
             |amounts, size| amounts.nodes.push((NodeId::new(0, 0), size)),
             |amounts, _| amounts.units.push(AskId::new(0, 0)),

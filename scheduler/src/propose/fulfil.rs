@@ -19,11 +19,11 @@ use crate::request::{AllocationProposal, ResourceAllocationCommitRequest};
 
 /// When a pass swaps reservations for containers elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Swapped {
-    /// Before the walk: every outstanding unit of their asks has a node reserved.
-    Reserved,
-    /// After the walk: their asks have further units, which limits kept the walk from placing.
-    AtLimits,
+enum SwapTime {
+    /// Every outstanding unit of their asks has a node reserved.
+    BeforeWalk,
+    /// Their asks have further units, which limits kept the walk from placing.
+    AfterWalk,
 }
 
 impl Picker<'_> {
@@ -34,7 +34,7 @@ impl Picker<'_> {
         let state = self.state;
         for &shape in state.backlog.reserved_shapes(self.set.id().partition()) {
             if state.backlog.is_open(shape, self.set.id()) {
-                self.swap_reservations(shape, Swapped::Reserved, requests_max, proposals);
+                self.swap_reservations(shape, SwapTime::BeforeWalk, requests_max, proposals);
             }
         }
     }
@@ -51,7 +51,7 @@ impl Picker<'_> {
         for &shape in state.backlog.reserved_shapes(self.set.id().partition()) {
             let may_fit = scratch.shape_status(shape) == ShapeStatus::Open;
             if may_fit && state.backlog.is_open(shape, self.set.id()) {
-                self.swap_reservations(shape, Swapped::AtLimits, requests_max, proposals);
+                self.swap_reservations(shape, SwapTime::AfterWalk, requests_max, proposals);
             }
         }
     }
@@ -106,7 +106,7 @@ impl Picker<'_> {
     fn swap_reservations(
         &mut self,
         shape: ShapeId,
-        swapped: Swapped,
+        time: SwapTime,
         requests_max: usize,
         proposals: &mut Proposals,
     ) {
@@ -116,11 +116,11 @@ impl Picker<'_> {
                 return;
             }
             let reservation = self.state.facts.reservations.at(id);
-            let is_asked_for = swapped == self.swapped_when(reservation.ask);
+            let is_asked_for = time == self.swap_time(reservation.ask);
             if !is_asked_for || ready.contains(&id) || !self.may_fulfil(reservation) {
                 continue;
             }
-            if self.is_in_use(id, swapped) {
+            if self.is_in_use(id, time) {
                 self.in_use = true;
                 continue;
             }
@@ -137,20 +137,24 @@ impl Picker<'_> {
     }
 
     /// When the ask may swap a reservation. Ignores units in flight, because they may come back.
-    fn swapped_when(&self, ask: AskId) -> Swapped {
+    fn swap_time(&self, ask: AskId) -> SwapTime {
         let facts = &self.state.facts;
-        if facts.has_unreserved_unit(facts.asks.at(ask), 0) { Swapped::AtLimits } else { Swapped::Reserved }
+        if facts.has_unreserved_unit(facts.asks.at(ask), 0) {
+            SwapTime::AfterWalk
+        } else {
+            SwapTime::BeforeWalk
+        }
     }
 
     /// Whether a container for the reservation's unit is likely to be in flight. An ask uses its reservations in order,
-    /// so the first ones belong to its units in flight. At limits, all of them do while the ask has no further unit.
-    fn is_in_use(&self, reservation: ReservationId, swapped: Swapped) -> bool {
+    /// so the first ones belong to its units in flight. After the walk, all of them do while the ask has no further unit.
+    fn is_in_use(&self, reservation: ReservationId, time: SwapTime) -> bool {
         let id = self.state.facts.reservations.at(reservation).ask;
         let ask = self.state.facts.asks.at(id);
         let in_flight = self.state.in_flight.of_ask(id).load();
-        match swapped {
-            Swapped::AtLimits => !self.state.facts.has_unreserved_unit(ask, in_flight),
-            Swapped::Reserved => {
+        match time {
+            SwapTime::AfterWalk => !self.state.facts.has_unreserved_unit(ask, in_flight),
+            SwapTime::BeforeWalk => {
                 ask.reservations.iter().take(in_flight as usize).any(|first| *first == reservation)
             }
         }

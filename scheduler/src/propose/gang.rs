@@ -45,7 +45,7 @@ pub(crate) enum NotNow {
 
 /// The findings of a look for gangs.
 #[derive(Debug, Default)]
-pub(crate) struct Found {
+pub(crate) struct GangFindings {
     /// The start of a gang.
     pub(crate) start: Option<ResourceAllocationCommitRequest>,
     /// Places for gangs that cannot start. They come first in order.
@@ -65,7 +65,7 @@ pub(crate) fn look_for_gangs(
     state: &State,
     looks: &mut GangLooks,
     would_accept: impl Fn(&ResourceAllocationCommitRequest) -> bool,
-) -> Found {
+) -> GangFindings {
     let facts = &state.facts;
     let mut found = review_turns(state);
     if found.turn_end.is_some() {
@@ -115,8 +115,8 @@ pub(crate) fn look_for_gangs(
 }
 
 /// Decides on overdue turns, up to the first that should end.
-fn review_turns(state: &State) -> Found {
-    let mut found = Found { asks: state.facts.asks_submitted, ..Found::default() };
+fn review_turns(state: &State) -> GangFindings {
+    let mut found = GangFindings { asks: state.facts.asks_submitted, ..GangFindings::default() };
     for &gang in &state.overdue_turns {
         found.reviewed.push(gang);
         found.turn_end = TurnEnd::find(state, gang);

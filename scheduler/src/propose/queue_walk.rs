@@ -42,8 +42,6 @@ pub(super) struct QueueWalk<'a> {
     pub(super) is_unreserved: bool,
 }
 
-const ROOT: QueueId = QueueId(0);
-
 /// Numbers the serves of this pass after all earlier serves. No log gets this long.
 const IN_THIS_PASS: u64 = 1 << 62;
 
@@ -84,7 +82,7 @@ impl<'a> QueueWalk<'a> {
 
     /// Returns the most deserving remaining ask, or `None` if the set can serve none.
     pub(super) fn next(&mut self, proposals: &mut Proposals) -> Option<NextAsk> {
-        let mut queue = ROOT;
+        let mut queue = QueueId::ROOT;
         // Without open shapes no leaf has an ask that may fit.
         while self.scratch.open_shapes > 0 {
             self.visit(queue);
@@ -102,7 +100,7 @@ impl<'a> QueueWalk<'a> {
                     // The walk came here over the tops of the heaps, so the queue is its parent's top.
                     let parent = self.state.facts.queue(queue).parent?;
                     self.leave_queue(parent, queue);
-                    ROOT
+                    QueueId::ROOT
                 }
             };
         }

@@ -60,7 +60,7 @@ impl Applier<'_> {
     /// Fewer nodes than before may be offered to asks that wait for their hosts: some of the asks may look further.
     fn wake_with_fewer_offers(&mut self, id: NodeId) {
         let State { facts, backlog, version, .. } = &mut *self.state;
-        backlog.wake_freed(facts, facts.nodes.at(id).partition, *version);
+        backlog.wake_with_fewer_offers(facts, facts.nodes.at(id).partition, *version);
     }
 
     /// Ends the reservation of a node that could not serve the ask even if it were empty.
@@ -99,7 +99,7 @@ impl Applier<'_> {
         // Amounts in flight for the node may be in another partition than the resulting containers.
         self.state.record_move();
         let State { facts, backlog, version, .. } = &mut *self.state;
-        backlog.wake_freed(facts, old, *version);
+        backlog.wake_with_fewer_offers(facts, old, *version);
         self.state.mark_limits_stale();
         self.state.facts.node_loads.look_for_nodes();
         self.state.node_gained(id);
@@ -143,7 +143,7 @@ impl Applier<'_> {
         self.state.nodes_version += 1;
         self.state.node_shards.remove(id, &node);
         let State { facts, backlog, version, .. } = &mut *self.state;
-        backlog.wake_freed(facts, node.partition, *version);
+        backlog.wake_with_fewer_offers(facts, node.partition, *version);
         self.state.in_flight.reset_node(id);
         self.state.mark_limits_stale();
         self.effects.vacated_nodes.push((id, node.name));
