@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::AuditReport;
 use crate::facts::{Facts, GangTopology, HeldPlace, HeldRoom};
 use crate::ids::{AskId, PartitionId};
+use crate::place::Restart;
 use crate::propose::plan_places;
 use crate::resource::Resources;
 use crate::state::State;
@@ -79,7 +80,7 @@ pub(super) fn check_holders(state: &State, report: &mut AuditReport) {
     let facts = &state.facts;
     let mut taken = Vec::new();
     for id in facts.gangs_in_order().into_iter().filter(|_| !state.limits_are_stale()) {
-        if plan_places(state, id, &taken, true).is_none() {
+        if plan_places(state, id, &taken, Restart::Allowed).is_none() {
             continue;
         }
         for partition in facts.partitions_to_gather(id, &facts.gangs[&id]) {

@@ -11,6 +11,7 @@ use super::gangs::admit_change_of_gang;
 use crate::change::Change;
 use crate::facts::{Facts, HeldRole, HeldRoom, RoomGain, WaitingGang};
 use crate::ids::{AskId, GangId, NodeId};
+use crate::place::Restart;
 use crate::propose::{Gathering, TurnEnd, plan_places};
 use crate::request::{AllocationProposal, CommitOutcome, ResourceAllocationCommitRequest};
 
@@ -118,7 +119,9 @@ impl Committer<'_> {
             let facts = &self.state.facts;
             let unavailable: Vec<_> =
                 facts.partitions_held_before(gang).chain(taken.iter().copied()).collect();
-            let Some(gathering) = plan_places(self.state, gang, &unavailable, true) else { continue };
+            let Some(gathering) = plan_places(self.state, gang, &unavailable, Restart::Allowed) else {
+                continue;
+            };
             self.hold_places(&gathering);
             // Unless it has started.
             if let Some(waiting) = self.state.facts.gangs.get(&gang) {

@@ -32,6 +32,13 @@ pub(crate) struct GangLooks {
     begun_anew: FxHashMap<GangId, u64>,
 }
 
+/// Whether a gang that holds room may give it back to hold other room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Restart {
+    Allowed,
+    TooSoon,
+}
+
 impl GangLooks {
     /// Whether the gang found no room, and no node has gained room since.
     pub(crate) fn found_no_room_since(&self, gang: GangId, gained_at: u64) -> bool {
@@ -42,10 +49,10 @@ impl GangLooks {
         self.no_room.insert(gang, version);
     }
 
-    /// Whether a gang that holds room may give it back to hold other room. Allowed once for each version of the nodes,
-    /// so that a gang does not alternate between places.
-    pub(crate) fn may_begin_anew(&self, gang: GangId, nodes_version: u64) -> bool {
-        self.begun_anew.get(&gang) != Some(&nodes_version)
+    /// A restart is allowed once for each version of the nodes, so that a gang does not alternate between places.
+    pub(crate) fn restart(&self, gang: GangId, nodes_version: u64) -> Restart {
+        let was_told = self.begun_anew.get(&gang) == Some(&nodes_version);
+        if was_told { Restart::TooSoon } else { Restart::Allowed }
     }
 
     pub(crate) fn record_begun_anew(&mut self, gang: GangId, nodes_version: u64) {

@@ -29,7 +29,7 @@ mod order;
 mod ring;
 mod set;
 
-pub(crate) use gang_looks::{GangCheckout, GangLooks};
+pub(crate) use gang_looks::{GangCheckout, GangLooks, Restart};
 pub(crate) use lease::{Checkout, Leases};
 pub(crate) use node_shards::{NodeShards, NodeShardsImage};
 pub(crate) use order::{ScoredNode, score};

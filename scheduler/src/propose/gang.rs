@@ -100,8 +100,8 @@ pub(crate) fn look_for_gangs(
                 _ => {}
             }
         }
-        if let Some(gathering) = plan_places(state, id, &taken, looks.may_begin_anew(id, state.nodes_version))
-        {
+        let restart = looks.restart(id, state.nodes_version);
+        if let Some(gathering) = plan_places(state, id, &taken, restart) {
             if gathering.begins_anew {
                 looks.record_begun_anew(id, state.nodes_version);
             }

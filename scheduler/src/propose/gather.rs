@@ -31,7 +31,7 @@ use rustc_hash::FxHashMap;
 use super::member_walk::{MemberWalk, Position};
 use crate::facts::{Ask, GangTopology, HeldRole, Locality, Node, Shape, TagCounts, WaitingGang};
 use crate::ids::{AskId, GangId, NodeId, PartitionId, RackId};
-use crate::place::{ScoredNode, score};
+use crate::place::{Restart, ScoredNode, score};
 use crate::resource::{Room, fits, missing_share};
 use crate::state::State;
 
@@ -57,12 +57,12 @@ impl Gathering {
 }
 
 /// Plans places for a gang that cannot start now, outside of partitions in which earlier gangs gather. `None`: it does
-/// not gather. A gang that has places only begins anew if it may. Limits must be computed.
+/// not gather. A gang that has places only begins anew if `restart` allows it. Limits must be computed.
 pub(crate) fn plan_places(
     state: &State,
     gang: GangId,
     taken: &[PartitionId],
-    may_begin_anew: bool,
+    restart: Restart,
 ) -> Option<Gathering> {
     let facts = &state.facts;
     let waiting = facts.gangs.get(&gang).filter(|waiting| waiting.gathers)?;
@@ -74,31 +74,32 @@ pub(crate) fn plan_places(
     if wanted.is_empty() {
         return None;
     }
-    let plan = |begins_anew: bool, places: Vec<(AskId, NodeId)>| {
+    let plan = |places: Vec<(AskId, NodeId)>| {
         let is_free = |(_, node): &(AskId, NodeId)| {
             let node = facts.nodes.at(*node);
             node.is_open() && wanted.contains(&node.partition)
         };
         let places = places.into_iter().filter(is_free).collect();
-        Gathering { gang, changes: facts.changes, asks: facts.asks_submitted, begins_anew, places }
+        Gathering { gang, changes: facts.changes, asks: facts.asks_submitted, begins_anew: false, places }
     };
     let kept = facts.places_of(gang).next().map(|(_, node, _)| facts.nodes.at(node).rack);
     if let Some(rack) = kept {
         let is_placed = |role: &HeldRole| facts.place_count(gang, role.ask).all() >= role.minimum;
         if waiting.roles.iter().all(is_placed) {
-            return Some(plan(false, Vec::new()));
+            return Some(plan(Vec::new()));
         }
         let rack = (waiting.topology == GangTopology::SameRack).then_some(rack);
         let avoided = &waiting.turns.in_vain;
-        if let Some(targets) = Targets::find(state, (gang, waiting), (rack, avoided), Basis::Kept) {
-            return Some(plan(false, targets.places));
+        let search = TargetSearch { gang, waiting, rack, avoided, basis: Basis::Kept };
+        if let Some(targets) = search.run(state) {
+            return Some(plan(targets.places));
         }
     }
     let targets = targets_anew(state, (gang, waiting), &waiting.turns.in_vain, None)?;
-    if kept.is_some() && !may_begin_anew {
-        return Some(plan(false, Vec::new()));
+    if kept.is_some() && restart == Restart::TooSoon {
+        return Some(plan(Vec::new()));
     }
-    let gathering = plan(kept.is_some(), targets.places);
+    let gathering = Gathering { begins_anew: kept.is_some(), ..plan(targets.places) };
     // All of its nodes are reserved: a later gang may gather meanwhile.
     (kept.is_some() || !gathering.places.is_empty()).then_some(gathering)
 }
@@ -125,17 +126,17 @@ pub(super) fn may_gather(state: &State, gang: GangId, waiting: &WaitingGang) -> 
 /// most members now.
 pub(super) fn targets_anew<'a>(
     state: &'a State,
-    gang: (GangId, &WaitingGang),
+    (gang, waiting): (GangId, &'a WaitingGang),
     avoided: &'a BTreeSet<NodeId>,
     rooms: Option<&'a NodeRooms>,
 ) -> Option<Targets<'a>> {
-    let find = |rack| Targets::find(state, gang, (rack, avoided), Basis::Anew(rooms));
-    match gang.1.topology {
+    let find = |rack| TargetSearch { gang, waiting, rack, avoided, basis: Basis::Anew(rooms) }.run(state);
+    match waiting.topology {
         GangTopology::Anywhere | GangTopology::NearestRacks => find(None),
         GangTopology::SameRack => {
             let found = state.facts.rack_ids().filter_map(|rack| find(Some(rack)));
             found.max_by_key(|targets| {
-                (Reverse(targets.on_last_nodes), targets.have_room, Reverse(targets.rack))
+                (Reverse(targets.on_last_nodes), targets.have_room, Reverse(targets.search.rack))
             })
         }
     }
@@ -163,14 +164,22 @@ pub(super) enum NodeRank {
     Reserved,
 }
 
-/// A search for places on one rack, or on all.
-pub(super) struct Targets<'a> {
-    state: &'a State,
+/// A search for places of a gang's members.
+#[derive(Clone, Copy)]
+struct TargetSearch<'a> {
     gang: GangId,
+    waiting: &'a WaitingGang,
+    /// All racks without one.
     rack: Option<RackId>,
     /// Nodes for which the gang has waited in vain. They come last unless they have room now.
     avoided: &'a BTreeSet<NodeId>,
     basis: Basis<'a>,
+}
+
+/// The places that a search has found.
+pub(super) struct Targets<'a> {
+    state: &'a State,
+    search: TargetSearch<'a>,
     /// The present room of nodes, and the room that they would have if they were empty, beside earlier members.
     rooms: FxHashMap<NodeId, (Room, Room)>,
     /// The tagged containers of earlier members.
@@ -182,41 +191,35 @@ pub(super) struct Targets<'a> {
     pub(super) on_last_nodes: usize,
 }
 
-impl<'a> Targets<'a> {
+impl<'a> TargetSearch<'a> {
     /// Finds a place for each member that has none, for large members first. `None` if the nodes could not hold the
     /// minimum even if they were empty. In the order of the roles, small members would take the place of large ones,
     /// or not, as the room of the moment goes: then the gang would gather at some times only.
-    fn find(
-        state: &'a State,
-        (gang, waiting): (GangId, &WaitingGang),
-        (rack, avoided): (Option<RackId>, &'a BTreeSet<NodeId>),
-        basis: Basis<'a>,
-    ) -> Option<Self> {
-        let mut targets = Self {
+    fn run(self, state: &'a State) -> Option<Targets<'a>> {
+        let mut targets = Targets {
             state,
-            gang,
-            rack,
-            avoided,
-            basis,
+            search: self,
             rooms: FxHashMap::default(),
             tags: TagCounts::default(),
             places: Vec::new(),
             have_room: 0,
             on_last_nodes: 0,
         };
-        let keeps = matches!(basis, Basis::Kept);
+        let keeps = matches!(self.basis, Basis::Kept);
         if keeps {
-            targets.tags = state.facts.tags_of_places(gang);
+            targets.tags = state.facts.tags_of_places(self.gang);
         }
-        let mut roles: Vec<&HeldRole> = waiting.roles.iter().collect();
+        let mut roles: Vec<&HeldRole> = self.waiting.roles.iter().collect();
         roles.sort_by_key(|role| Reverse(state.facts.part_of_partition(role.ask)));
         let has_all = roles.into_iter().all(|role| {
-            let has = if keeps { state.facts.place_count(gang, role.ask).all() } else { 0 };
+            let has = if keeps { state.facts.place_count(self.gang, role.ask).all() } else { 0 };
             targets.place(role.ask, role.minimum.saturating_sub(has)) == 0
         });
         has_all.then_some(targets)
     }
+}
 
+impl Targets<'_> {
     /// Whether a member has a place in one of the partitions on a node that is not reserved.
     pub(super) fn has_open_node(&self, partitions: &BTreeSet<PartitionId>) -> bool {
         let is_open = |node: &Node| node.is_open() && partitions.contains(&node.partition);
@@ -231,7 +234,7 @@ impl<'a> Targets<'a> {
     /// The rooms of nodes after all members have started, each of which has room.
     pub(super) fn into_rooms(self) -> NodeRooms {
         debug_assert!(self.all_have_room());
-        let mut rooms = match self.basis {
+        let mut rooms = match self.search.basis {
             Basis::Anew(Some(rooms)) => rooms.clone(),
             Basis::Anew(None) | Basis::Kept => NodeRooms::default(),
         };
@@ -241,11 +244,11 @@ impl<'a> Targets<'a> {
 
     fn room(&self, node: &Node) -> (Room, Room) {
         let facts = &self.state.facts;
-        self.rooms.get(&node.id).copied().unwrap_or_else(|| match self.basis {
-            Basis::Kept => (node.room, facts.room_beside_places(self.gang, node)),
+        self.rooms.get(&node.id).copied().unwrap_or_else(|| match self.search.basis {
+            Basis::Kept => (node.room, facts.room_beside_places(self.search.gang, node)),
             Basis::Anew(rooms) => {
                 let room = rooms.and_then(|rooms| rooms.get(&node.id)).copied();
-                (room.unwrap_or_else(|| facts.room_without(self.gang, node)), node.empty_room())
+                (room.unwrap_or_else(|| facts.room_without(self.search.gang, node)), node.empty_room())
             }
         })
     }
@@ -255,7 +258,7 @@ impl<'a> Targets<'a> {
             NodeRank::Usual
         } else if !node.is_open() {
             NodeRank::Reserved
-        } else if self.avoided.contains(&node.id) {
+        } else if self.search.avoided.contains(&node.id) {
             NodeRank::InVain
         } else {
             NodeRank::Usual
@@ -275,7 +278,7 @@ impl<'a> MemberWalk<'a> for Targets<'a> {
     }
 
     fn rack(&self) -> Option<RackId> {
-        self.rack
+        self.search.rack
     }
 
     /// Whether the node could take a member if it were empty.
