@@ -10,46 +10,71 @@ use crate::resource::{RESOURCE_TYPES_MAX, Resources};
 const SHARE_ONE: u64 = 1 << SHARE_BITS;
 const SHARE_BITS: u32 = 32;
 
+/// What leaves accept above their guarantees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Surplus {
+    /// No more than they use.
+    Kept,
+    /// As much as they demand.
+    Balanced,
+}
+
+/// What the guarantee of a queue covers before the queue's turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Covered {
+    Use,
+    /// Use and pending asks.
+    Demand,
+}
+
 /// Computes the fair amounts of all queues, top down. The root's is its guarantee.
-pub(super) fn assign(branches: &mut [Branch], balances: bool) {
+pub(super) fn assign(branches: &mut [Branch], surplus: Surplus) {
     let Some(root) = branches.first_mut() else { return };
     root.ideal = root.guaranteed;
     // A parent comes before its children.
     for parent in 0..branches.len() {
-        assign_children(branches, parent, balances);
+        assign_children(branches, parent, surplus);
     }
 }
 
 /// Divides the parent's fair amount: guarantees first, then the rest among those that want more.
-fn assign_children(branches: &mut [Branch], parent: usize, balances: bool) {
+fn assign_children(branches: &mut [Branch], parent: usize, surplus: Surplus) {
     let children = branches[parent].children.clone();
-    let from_demand = balances && guarantees_fit(branches, parent);
+    let covered = match surplus {
+        Surplus::Balanced if guarantees_fit(branches, parent) => Covered::Demand,
+        _ => Covered::Use,
+    };
     let mut available = branches[parent].ideal;
     for child in &children {
         let branch = &mut branches[child.index()];
-        branch.ideal = initial_amount(branch, from_demand);
+        branch.ideal = initial_amount(branch, covered);
         available = available.saturating_sub(&branch.ideal);
     }
     // Queues without a guarantee share what the others leave.
     let (with, without): (Vec<_>, Vec<_>) =
         children.into_iter().partition(|child| !branches[child.index()].guaranteed.is_zero());
     for group in [with, without] {
-        divide(branches, &group, &mut available, balances);
+        divide(branches, &group, &mut available, surplus);
     }
 }
 
 /// Whether the parent has enough for the guarantees of all children, as far as they want them.
 fn guarantees_fit(branches: &[Branch], parent: usize) -> bool {
-    let children =
-        branches[parent].children.iter().map(|child| initial_amount(&branches[child.index()], true));
+    let children = branches[parent]
+        .children
+        .iter()
+        .map(|child| initial_amount(&branches[child.index()], Covered::Demand));
     children.sum::<Resources>().within(&branches[parent].ideal)
 }
 
 /// The amount that the queue gets before its turn. In YARN that is its use up to its guarantee. Offers are rounded
-/// up, so fair amounts then depend on the use. With balance, two queues could take from each other in circles.
-/// With `from_demand`, use plus pending counts: that sum stays the same when they do.
-fn initial_amount(branch: &Branch, from_demand: bool) -> Resources {
-    let amount = if from_demand { branch.demand() } else { branch.used };
+/// up, so fair amounts then depend on the use. With balance, two queues could take from each other in circles. Their
+/// demand stays the same when they do.
+fn initial_amount(branch: &Branch, covered: Covered) -> Resources {
+    let amount = match covered {
+        Covered::Use => branch.used,
+        Covered::Demand => branch.demand(),
+    };
     amount.min(&branch.guaranteed) + branch.untouchable
 }
 
@@ -77,7 +102,7 @@ impl Turn {
 
 /// Offers the available amount to the queues of the group in rounds. Each round serves the queues whose turn it is. A
 /// queue that accepts nothing leaves.
-fn divide(branches: &mut [Branch], group: &[QueueId], available: &mut Resources, balances: bool) {
+fn divide(branches: &mut [Branch], group: &[QueueId], available: &mut Resources, surplus: Surplus) {
     let candidate = |queue: &QueueId| Candidate { queue: *queue, turn: Turn::of(&branches[queue.index()]) };
     let mut candidates: Vec<Candidate> = group.iter().map(candidate).collect();
     let guaranteed_to = |queue: QueueId, branches: &[Branch]| branches[queue.index()].guaranteed;
@@ -91,7 +116,7 @@ fn divide(branches: &mut [Branch], group: &[QueueId], available: &mut Resources,
             }
             let branch = &mut branches[candidate.queue.index()];
             let offer = offer(&offered_from, &branch.guaranteed, &all, size).min(available);
-            let accepted = accepted(branch, &offer, balances);
+            let accepted = accepted(branch, &offer, surplus);
             branch.ideal += accepted;
             *available -= accepted;
             if accepted.is_zero() {
@@ -127,9 +152,9 @@ fn offer(available: &Resources, own: &Resources, all: &Resources, size: u64) -> 
 
 /// How much of the offer the queue can use. Unless queues are balanced above their guarantees, a leaf accepts no more
 /// than it has or is guaranteed.
-fn accepted(branch: &Branch, offer: &Resources, balances: bool) -> Resources {
+fn accepted(branch: &Branch, offer: &Resources, surplus: Surplus) -> Resources {
     let mut bound = branch.maximum.min(&branch.demand());
-    if branch.is_leaf() && !balances {
+    if branch.is_leaf() && surplus == Surplus::Kept {
         bound = bound.min(&branch.guaranteed.max(&branch.used));
     }
     offer.min(&bound.saturating_sub(&branch.ideal))
@@ -154,7 +179,7 @@ mod tests {
             let children = vec![QueueId(1), QueueId(2)];
             let root = Branch { children, ..branch(14, used_by_p + used_by_c, 23) };
             let mut branches = [root, branch(8, used_by_p, 14), branch(4, used_by_c, 9)];
-            assign(&mut branches, true);
+            assign(&mut branches, Surplus::Balanced);
             [branches[1].ideal[0], branches[2].ideal[0]]
         };
         assert_eq!(fair_amounts(4, 5), fair_amounts(5, 4));

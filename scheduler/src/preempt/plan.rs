@@ -4,7 +4,7 @@ use super::amounts::{all_to_take, to_take};
 use super::budgets::PlannedBudgets;
 use super::exempt::unknown_exempt;
 use super::gangs::Planners;
-use super::ideal::assign;
+use super::ideal::{Surplus, assign};
 use super::planned_use::Takings;
 use super::planner::Planner;
 use super::tree::{Branch, branches};
@@ -29,7 +29,7 @@ pub(crate) fn plan(state: &State, policy: &PreemptionPolicy) -> PreemptionPlan {
     let mut amounts = Vec::new();
     for partition in state.partitions() {
         let mut branches = branches(&state.facts, partition, policy);
-        assign(&mut branches, policy.balances);
+        assign(&mut branches, if policy.balances { Surplus::Balanced } else { Surplus::Kept });
         let total = state.facts.partitions[partition.index()].capacity;
         let of_round = to_take(&branches, &total, policy);
         let takings = Takings { of_round, all: all_to_take(&branches, policy) };
