@@ -69,15 +69,15 @@ impl Round {
         self.phase.fetch_and(!(WANTED | BUSY), Ordering::AcqRel);
     }
 
-    /// A batch was dropped undecided. A round that was in it is wanted again, unless it panicked: then the committer
-    /// wants one an interval later, so that a fault of preemption does not stop the proposers.
-    pub(super) fn record_lost_batch(&self, had_round: bool) {
+    /// A batch was dropped undecided.
+    pub(super) fn record_lost_batch(&self) {
         self.phase.fetch_or(NEWS, Ordering::Release);
-        match (had_round, std::thread::panicking()) {
-            (true, true) => self.transition_idle(),
-            (true, false) => self.transition_wanted(),
-            (false, _) => {}
-        }
+    }
+
+    /// The batch had a round. The round is wanted again, unless it panicked: then the committer wants one an interval
+    /// later, so that a fault of preemption does not stop the proposers.
+    pub(super) fn record_lost_round(&self) {
+        if std::thread::panicking() { self.transition_idle() } else { self.transition_wanted() }
     }
 
     fn take_news(&self) -> bool {
@@ -125,7 +125,7 @@ impl Round {
 }
 
 /// Computes a round of preemption, if one is wanted and not taken. The batch holds the round from here on: dropping it
-/// [loses the round](Round::record_lost_batch).
+/// [loses the round](Round::record_lost_round).
 pub(super) fn compute_round(shared: &Arc<Shared>) -> Option<Box<ProposalBatch>> {
     let rounds = shared.config.preemption.as_ref().filter(|_| shared.round.transition_taken())?;
     let owner: Arc<dyn BatchOwner> = Arc::clone(shared) as Arc<dyn BatchOwner>;

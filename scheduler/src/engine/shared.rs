@@ -365,7 +365,7 @@ impl BatchOwner for Shared {
         self.publish_wanted(&state);
         drop(state);
         let work = std::mem::take(&mut batch.work);
-        self.round.record_lost_batch(matches!(work, Work::Round(_)));
+        self.round.record_lost_batch();
         match work {
             Work::Pass(set) => self.leases.give_back(set),
             Work::GangLook(GangLook { looks, found }) => {
@@ -374,7 +374,8 @@ impl BatchOwner for Shared {
                 let is_decided = found.gatherings.is_empty();
                 self.leases.give_back_gang_looks(if is_decided { looks } else { Box::default() });
             }
-            Work::Unleased | Work::Round(_) => {}
+            Work::Round(_) => self.round.record_lost_round(),
+            Work::Unleased => {}
         }
         self.work.raise(self.workers_wanted());
         // The committer decides whether the engine is quiet now; if its inbox is full, it looks anyway.
