@@ -29,7 +29,6 @@ impl ClusterPlan {
                 })
                 .with_child_ordering(plan.child_ordering)
                 .with_priority(plan.limits.priority)
-                .with_priority_offset(plan.limits.offset.0, plan.limits.offset.1)
                 .with_default_application_priority(plan.limits.application_priority)
                 .with_lifetimes(plan.limits.lifetimes)
                 .with_user_limit_minimum(Percent::whole(plan.limits.user_minimum))
@@ -44,6 +43,8 @@ impl ClusterPlan {
                 .with_children(self.children(&plan.children, &may_use));
             let AccessPlan { submitters, administrators } = plan.limits.access;
             let queue = QueueConfig {
+                priority_offset: plan.limits.offset.0,
+                priority_fence: plan.limits.offset.1,
                 submitters: submitters.map(access_list),
                 administrators: administrators.map(access_list),
                 ..queue

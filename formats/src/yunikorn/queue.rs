@@ -60,8 +60,8 @@ impl Queues<'_> {
         let max = self.counted(quota("max").as_ref(), &queue.max)?;
         let (offset, is_fence) = property::priority(queue.entry.get("properties").as_ref())?;
         let mut config = QueueConfig::leaf(&queue.name, capacity_of(&guaranteed, self.types))
-            .with_maximum(maximum_of(&max, self.types))
-            .with_priority_offset(offset, is_fence);
+            .with_maximum(maximum_of(&max, self.types));
+        (config.priority_offset, config.priority_fence) = (offset, is_fence);
         if self.creates && is_parent {
             let parent = AutoCreation::default().parent.with_child_ordering(sorting.child_ordering());
             config = config.with_auto_creation(AutoCreation {
@@ -123,10 +123,8 @@ impl Queues<'_> {
         entry.only(&["maxapplications", "properties", "resources"])?;
         let sorting = property::read(entry.get("properties").as_ref(), above, self.report)?;
         let (offset, is_fence) = property::priority(entry.get("properties").as_ref())?;
-        let mut leaf = AutoCreation::default()
-            .leaf
-            .with_ordering(sorting.ordering)
-            .with_priority_offset(offset, is_fence);
+        let mut leaf = AutoCreation::default().leaf.with_ordering(sorting.ordering);
+        (leaf.priority_offset, leaf.priority_fence) = (offset, is_fence);
         if let Some(applications) = entry.get("maxapplications") {
             leaf.parallel.total = running(applications.count()?);
         }

@@ -253,7 +253,7 @@ fn priorities_are_carried_over_and_not_inherited() {
     ));
     let b = leaf("b", ONE);
     let a = QueueConfig::leaf("a", ONE)
-        .with_priority_offset(-5, true)
+        .with_priority_fence(-5)
         .with_child_ordering(QueueOrdering::UtilizationThenDemand)
         .with_children([b]);
     assert_eq!(imported.config.root, tree([a]));

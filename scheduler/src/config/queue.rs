@@ -291,10 +291,17 @@ impl QueueConfig {
         self
     }
 
-    /// The same queue with this priority offset. With `is_fence` the offset replaces the priorities below.
+    /// The same queue with this priority offset. It is added to the priorities below.
     #[must_use]
-    pub fn with_priority_offset(mut self, offset: i32, is_fence: bool) -> Self {
-        (self.priority_offset, self.priority_fence) = (offset, is_fence);
+    pub fn with_priority_offset(mut self, offset: i32) -> Self {
+        (self.priority_offset, self.priority_fence) = (offset, false);
+        self
+    }
+
+    /// The same queue with this priority offset. It replaces the priorities below.
+    #[must_use]
+    pub fn with_priority_fence(mut self, offset: i32) -> Self {
+        (self.priority_offset, self.priority_fence) = (offset, true);
         self
     }
 

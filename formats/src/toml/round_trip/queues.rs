@@ -136,7 +136,6 @@ fn queue(types: usize) -> BoxedStrategy<QueueConfig> {
                     .with_ordering(ordering)
                     .with_child_ordering(child_ordering)
                     .with_priority(priority)
-                    .with_priority_offset(offset, is_fence)
                     .with_user_limit_factor(user_limit)
                     .with_user_limit_minimum(minimum)
                     .with_state(if is_stopped { QueueState::Stopped } else { QueueState::Running })
@@ -149,6 +148,8 @@ fn queue(types: usize) -> BoxedStrategy<QueueConfig> {
                 let (own, access, default) = partitions;
                 let number = |index: prop::sample::Index| index.index(256).to_string();
                 QueueConfig {
+                    priority_offset: offset,
+                    priority_fence: is_fence,
                     user_weights: weights,
                     submitters,
                     administrators,
