@@ -119,7 +119,7 @@ impl State {
             let size = &facts.shapes.at(lane.shape).need.resources;
             let has_room = match key {
                 WaitKey::QueueLimit(queue) => {
-                    let in_flight = self.in_flight.of_queue(queue, partition).load();
+                    let in_flight = self.in_flight.queues.of(queue, partition).load();
                     facts.queue_admits(
                         queue,
                         share,
@@ -129,13 +129,13 @@ impl State {
                 }
                 WaitKey::HolderLimit(id) => {
                     let (in_flight, usage) =
-                        (self.in_flight.of_limit_usage(id, partition).load(), facts.limit_usage(id));
+                        (self.in_flight.limit_usages.of(id, partition).load(), facts.limit_usage(id));
                     usage.admits(&(usage.used[partition.index()] + in_flight), size)
                 }
                 WaitKey::UserLimit(id) => {
-                    let used =
-                        facts.user(id).used[partition.index()] + self.in_flight.of_user(id, partition).load();
-                    let besides = self.in_flight.of_queue(lane.leaf, partition).load();
+                    let used = facts.user(id).used[partition.index()]
+                        + self.in_flight.users.of(id, partition).load();
+                    let besides = self.in_flight.queues.of(lane.leaf, partition).load();
                     facts.user_may_grow(id, share, &used, size, || {
                         facts.leaf_use(lane.leaf, partition, besides)
                     })

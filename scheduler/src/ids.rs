@@ -64,6 +64,12 @@ macro_rules! dense_id {
             }
         }
 
+        impl DenseId for $name {
+            fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+
         impl fmt::Debug for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 fmt::Display::fmt(self, f)
@@ -108,6 +114,11 @@ impl GangId {
     pub(crate) fn with_first(ask: AskId) -> Self {
         Self { index: ask.index, generation: ask.generation }
     }
+}
+
+/// An identifier that is a place in a table.
+pub(crate) trait DenseId: Copy {
+    fn index(self) -> usize;
 }
 
 /// An identifier made of a slot and the slot's generation.

@@ -21,21 +21,49 @@
 //!   `commit_batch` takes all of it back, regardless of the verdicts. If it is dropped, `undo` does. Generations
 //!   protect the counters of a slot's successor.
 
-use crate::ids::{AskId, LeafUserId, LimitUsageId, NodeId, PartitionId, QueueId, SlotId};
+use std::marker::PhantomData;
+
+use crate::ids::{AskId, DenseId, LeafUserId, LimitUsageId, NodeId, PartitionId, QueueId, SlotId};
 use crate::resource::Resources;
 use crate::sync::{InFlightList, InFlightResources, InFlightUnits};
 
-#[derive(Clone, Debug, Default)]
-pub(crate) struct InFlight {
+/// Amounts by item and partition.
+#[derive(Clone, Debug)]
+pub(crate) struct Counters<I> {
     partitions: usize,
+    counters: Vec<InFlightResources>,
+    items: PhantomData<I>,
+}
+
+impl<I: DenseId> Counters<I> {
+    fn new(partitions: usize) -> Self {
+        Self { partitions, counters: Vec::new(), items: PhantomData }
+    }
+
+    /// Makes room for new items, up to this number.
+    pub(crate) fn add(&mut self, items: usize) {
+        let needed = self.counters.len().max(items * self.partitions);
+        self.counters.resize_with(needed, InFlightResources::default);
+    }
+
+    #[inline]
+    pub(crate) fn of(&self, item: I, partition: PartitionId) -> &InFlightResources {
+        &self.counters[item.index() * self.partitions + partition.index()]
+    }
+
+    #[inline]
+    pub(crate) fn give_back(&mut self, item: I, partition: PartitionId, resources: &Resources) {
+        self.counters[item.index() * self.partitions + partition.index()].give_back(resources);
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct InFlight {
     /// By ask slot.
     asks: Vec<InFlightUnits>,
-    /// By queue and partition.
-    queues: Vec<InFlightResources>,
-    /// By leaf user and partition.
-    users: Vec<InFlightResources>,
-    /// By limit usage and partition.
-    limit_usages: Vec<InFlightResources>,
+    pub(crate) queues: Counters<QueueId>,
+    pub(crate) users: Counters<LeafUserId>,
+    pub(crate) limit_usages: Counters<LimitUsageId>,
     /// By node slot; only picks of hosts or racks that asks name.
     nodes: Vec<InFlightResources>,
     /// The number of such picks. Without picks, no node counter is read.
@@ -46,14 +74,23 @@ pub(crate) struct InFlight {
 
 impl InFlight {
     pub(crate) fn new(queues: usize, partitions: usize) -> Self {
-        let mut in_flight = Self { partitions, ..Self::default() };
-        in_flight.add_queues(queues);
+        let mut in_flight = Self {
+            asks: Vec::new(),
+            queues: Counters::new(partitions),
+            users: Counters::new(partitions),
+            limit_usages: Counters::new(partitions),
+            nodes: Vec::new(),
+            picks: InFlightUnits::default(),
+            given: InFlightList::default(),
+        };
+        in_flight.queues.add(queues);
         in_flight
     }
 
-    /// Makes room for new queues.
-    pub(crate) fn add_queues(&mut self, queues: usize) {
-        self.queues.resize_with(queues * self.partitions, InFlightResources::default);
+    /// Makes room for new users and limit usages.
+    pub(crate) fn add_users(&mut self, users: usize, limit_usages: usize) {
+        self.users.add(users);
+        self.limit_usages.add(limit_usages);
     }
 
     /// Resets the counter of the ask's slot, which has a new occupant or none.
@@ -66,15 +103,6 @@ impl InFlight {
         reset(&mut self.nodes, node.index());
     }
 
-    /// Makes room for new users and limit usages.
-    pub(crate) fn add_users(&mut self, users: usize, limit_usages: usize) {
-        for (counters, needed) in [(&mut self.users, users), (&mut self.limit_usages, limit_usages)] {
-            if counters.len() < needed * self.partitions {
-                counters.resize_with(needed * self.partitions, InFlightResources::default);
-            }
-        }
-    }
-
     pub(crate) fn of_ask(&self, ask: AskId) -> &InFlightUnits {
         &self.asks[ask.index()]
     }
@@ -82,49 +110,6 @@ impl InFlight {
     /// Takes back a unit of the ask that was decided or dropped.
     pub(crate) fn give_back_unit(&mut self, ask: AskId) {
         self.asks[ask.index()].give_back();
-    }
-
-    pub(crate) fn of_queue(&self, queue: QueueId, partition: PartitionId) -> &InFlightResources {
-        &self.queues[queue.index() * self.partitions + partition.index()]
-    }
-
-    pub(crate) fn give_back_of_queue(
-        &mut self,
-        queue: QueueId,
-        partition: PartitionId,
-        resources: &Resources,
-    ) {
-        self.queues[queue.index() * self.partitions + partition.index()].give_back(resources);
-    }
-
-    pub(crate) fn of_user(&self, user: LeafUserId, partition: PartitionId) -> &InFlightResources {
-        &self.users[user.index() * self.partitions + partition.index()]
-    }
-
-    pub(crate) fn give_back_of_user(
-        &mut self,
-        user: LeafUserId,
-        partition: PartitionId,
-        resources: &Resources,
-    ) {
-        self.users[user.index() * self.partitions + partition.index()].give_back(resources);
-    }
-
-    pub(crate) fn of_limit_usage(
-        &self,
-        limit_usage: LimitUsageId,
-        partition: PartitionId,
-    ) -> &InFlightResources {
-        &self.limit_usages[limit_usage.index() * self.partitions + partition.index()]
-    }
-
-    pub(crate) fn give_back_of_limit_usage(
-        &mut self,
-        limit_usage: LimitUsageId,
-        partition: PartitionId,
-        resources: &Resources,
-    ) {
-        self.limit_usages[limit_usage.index() * self.partitions + partition.index()].give_back(resources);
     }
 
     /// The amount that picks of this node have in flight.
@@ -158,7 +143,7 @@ impl InFlight {
     pub(crate) fn is_zero(&self) -> bool {
         self.given.is_empty()
             && self.asks.iter().chain([&self.picks]).all(|units| units.load() == 0)
-            && [&self.queues, &self.users, &self.limit_usages, &self.nodes]
+            && [&self.queues.counters, &self.users.counters, &self.limit_usages.counters, &self.nodes]
                 .into_iter()
                 .flatten()
                 .all(|counter| counter.load() == Resources::ZERO)

@@ -191,13 +191,13 @@ impl State {
     /// Takes amounts out of flight.
     fn take_back_amounts(&mut self, amounts: &Amounts) {
         for Amount { of, partition, resources } in &amounts.queues {
-            self.in_flight.give_back_of_queue(*of, *partition, resources);
+            self.in_flight.queues.give_back(*of, *partition, resources);
         }
         for Amount { of, partition, resources } in &amounts.users {
-            self.in_flight.give_back_of_user(*of, *partition, resources);
+            self.in_flight.users.give_back(*of, *partition, resources);
         }
         for Amount { of, partition, resources } in &amounts.limit_usages {
-            self.in_flight.give_back_of_limit_usage(*of, *partition, resources);
+            self.in_flight.limit_usages.give_back(*of, *partition, resources);
         }
         for (node, resources) in &amounts.nodes {
             if self.facts.nodes.get(*node).is_some() {

@@ -198,7 +198,7 @@ pub(super) fn first_limit_of(state: &State, ask: &Ask, shape: &Shape) -> Option<
     let (partition, size) = (shape.partition, &shape.need.resources);
     for &queue in &facts.queue(application.leaf).chain {
         let quota = facts.queue(queue).quota(partition);
-        let in_flight = state.in_flight.of_queue(queue, partition).load();
+        let in_flight = state.in_flight.queues.of(queue, partition).load();
         if !facts.queue_admits(queue, shape.share(), &(quota.used + in_flight), size) {
             let level = Level { used: quota.used, in_flight, limit: quota.maximum };
             return Some(Blocker::QueueMaximum(level.reached(state, &facts.queue(queue).path, size)));
@@ -216,10 +216,10 @@ pub(super) fn limit_of_user(state: &State, id: LeafUserId, shape: &Shape) -> Opt
     }
     let user = facts.user(id);
     let leaf = facts.queue(user.leaf);
-    let in_flight = state.in_flight.of_user(id, partition).load();
+    let in_flight = state.in_flight.users.of(id, partition).load();
     let used = user.used[partition.index()];
     let leaf_use = || {
-        let in_flight = state.in_flight.of_queue(user.leaf, partition).load();
+        let in_flight = state.in_flight.queues.of(user.leaf, partition).load();
         facts.leaf_use(user.leaf, partition, in_flight)
     };
     if facts.user_may_grow(id, shape.share(), &(used + in_flight), size, leaf_use) {
@@ -292,7 +292,7 @@ fn holder_limit(
     size: &Resources,
 ) -> Option<Blocker> {
     let facts = &state.facts;
-    let in_flight = |id| state.in_flight.of_limit_usage(id, partition).load();
+    let in_flight = |id| state.in_flight.limit_usages.of(id, partition).load();
     let used = |id| facts.limit_usage(id).used[partition.index()];
     let id = facts.exhausted_limit_usage(user, size, |id| used(id) + in_flight(id))?;
     let limit_usage = facts.limit_usage(id);

@@ -41,7 +41,7 @@ impl QueueWalk<'_> {
                 let amount = Amount { of: queue, partition: self.partition, resources: Resources::ZERO };
                 amounts.queues.push(amount);
             }
-            self.state.in_flight.of_queue(queue, self.partition).add(size);
+            self.state.in_flight.queues.of(queue, self.partition).add(size);
             amounts.queues[scratch.place].resources += *size;
         }
     }
@@ -99,7 +99,7 @@ mod tests {
         let mut walk = QueueWalk::start(&state, &mut scratch, set, false, &limits);
         let first = walk.next(&mut proposals).unwrap().leaf;
         assert_eq!(walk.next(&mut proposals).unwrap().leaf, first);
-        state.in_flight.of_queue(first, PartitionId::DEFAULT).add(&amount(4));
+        state.in_flight.queues.of(first, PartitionId::DEFAULT).add(&amount(4));
         assert_ne!(walk.next(&mut proposals).unwrap().leaf, first);
     }
 }

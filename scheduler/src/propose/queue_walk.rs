@@ -160,7 +160,7 @@ impl<'a> QueueWalk<'a> {
     }
 
     pub(super) fn level_of(&self, id: QueueId) -> Resources {
-        let in_flight = self.state.in_flight.of_queue(id, self.partition).load();
+        let in_flight = self.state.in_flight.queues.of(id, self.partition).load();
         self.state.facts.queue(id).quota(self.partition).used + in_flight
     }
 
@@ -218,7 +218,7 @@ impl<'a> QueueWalk<'a> {
     #[inline(never)]
     fn begin_user(&mut self, user: LeafUserId) {
         let (stamp, scratch) = (self.scratch.stamp, &mut self.scratch.users[user.index()]);
-        let in_flight = self.state.in_flight.of_user(user, self.partition).load();
+        let in_flight = self.state.in_flight.users.of(user, self.partition).load();
         let used = self.state.facts.user(user).used[self.partition.index()];
         scratch.level.begin(stamp, used + in_flight);
         scratch.given_units = 0;
@@ -227,7 +227,7 @@ impl<'a> QueueWalk<'a> {
     fn limit_usage_level(&mut self, limit_usage: LimitUsageId) -> &mut Level {
         let (stamp, level) = (self.scratch.stamp, &mut self.scratch.limit_usages[limit_usage.index()]);
         if !level.is_begun(stamp) {
-            let in_flight = self.state.in_flight.of_limit_usage(limit_usage, self.partition).load();
+            let in_flight = self.state.in_flight.limit_usages.of(limit_usage, self.partition).load();
             let used = self.state.facts.limit_usage(limit_usage).used[self.partition.index()];
             level.begin(stamp, used + in_flight);
         }
@@ -293,17 +293,17 @@ impl<'a> QueueWalk<'a> {
         let left = if self.is_at_once { &[][..] } else { &scratch.touched_queues };
         for &id in left {
             let resources = scratch.queues[id.index()].level.given();
-            state.in_flight.of_queue(id, partition).add(&resources);
+            state.in_flight.queues.of(id, partition).add(&resources);
             proposals.amounts.queues.push(Amount { of: id, partition, resources });
         }
         for &id in &scratch.touched_users {
             let resources = scratch.users[id.index()].level.given();
-            state.in_flight.of_user(id, partition).add(&resources);
+            state.in_flight.users.of(id, partition).add(&resources);
             proposals.amounts.users.push(Amount { of: id, partition, resources });
         }
         for &id in &scratch.touched_limit_usages {
             let resources = scratch.limit_usages[id.index()].given();
-            state.in_flight.of_limit_usage(id, partition).add(&resources);
+            state.in_flight.limit_usages.of(id, partition).add(&resources);
             proposals.amounts.limit_usages.push(Amount { of: id, partition, resources });
         }
     }

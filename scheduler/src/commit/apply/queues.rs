@@ -61,7 +61,7 @@ impl Applier<'_> {
     fn add_queues(&mut self) {
         let state = &mut *self.state;
         state.backlog.add_queues(&state.facts);
-        state.in_flight.add_queues(state.facts.queues.len());
+        state.in_flight.queues.add(state.facts.queues.len());
         state.in_flight.add_users(state.facts.users.len(), state.facts.limit_usages().len());
         state.mark_limits_stale();
     }
