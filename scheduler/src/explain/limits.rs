@@ -271,10 +271,7 @@ fn limit_of_members(
         }
     }
     let share = PartitionShare { partition, is_borrowed: false };
-    let sizes = gang.roles.iter().filter(|role| role.minimum > 0);
-    let sizes = sizes.map(|role| facts.shapes.at(facts.asks.at(role.ask).shape));
-    let largest = sizes.filter(|shape| shape.partition == partition);
-    let largest = largest.fold(Resources::ZERO, |most, shape| most.max(&shape.need.resources));
+    let largest = facts.largest_of(gang, partition);
     if facts.user_may_use(application.user, share, size, &largest) {
         return None;
     }

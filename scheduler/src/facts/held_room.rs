@@ -11,10 +11,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{
-    ActiveUsers, Application, Facts, GangTopology, LeafUse, Node, PartitionShare, Shape, TagCounts,
-    WaitingGang,
-};
+use super::{ActiveUsers, Facts, GangTopology, LeafUse, Node, PartitionShare, Shape, TagCounts, WaitingGang};
 use crate::ids::{AskId, GangId, NodeId, PartitionId};
 use crate::resource::{DeviceMask, Need, Resources, Room, dominant_share, fits};
 
@@ -241,7 +238,7 @@ impl Facts {
     }
 
     /// The most of each type that one member of the gang's minimum needs in the partition.
-    fn largest_of(&self, gang: &WaitingGang, partition: PartitionId) -> Resources {
+    pub(crate) fn largest_of(&self, gang: &WaitingGang, partition: PartitionId) -> Resources {
         let roles = gang.roles.iter().filter(|role| role.minimum > 0).map(|role| self.shape_of(role.ask));
         let here = roles.filter(|shape| shape.partition == partition);
         here.fold(Resources::ZERO, |largest, shape| largest.max(&shape.need.resources))
@@ -251,21 +248,6 @@ impl Facts {
     pub(crate) fn minimum_of(&self, gang: &WaitingGang, partition: PartitionId) -> Resources {
         let here = gang.roles.iter().filter(|role| self.shape_of(role.ask).partition == partition);
         here.map(|role| self.shape_of(role.ask).need.resources.times(i64::from(role.minimum))).sum()
-    }
-
-    /// Whether limits of queues and user admit `more` room for a member of the application's gang.
-    pub(crate) fn limits_admit_room(
-        &self,
-        application: &Application,
-        partition: PartitionId,
-        more: &Resources,
-    ) -> bool {
-        let share = PartitionShare { partition, is_borrowed: false };
-        let admits =
-            |queue: &_| self.queue_admits(*queue, share, &self.queue(*queue).quota(partition).used, more);
-        self.queue(application.leaf).chain.iter().all(admits)
-            && self.limit_usages_admit(application.user, partition, more)
-            && self.user_may_use(application.user, share, more, more)
     }
 
     /// The room that the empty node would have beside the gang's members that have a place there.
@@ -350,7 +332,7 @@ impl Facts {
             && is_on_its_rack
             && (part.is_some() || fits(&shape.need, &self.room_beside_places(gang, node)))
             && (part.is_some() || self.rule_admits(gang, shape, node))
-            && self.limits_admit_room(application, shape.partition, &more);
+            && self.limits_admit(application.user, shape.share(), &more, &more);
         is_admitted.then_some(RoomGain { is_in_place_of_part })
     }
 }

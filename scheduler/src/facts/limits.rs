@@ -1,8 +1,10 @@
-//! Computes amounts from configured capacities, top down, whenever the cluster or the configuration changes.
+//! Computes amounts from configured capacities, top down, whenever the cluster or the configuration changes. Compares
+//! use with all limits.
 
 use super::queue::Queue;
+use super::{Facts, PartitionShare};
 use crate::config::{Bound, Capacity, Maximum, Percent, Share};
-use crate::ids::{PartitionId, QueueId};
+use crate::ids::{LeafUserId, PartitionId, QueueId};
 use crate::resource::{RESOURCE_TYPES_MAX, Resources};
 
 /// Recomputes guarantees, maxima and user limits of every queue in `partition`, which has this name and `total`.
@@ -17,6 +19,24 @@ pub(crate) fn resolve(queues: &mut [Queue], partition: PartitionId, name: &str, 
         resolve_user_limit(&mut queues[index], partition);
         let quota = &mut queues[index].quota[partition.index()];
         quota.share_base = quota.guaranteed.combine(&total, |own, all| if own > 0 { own } else { all });
+    }
+}
+
+impl Facts {
+    /// Whether the limits of queues, user and limit usages admit `change` on top of their use, with containers of at
+    /// most size `largest`. Ignores amounts in flight.
+    pub(crate) fn limits_admit(
+        &self,
+        user: LeafUserId,
+        share: PartitionShare,
+        change: &Resources,
+        largest: &Resources,
+    ) -> bool {
+        let used = |queue: QueueId| &self.queue(queue).quota(share.partition).used;
+        let mut chain = self.queue(self.user(user).leaf).chain.iter();
+        chain.all(|queue| self.queue_admits(*queue, share, used(*queue), change))
+            && self.limit_usages_admit(user, share.partition, change)
+            && self.user_may_use(user, share, change, largest)
     }
 }
 

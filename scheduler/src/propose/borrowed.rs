@@ -1,7 +1,6 @@
 //! The second walk of a pass: lanes that borrow nodes.
 
 use super::queue_walk::QueueWalk;
-use super::starved::is_within_limits;
 use crate::ids::LaneId;
 
 impl QueueWalk<'_> {
@@ -22,7 +21,8 @@ impl QueueWalk<'_> {
         let (facts, node_shards) = (&self.state.facts, &self.state.node_shards);
         let lane = self.state.backlog.lane(lane);
         let own = facts.shapes.at(self.state.backlog.own_shape(lane.shape));
-        is_within_limits(facts, lane.leaf, lane.user, own)
+        let size = &own.need.resources;
+        facts.limits_admit(lane.user, own.share(), size, size)
             && node_shards.nodes_of(own.partition).any(|node| facts.can_take(own, facts.nodes.at(node)))
     }
 }

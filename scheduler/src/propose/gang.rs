@@ -12,8 +12,6 @@
 //! * A gang whose roles could be packed only in another order is not found.
 //! * Members that start together borrow no nodes of other partitions.
 
-use std::collections::BTreeMap;
-
 use rustc_hash::FxHashMap;
 
 use super::gather::{Gathering, is_kept_from_gathering, plan_places};
@@ -24,10 +22,10 @@ use crate::facts::{
     Application, Ask, Facts, GangTopology, HeldRole, Locality, Node, PartitionShare, Shape, TagCounts,
     WaitingGang,
 };
-use crate::ids::{AskId, GangId, NodeId, PartitionId, RackId};
+use crate::ids::{AskId, GangId, NodeId, RackId};
 use crate::place::{GangLooks, ScoredNode, score};
 use crate::request::{AllocationProposal, ResourceAllocationCommitRequest};
-use crate::resource::{Resources, Room, fits};
+use crate::resource::{Room, fits};
 use crate::state::State;
 
 /// Why a gang cannot start now.
@@ -178,22 +176,11 @@ pub(crate) fn find_nodes(state: &State, gang: &WaitingGang) -> Result<ResourceAl
 
 /// Whether the limits of queues and user admit the minimum.
 fn is_within_limits(facts: &Facts, application: &Application, id: GangId, gang: &WaitingGang) -> bool {
-    let mut sums = BTreeMap::<PartitionId, (PartitionShare, Resources, Resources)>::new();
-    for role in gang.roles.iter().filter(|role| role.minimum > 0) {
-        let shape = facts.shapes.at(facts.asks.at(role.ask).shape);
-        let (_, sum, largest) =
-            sums.entry(shape.partition).or_insert((shape.share(), Resources::ZERO, Resources::ZERO));
-        *sum += shape.need.resources.times(i64::from(role.minimum));
-        *largest = largest.max(&shape.need.resources);
-    }
-    sums.into_iter().all(|(partition, (share, sum, largest))| {
+    facts.partitions_wanted(gang).into_iter().all(|partition| {
         // What it holds is charged already.
-        let sum = sum - facts.held_by(id, partition);
-        let admits =
-            |queue: &_| facts.queue_admits(*queue, share, &facts.queue(*queue).quota(partition).used, &sum);
-        facts.queue(application.leaf).chain.iter().all(admits)
-            && facts.limit_usages_admit(application.user, partition, &sum)
-            && facts.user_may_use(application.user, share, &sum, &largest)
+        let more = facts.minimum_of(gang, partition) - facts.held_by(id, partition);
+        let share = PartitionShare { partition, is_borrowed: false };
+        facts.limits_admit(application.user, share, &more, &facts.largest_of(gang, partition))
     })
 }
 

@@ -1,7 +1,7 @@
 //! The committer's own proposal for a starved ask.
 
-use crate::facts::{Application, Ask, Borrowing, Facts, Locality, Shape};
-use crate::ids::{AskId, LeafUserId, NodeId, QueueId};
+use crate::facts::{Ask, Borrowing, Locality, Shape};
+use crate::ids::{AskId, NodeId};
 use crate::place::{ScoredNode, score};
 use crate::request::ResourceAllocationCommitRequest;
 use crate::state::State;
@@ -15,10 +15,10 @@ pub(crate) fn propose_for_starved(state: &State, id: AskId) -> Option<ResourceAl
     let first = ask.reservations.first().filter(|_| state.facts.config.reservations.continue_looking);
     state.facts.shapes_of(id).find_map(|shape| {
         let shape = state.facts.shapes.at(shape);
-        let Application { leaf, user, .. } = *state.facts.applications.at(ask.application);
+        let (user, size) = (state.facts.applications.at(ask.application).user, &shape.need.resources);
         // A reserved unit never borrows.
         let swapped = first.filter(|_| shape.borrowing != Borrowing::Borrowed);
-        let keeps_all = is_further_unit && is_within_limits(&state.facts, leaf, user, shape);
+        let keeps_all = is_further_unit && state.facts.limits_admit(user, shape.share(), size, size);
         let may_have = keeps_all || swapped.is_some();
         let node = may_have.then(|| best_node(state, id, ask, shape)).flatten()?;
         Some(ResourceAllocationCommitRequest {
@@ -26,17 +26,6 @@ pub(crate) fn propose_for_starved(state: &State, id: AskId) -> Option<ResourceAl
             ..ResourceAllocationCommitRequest::allocate(id, node)
         })
     })
-}
-
-/// Whether the limits of queues and user admit one container. Callers check this before they look at all nodes.
-pub(super) fn is_within_limits(facts: &Facts, leaf: QueueId, user: LeafUserId, shape: &Shape) -> bool {
-    let (share, size) = (shape.share(), &shape.need.resources);
-    let admits = |queue: &QueueId| {
-        facts.queue_admits(*queue, share, &facts.queue(*queue).quota(share.partition).used, size)
-    };
-    facts.queue(leaf).chain.iter().all(admits)
-        && facts.limit_usages_admit(user, share.partition, size)
-        && facts.user_may_use(user, share, size, size)
 }
 
 fn best_node(state: &State, id: AskId, ask: &Ask, shape: &Shape) -> Option<NodeId> {
