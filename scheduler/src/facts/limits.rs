@@ -1,4 +1,4 @@
-//! Computes amounts from configured capacities, top down, whenever the cluster or the configuration changes, and compares
+//! Computes amounts from configured capacities, top down, whenever the cluster or the configuration changes. Compares
 //! use with all limits.
 
 use super::queue::Queue;
