@@ -49,6 +49,22 @@ impl<C: ClusterClient> Service<C> {
     /// containers. Anti-affine instances are requested one by one if the manager cannot keep them apart.
     pub fn start(
         components: Vec<ComponentSpec>,
+        settings: ServiceSettings,
+        client: C,
+        history: Option<&HistoryFile>,
+        now_ms: u64,
+    ) -> Self {
+        let mut service = Self::create(components, settings, client, history, now_ms);
+        let budgets = service.state.disruption_budgets();
+        if !budgets.is_empty() {
+            service.set_budgets(budgets);
+        }
+        service
+    }
+
+    /// Creates a service that has not told its manager anything.
+    fn create(
+        components: Vec<ComponentSpec>,
         mut settings: ServiceSettings,
         client: C,
         history: Option<&HistoryFile>,
@@ -60,19 +76,14 @@ impl<C: ClusterClient> Service<C> {
         let mut state = ApplicationState::new(components, settings, now_ms);
         let thawed = history.map(|file| state.thaw(file));
         state.learn_nodes(&client.nodes());
-        let budgets = state.disruption_budgets();
-        let mut service = Self {
+        Self {
             saved_version: state.history_version(),
             state,
             client,
             thawed,
             answers: Vec::new(),
             moves: 0,
-        };
-        if !budgets.is_empty() {
-            service.set_budgets(budgets);
         }
-        service
     }
 
     /// Restarts the master of a service; its containers ran on and stay.
@@ -83,7 +94,9 @@ impl<C: ClusterClient> Service<C> {
         history: Option<&HistoryFile>,
         now_ms: u64,
     ) -> Self {
-        let mut service = Self::start(components, settings, client, history, now_ms);
+        let mut service = Self::create(components, settings, client, history, now_ms);
+        // The manager has the budgets of the last master, which the present one may not have.
+        service.set_budgets(service.state.disruption_budgets());
         let running = service.client.take_over();
         let operations = service.state.adopt(&running, now_ms);
         service.perform(operations, now_ms);

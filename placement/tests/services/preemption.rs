@@ -125,6 +125,19 @@ fn a_service_loses_no_more_than_its_budget_at_a_time() -> Outcome {
     Ok(())
 }
 
+/// The engine keeps budgets until others are set, so a master without one has to say so.
+#[test]
+fn a_restarted_service_without_a_budget_has_none() -> Outcome {
+    let mut bed = Bed::new()?;
+    assert_eq!(bed.budgets().len(), 1);
+    let plain = ComponentSpec { disruption: None, ..web(4) };
+    let (client, now_ms) = (bed.service.into_client(), bed.clock.now_ms());
+    bed.service = Service::restart(vec![plain], ServiceSettings::default(), client, None, now_ms);
+    bed.run_for(0)?;
+    assert_eq!((bed.budgets(), bed.running()), (vec![], (4, 0)));
+    Ok(())
+}
+
 /// The budget follows the number of instances, also below its minimum.
 #[test]
 fn a_budget_is_flexed_with_its_component() -> Outcome {
