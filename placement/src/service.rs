@@ -23,6 +23,8 @@ pub struct Service<C> {
     state: ApplicationState,
     client: C,
     thawed: Option<ThawReport>,
+    /// Why the manager refused the disruption budgets.
+    refused_budgets: Option<String>,
     answers: Vec<ActionProgress>,
     saved_version: u64,
     moves: u64,
@@ -81,6 +83,7 @@ impl<C: ClusterClient> Service<C> {
             state,
             client,
             thawed,
+            refused_budgets: None,
             answers: Vec::new(),
             moves: 0,
         }
@@ -172,14 +175,16 @@ impl<C: ClusterClient> Service<C> {
         self.perform(operations, now_ms);
     }
 
-    /// Sets the budgets. A manager that is gone preempts nothing.
+    /// Sets the budgets. If the manager refuses them, its earlier ones stay, and the status says why.
     fn set_budgets(&mut self, budgets: Vec<DisruptionBudget>) {
-        let _ = self.client.set_disruption_budgets(budgets);
+        let refused = self.client.set_disruption_budgets(budgets).err();
+        self.refused_budgets = refused.map(|error| error.to_string());
     }
 
     /// Returns the status of the service, with the reason why each request waits.
     pub fn status(&self, now_ms: u64) -> ServiceStatus {
-        self.state.status(now_ms, &|request| self.client.explain(request))
+        let status = self.state.status(now_ms, &|request| self.client.explain(request));
+        ServiceStatus { refused_budgets: self.refused_budgets.clone(), ..status }
     }
 
     /// Returns the history to save if it changed since the last call.

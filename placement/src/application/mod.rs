@@ -30,6 +30,7 @@ mod waits;
 
 pub use actions::{ActionId, ActionKind, ActionStatus, ComponentChange, ContainerAction, HandOver};
 pub use audit::Inconsistency;
+pub(crate) use budgets::budgets_of;
 pub use event::{AllocationOutcome, AntiAffinity, Operation, ServiceEvent, ServiceSettings};
 
 use actions::Actions;

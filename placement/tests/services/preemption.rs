@@ -138,6 +138,26 @@ fn a_restarted_service_without_a_budget_has_none() -> Outcome {
     Ok(())
 }
 
+/// The manager refuses all budgets together, and keeps those that it has.
+#[test]
+fn the_status_says_why_budgets_were_refused() -> Outcome {
+    let mut bed = Bed::new()?;
+    let refused = |bed: &Bed| bed.service.status(bed.clock.now_ms()).refused_budgets;
+    assert_eq!(refused(&bed), None);
+    let limit = DisruptionLimit::MaxUnavailable(0);
+    let one = |id| ComponentSpec::new(format!("web{id}"), id, 1, Resources::new(&[1]));
+    let many = |count| (1..=count).map(|id| one(id).with_disruption_limit(limit)).collect::<Vec<_>>();
+    bed.service.flex(many(101), bed.clock.now_ms());
+    let why = refused(&bed).ok_or("101 are too many")?;
+    assert!(why.contains("101 budgets; at most 100"), "{why}");
+    bed.run_for(0)?;
+    assert_eq!(bed.budgets().len(), 1);
+    bed.service.flex(many(100), bed.clock.now_ms());
+    bed.run_for(0)?;
+    assert_eq!((refused(&bed), bed.budgets().len()), (None, 100));
+    Ok(())
+}
+
 /// The budget follows the number of instances, also below its minimum.
 #[test]
 fn a_budget_is_flexed_with_its_component() -> Outcome {
