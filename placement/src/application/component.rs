@@ -100,9 +100,14 @@ impl Component {
 
     /// Returns [`delta`](Self::delta) without instances that a pause holds back.
     pub(super) fn unasked(&self, requested: u32) -> i64 {
-        let delta = self.delta(requested);
-        let paused = i64::try_from(self.back_off.paused()).unwrap_or(i64::MAX);
-        delta - paused.min(delta.max(0))
+        let held_back = i64::try_from(self.held_back(requested)).unwrap_or(i64::MAX);
+        self.delta(requested) - held_back
+    }
+
+    /// Returns how many missing instances a pause holds back.
+    pub(super) fn held_back(&self, requested: u32) -> usize {
+        let missing = usize::try_from(self.delta(requested).max(0)).unwrap_or(usize::MAX);
+        self.back_off.paused().min(missing)
     }
 
     /// Returns how many of the missing instances may be requested now; a negative `delta` as it is.
