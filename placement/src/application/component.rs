@@ -188,23 +188,27 @@ impl Component {
         retries.map_or(0, |retries| retries.last_delay_ms)
     }
 
-    /// Returns why the service has to give up because of this component: too many failures, or too few
-    /// instances for too long (spec 1.11, 1.12).
-    pub(super) fn check(&mut self, started_ms: u64, now_ms: u64) -> Option<Failure> {
+    /// Starts or ends the time in which too few instances run. Without a health check, gives the component
+    /// up if it failed too often and the service can run on without it.
+    pub(super) fn update_health(&mut self, started_ms: u64, now_ms: u64) {
         let Some(health) = self.spec.health else {
-            let failure = self.too_many_failures();
-            if failure.is_some() && self.spec.degrades {
+            if self.spec.degrades && self.too_many_failures().is_some() {
                 self.transition_given_up(true);
             }
-            return failure.filter(|_| !self.spec.degrades);
+            return;
         };
         let looks = now_ms >= started_ms.saturating_add(health.initial_delay_ms);
-        if !looks || !self.is_too_few(health.percent) {
-            self.unhealthy_since_ms = None;
-            return None;
-        }
-        let since_ms = *self.unhealthy_since_ms.get_or_insert(now_ms);
-        let lasted_ms = now_ms.saturating_sub(since_ms);
+        let is_unhealthy = looks && self.is_too_few(health.percent);
+        self.unhealthy_since_ms = is_unhealthy.then(|| self.unhealthy_since_ms.unwrap_or(now_ms));
+    }
+
+    /// Returns why the service has to give up because of this component: too many failures, or too few
+    /// instances for too long (spec 1.11, 1.12).
+    pub(super) fn failure(&self, now_ms: u64) -> Option<Failure> {
+        let Some(health) = self.spec.health else {
+            return self.too_many_failures().filter(|_| !self.spec.degrades);
+        };
+        let lasted_ms = now_ms.saturating_sub(self.unhealthy_since_ms?);
         (lasted_ms > health.window_ms).then(|| Failure {
             exit_code: ExitCode::ExceptionThrown.code(),
             component: self.spec.name.clone(),
