@@ -272,10 +272,15 @@ impl<C: ClusterClient> Service<C> {
                 self.answers.push(ActionProgress { action, status, message });
                 None
             }
-            // A request that is over needs no cancel; a manager that is gone has no blacklist.
-            Operation::Cancel(request) => self.client.cancel(request).err().and(None),
+            Operation::Cancel(request) => {
+                // A request that is over needs no cancel.
+                let _ = self.client.cancel(request);
+                None
+            }
             Operation::UpdateBlacklist { add, remove } => {
-                self.client.update_blacklist(&add, &remove).err().and(None)
+                // A manager that is gone has no blacklist.
+                let _ = self.client.update_blacklist(&add, &remove);
+                None
             }
         }
     }
