@@ -228,10 +228,4 @@ impl ApplicationState {
     pub fn instance_state(&self, container: ContainerRef) -> Option<InstanceState> {
         self.fleet.state(container)
     }
-
-    /// Returns how a container matched a request; `None` if it belongs to no component.
-    #[must_use]
-    pub fn outcome(&self, container: ContainerRef) -> Option<AllocationOutcome> {
-        self.fleet.instance(container).map(|instance| instance.outcome)
-    }
 }
