@@ -21,6 +21,7 @@ mod application;
 mod client;
 mod component;
 pub mod control;
+mod directory_sync;
 mod engine_client;
 mod exit;
 mod exit_code;

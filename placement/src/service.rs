@@ -23,6 +23,8 @@ pub struct Service<C> {
     state: ApplicationState,
     client: C,
     thawed: Option<ThawReport>,
+    /// Why the manager refused the disruption budgets.
+    refused_budgets: Option<String>,
     answers: Vec<ActionProgress>,
     saved_version: u64,
     moves: u64,
@@ -49,6 +51,22 @@ impl<C: ClusterClient> Service<C> {
     /// containers. Anti-affine instances are requested one by one if the manager cannot keep them apart.
     pub fn start(
         components: Vec<ComponentSpec>,
+        settings: ServiceSettings,
+        client: C,
+        history: Option<&HistoryFile>,
+        now_ms: u64,
+    ) -> Self {
+        let mut service = Self::create(components, settings, client, history, now_ms);
+        let budgets = service.state.disruption_budgets();
+        if !budgets.is_empty() {
+            service.set_budgets(budgets);
+        }
+        service
+    }
+
+    /// Creates a service that has not told its manager anything.
+    fn create(
+        components: Vec<ComponentSpec>,
         mut settings: ServiceSettings,
         client: C,
         history: Option<&HistoryFile>,
@@ -60,19 +78,15 @@ impl<C: ClusterClient> Service<C> {
         let mut state = ApplicationState::new(components, settings, now_ms);
         let thawed = history.map(|file| state.thaw(file));
         state.learn_nodes(&client.nodes());
-        let budgets = state.disruption_budgets();
-        let mut service = Self {
+        Self {
             saved_version: state.history_version(),
             state,
             client,
             thawed,
+            refused_budgets: None,
             answers: Vec::new(),
             moves: 0,
-        };
-        if !budgets.is_empty() {
-            service.set_budgets(budgets);
         }
-        service
     }
 
     /// Restarts the master of a service; its containers ran on and stay.
@@ -83,7 +97,9 @@ impl<C: ClusterClient> Service<C> {
         history: Option<&HistoryFile>,
         now_ms: u64,
     ) -> Self {
-        let mut service = Self::start(components, settings, client, history, now_ms);
+        let mut service = Self::create(components, settings, client, history, now_ms);
+        // The manager has the budgets of the last master, which the present one may not have.
+        service.set_budgets(service.state.disruption_budgets());
         let running = service.client.take_over();
         let operations = service.state.adopt(&running, now_ms);
         service.perform(operations, now_ms);
@@ -159,14 +175,16 @@ impl<C: ClusterClient> Service<C> {
         self.perform(operations, now_ms);
     }
 
-    /// Sets the budgets. A manager that is gone preempts nothing.
+    /// Sets the budgets. If the manager refuses them, its earlier ones stay, and the status says why.
     fn set_budgets(&mut self, budgets: Vec<DisruptionBudget>) {
-        let _ = self.client.set_disruption_budgets(budgets);
+        let refused = self.client.set_disruption_budgets(budgets).err();
+        self.refused_budgets = refused.map(|error| error.to_string());
     }
 
     /// Returns the status of the service, with the reason why each request waits.
     pub fn status(&self, now_ms: u64) -> ServiceStatus {
-        self.state.status(now_ms, &|request| self.client.explain(request))
+        let status = self.state.status(now_ms, &|request| self.client.explain(request));
+        ServiceStatus { refused_budgets: self.refused_budgets.clone(), ..status }
     }
 
     /// Returns the history to save if it changed since the last call.
@@ -256,10 +274,15 @@ impl<C: ClusterClient> Service<C> {
                 self.answers.push(ActionProgress { action, status, message });
                 None
             }
-            // A request that is over needs no cancel; a manager that is gone has no blacklist.
-            Operation::Cancel(request) => self.client.cancel(request).err().and(None),
+            Operation::Cancel(request) => {
+                // A request that is over needs no cancel.
+                let _ = self.client.cancel(request);
+                None
+            }
             Operation::UpdateBlacklist { add, remove } => {
-                self.client.update_blacklist(&add, &remove).err().and(None)
+                // A manager that is gone has no blacklist.
+                let _ = self.client.update_blacklist(&add, &remove);
+                None
             }
         }
     }

@@ -20,6 +20,9 @@ pub struct ServiceStatus {
     pub failure: Option<Failure>,
     /// Containers that ran on when the master was restarted; `None` if it was not.
     pub containers_at_restart: Option<u32>,
+    /// Why the cluster manager refused the disruption budgets; `None` if it has them.
+    #[serde(default)]
+    pub refused_budgets: Option<String>,
 }
 
 /// The status of a component.

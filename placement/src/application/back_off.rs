@@ -23,9 +23,10 @@ impl BackOff {
         self.until_ms.len()
     }
 
-    /// Returns when the first pause ends; `None` if no instance is paused.
-    pub(super) fn first_end_ms(&self) -> Option<u64> {
-        self.until_ms.first().copied()
+    /// Returns when the next of the instances that are held back may be requested; `None` without any.
+    /// If more pauses run, the first ones end without a request.
+    pub(super) fn next_end_ms(&self, held_back: usize) -> Option<u64> {
+        self.until_ms.get(self.until_ms.len().checked_sub(held_back)?).copied()
     }
 
     /// Records that an instance of this generation ended soon after its start. Returns the pause of its

@@ -100,9 +100,14 @@ impl Component {
 
     /// Returns [`delta`](Self::delta) without instances that a pause holds back.
     pub(super) fn unasked(&self, requested: u32) -> i64 {
-        let delta = self.delta(requested);
-        let paused = i64::try_from(self.back_off.paused()).unwrap_or(i64::MAX);
-        delta - paused.min(delta.max(0))
+        let held_back = i64::try_from(self.held_back(requested)).unwrap_or(i64::MAX);
+        self.delta(requested) - held_back
+    }
+
+    /// Returns how many missing instances a pause holds back.
+    pub(super) fn held_back(&self, requested: u32) -> usize {
+        let missing = usize::try_from(self.delta(requested).max(0)).unwrap_or(usize::MAX);
+        self.back_off.paused().min(missing)
     }
 
     /// Returns how many of the missing instances may be requested now; a negative `delta` as it is.
@@ -183,23 +188,27 @@ impl Component {
         retries.map_or(0, |retries| retries.last_delay_ms)
     }
 
-    /// Returns why the service has to give up because of this component: too many failures, or too few
-    /// instances for too long (spec 1.11, 1.12).
-    pub(super) fn check(&mut self, started_ms: u64, now_ms: u64) -> Option<Failure> {
+    /// Starts or ends the time in which too few instances run. Without a health check, gives the component
+    /// up if it failed too often and the service can run on without it.
+    pub(super) fn update_health(&mut self, started_ms: u64, now_ms: u64) {
         let Some(health) = self.spec.health else {
-            let failure = self.too_many_failures();
-            if failure.is_some() && self.spec.degrades {
+            if self.spec.degrades && self.too_many_failures().is_some() {
                 self.transition_given_up(true);
             }
-            return failure.filter(|_| !self.spec.degrades);
+            return;
         };
         let looks = now_ms >= started_ms.saturating_add(health.initial_delay_ms);
-        if !looks || !self.is_too_few(health.percent) {
-            self.unhealthy_since_ms = None;
-            return None;
-        }
-        let since_ms = *self.unhealthy_since_ms.get_or_insert(now_ms);
-        let lasted_ms = now_ms.saturating_sub(since_ms);
+        let is_unhealthy = looks && self.is_too_few(health.percent);
+        self.unhealthy_since_ms = is_unhealthy.then(|| self.unhealthy_since_ms.unwrap_or(now_ms));
+    }
+
+    /// Returns why the service has to give up because of this component: too many failures, or too few
+    /// instances for too long (spec 1.11, 1.12).
+    pub(super) fn failure(&self, now_ms: u64) -> Option<Failure> {
+        let Some(health) = self.spec.health else {
+            return self.too_many_failures().filter(|_| !self.spec.degrades);
+        };
+        let lasted_ms = now_ms.saturating_sub(self.unhealthy_since_ms?);
         (lasted_ms > health.window_ms).then(|| Failure {
             exit_code: ExitCode::ExceptionThrown.code(),
             component: self.spec.name.clone(),

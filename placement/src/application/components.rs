@@ -151,11 +151,19 @@ impl Components {
         self.touch_all();
     }
 
-    /// Returns why the service has to give up, if a changed component or one with health checks is a
-    /// reason.
-    pub(super) fn check_failures(&mut self, started_ms: u64, now_ms: u64) -> Option<Failure> {
+    /// Updates the health of changed components and of those with health checks.
+    pub(super) fn update_health(&mut self, started_ms: u64, now_ms: u64) {
+        for component in self.touched.union(&self.watched) {
+            if let Some(known) = self.by_id.get_mut(component) {
+                known.update_health(started_ms, now_ms);
+            }
+        }
+    }
+
+    /// Returns why the service has to give up, if one of those components is a reason.
+    pub(super) fn failure(&self, now_ms: u64) -> Option<Failure> {
         let mut concerned = self.touched.union(&self.watched);
-        concerned.find_map(|component| self.by_id.get_mut(component)?.check(started_ms, now_ms))
+        concerned.find_map(|component| self.get(*component)?.failure(now_ms))
     }
 
     /// Returns when an unhealthy component exceeds its limit, or when its initial delay ends; the earliest

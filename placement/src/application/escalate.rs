@@ -105,19 +105,19 @@ impl Requests {
         }
     }
 
-    /// Turns the request of a swap into an ordinary one once the old container has ended. Returns whether
-    /// it still waits: a one-by-one component cancels it if another request waits.
+    /// Turns the request of a swap into an ordinary one once the old container has ended. A one-by-one
+    /// component cancels it if another request waits.
     pub(super) fn wait_as_any_other(
         &mut self,
         request: RequestId,
         fleet: &mut Fleet,
         now_ms: u64,
         operations: &mut Vec<Operation>,
-    ) -> bool {
-        let Some(component) = self.get(request).map(|waits| waits.component) else { return false };
+    ) {
+        let Some(component) = self.get(request).map(|waits| waits.component) else { return };
         if fleet.is_one_by_one(component) && self.of(component).any(|waits| waits.id() != request) {
             self.cancel(request, fleet, operations);
-            return false;
+            return;
         }
         let known = fleet.component(component).filter(|known| !known.is_strict());
         let widens_ms = known.map(|known| now_ms.saturating_add(known.spec.escalate_after_ms));
@@ -127,7 +127,6 @@ impl Requests {
             outstanding.widens_ms = widens_ms;
             outstanding.deadline_ms = widens_ms;
         });
-        true
     }
 }
 

@@ -31,8 +31,12 @@ impl Explainer<'_> {
 
     /// Describes the instances that wait for a pause to end.
     fn held_back(&self, component: ComponentId) -> Option<OutstandingStatus> {
+        if self.state.is_over() {
+            return None;
+        }
         let known = &self.state.fleet.components[component];
-        let (instances, until_ms) = (known.back_off.paused(), known.back_off.first_end_ms()?);
+        let instances = known.held_back(self.state.requests.count(component));
+        let until_ms = known.back_off.next_end_ms(instances)?;
         let generations = known.back_off.generation();
         let why = match generations {
             0 | 1 => "its last retry is delayed".to_owned(),

@@ -112,10 +112,7 @@ impl ApplicationState {
         let counters = &mut known.counters;
         match exit.outcome() {
             ContainerOutcome::Completed => counters.completed += 1,
-            ContainerOutcome::Preempted => {
-                counters.preempted += 1;
-                self.fleet.history.preempted(&instance.host, instance.component);
-            }
+            ContainerOutcome::Preempted => counters.preempted += 1,
             ContainerOutcome::NodeFailure => {
                 counters.failed += 1;
                 counters.node_failed += 1;

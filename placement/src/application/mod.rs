@@ -30,6 +30,7 @@ mod waits;
 
 pub use actions::{ActionId, ActionKind, ActionStatus, ComponentChange, ContainerAction, HandOver};
 pub use audit::Inconsistency;
+pub(crate) use budgets::budgets_of;
 pub use event::{AllocationOutcome, AntiAffinity, Operation, ServiceEvent, ServiceSettings};
 
 use actions::Actions;
@@ -226,11 +227,5 @@ impl ApplicationState {
     #[must_use]
     pub fn instance_state(&self, container: ContainerRef) -> Option<InstanceState> {
         self.fleet.state(container)
-    }
-
-    /// Returns how a container matched a request; `None` if it belongs to no component.
-    #[must_use]
-    pub fn outcome(&self, container: ContainerRef) -> Option<AllocationOutcome> {
-        self.fleet.instance(container).map(|instance| instance.outcome)
     }
 }

@@ -12,7 +12,8 @@ impl ApplicationState {
     /// row does nothing.
     pub(super) fn review(&mut self) {
         if !self.is_over() {
-            self.failure = self.fleet.components.check_failures(self.started_ms, self.now_ms);
+            self.fleet.components.update_health(self.started_ms, self.now_ms);
+            self.failure = self.fleet.components.failure(self.now_ms);
         }
         if self.is_over() {
             self.keep_history_as_it_is();

@@ -29,6 +29,7 @@ impl ApplicationState {
             outstanding: Explainer { state: self, manager: explain, now_ms }.outstanding(),
             failure: self.failure.clone(),
             containers_at_restart: self.containers_at_restart,
+            refused_budgets: None,
         }
     }
 

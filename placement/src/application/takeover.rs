@@ -138,12 +138,11 @@ impl ApplicationState {
     /// Handles the end of a container that a failover waits for: its host can be used now.
     pub(super) fn place_is_free(&mut self, container: ContainerRef, ended: &ComponentInstance) {
         let Some(component) = self.fleet.waits_for(container, ended.component) else { return };
-        let is_asked = match self.requests.on(component, &ended.host) {
-            Some(request) => {
-                self.requests.wait_as_any_other(request, &mut self.fleet, self.now_ms, &mut self.operations)
-            }
-            None => false,
-        };
+        let request = self.requests.on(component, &ended.host);
+        if let Some(request) = request {
+            self.requests.wait_as_any_other(request, &mut self.fleet, self.now_ms, &mut self.operations);
+        }
+        let is_asked = request.is_some_and(|request| self.requests.get(request).is_some());
         if let Some(known) = self.fleet.component_mut(component) {
             let free = TakeoverStage::Free(ended.host.clone());
             known.takeover.transition_stage(if is_asked { TakeoverStage::None } else { free });

@@ -185,7 +185,7 @@ impl EngineClient {
     }
 
     /// Returns whether the engine does not know the application, or not yet.
-    pub(crate) fn is_gone(&self) -> bool {
+    pub(crate) fn is_unknown(&self) -> bool {
         self.handle.read(|view| view.application(self.application).is_none())
     }
 

@@ -1,5 +1,6 @@
 //! Placement: finds the host for each request.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use apportion::Resources;
@@ -107,7 +108,8 @@ impl FakeCluster {
         container
     }
 
-    /// Returns the hosts to try: named hosts first in their order, then hosts of named racks, then others.
+    /// Returns the hosts to try: named hosts first in their order, then hosts of named racks, then all.
+    /// A host may come several times.
     fn hosts_in_order<'a>(&'a self, request: &'a ContainerRequest) -> impl Iterator<Item = &'a Arc<str>> {
         let named = request.hosts.iter().filter(|host| self.nodes.contains_key(*host));
         let near = self.nodes.iter().filter(|(_, node)| request.racks.contains(&node.rack));
@@ -147,10 +149,10 @@ impl FakeCluster {
 
     /// Returns the obstacle of a waiting request: the test that the last nodes fail.
     pub(super) fn obstacle(&self, request: &ContainerRequest) -> Unserved {
-        let nodes: Vec<_> =
-            self.hosts_in_order(request).filter_map(|host| self.nodes.get_key_value(host)).collect();
-        let usable: Vec<_> =
-            nodes.into_iter().filter(|(host, node)| self.may_be_on(request, host, node)).collect();
+        // A host can be named, be near and be one of the others.
+        let hosts: BTreeSet<&Arc<str>> = self.hosts_in_order(request).collect();
+        let nodes = hosts.into_iter().filter_map(|host| self.nodes.get_key_value(host));
+        let usable: Vec<_> = nodes.filter(|(host, node)| self.may_be_on(request, host, node)).collect();
         let large = usable.iter().filter(|(_, node)| request.size.within(&node.capacity)).count();
         let with_room: Vec<_> = usable.iter().filter(|(_, node)| request.size.within(&node.free())).collect();
         let apart = with_room.iter().filter(|(host, _)| self.is_apart(request, host)).count();

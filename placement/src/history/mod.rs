@@ -224,9 +224,7 @@ impl RoleHistory {
     pub(crate) fn failed(&mut self, host: &Arc<str>, component: ComponentId, is_start_failure: bool) {
         self.version += 1;
         self.change(host, component, |entry| {
-            entry.failures.failed += 1;
-            entry.failures.failed_recently += 1;
-            entry.failures.start_failed += u32::from(is_start_failure);
+            entry.failed_recently += 1;
             entry.is_distrusted |= is_start_failure;
         });
         if is_start_failure {
@@ -235,16 +233,11 @@ impl RoleHistory {
         self.review_host(host);
     }
 
-    /// Counts a preempted container; the host is not blamed.
-    pub(crate) fn preempted(&mut self, host: &Arc<str>, component: ComponentId) {
-        self.change(host, component, |entry| entry.failures.preempted += 1);
-    }
-
     /// Starts a new failure window: forgets recent failures and trusts all hosts.
     pub(crate) fn reset_failures(&mut self) {
         for node in self.nodes.values_mut() {
             for entry in node.entries.values_mut() {
-                entry.failures.failed_recently = 0;
+                entry.failed_recently = 0;
             }
         }
         let components: Vec<ComponentId> = self.distrusted.keys().copied().collect();
@@ -378,7 +371,7 @@ impl Rules {
     /// tolerates all failures.
     fn bears_less_than(&self, entry: &NodeEntry) -> bool {
         let threshold = self.node_failure_threshold.filter(|_| self.policy != PlacementPolicy::Strict);
-        threshold.is_some_and(|threshold| entry.failures.failed_recently > threshold)
+        threshold.is_some_and(|threshold| entry.failed_recently > threshold)
     }
 }
 

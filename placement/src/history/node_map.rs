@@ -42,24 +42,12 @@ pub(crate) struct NodeEntry {
     pub(crate) requested: BTreeSet<RequestId>,
     /// The last time at which an instance left or was known to be there; 0 if there never was one.
     pub(crate) last_used_ms: u64,
-    pub(crate) failures: NodeFailures,
+    /// Failures since the failure window began that count against the host. Not saved: a thaw forgives them.
+    pub(crate) failed_recently: u32,
     /// Whether a start failed there, and the host is not trusted again yet.
     pub(crate) is_distrusted: bool,
     /// Whether only this component avoids the host, because too many of its instances failed there.
     pub(crate) is_shunned: bool,
-}
-
-/// Failures of a component on a host. Not saved: a thaw forgives them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct NodeFailures {
-    /// Failures counted against the host.
-    pub(crate) failed: u32,
-    /// Those since the failure window began.
-    pub(crate) failed_recently: u32,
-    /// Those during or soon after a start.
-    pub(crate) start_failed: u32,
-    /// Preempted containers; not counted against the host.
-    pub(crate) preempted: u32,
 }
 
 impl NodeEntry {
@@ -72,7 +60,7 @@ impl NodeEntry {
     /// Returns whether the component has no container, no request, no recent failure and no distrust there.
     pub(crate) fn is_idle(&self) -> bool {
         let is_empty = self.instances.total() == 0 && self.requested.is_empty();
-        is_empty && self.failures.failed_recently == 0 && !self.is_distrusted
+        is_empty && self.failed_recently == 0 && !self.is_distrusted
     }
 
     /// Returns whether the entry can be dropped.

@@ -2,7 +2,6 @@ use std::sync::Arc;
 
 use apportion::Resources;
 
-use super::node_map::NodeFailures;
 use super::{InstanceState, NodeInstance, RoleHistory};
 use crate::client::{ContainerRef, NodeReport};
 use crate::component::{ComponentId, ComponentSpec};
@@ -61,8 +60,6 @@ fn failures_are_counted_where_they_happened() {
     let (mut history, host): (_, Arc<str>) = (RoleHistory::default(), "host".into());
     history.failed(&host, COMPONENT, true);
     history.failed(&host, COMPONENT, false);
-    history.preempted(&host, COMPONENT);
-    let failures = NodeFailures { failed: 2, failed_recently: 2, start_failed: 1, preempted: 1 };
-    assert_eq!(history.entry("host", COMPONENT).map(|entry| entry.failures), Some(failures));
+    assert_eq!(history.entry("host", COMPONENT).map(|entry| entry.failed_recently), Some(2));
     assert_eq!(history.entry("another", COMPONENT), None);
 }

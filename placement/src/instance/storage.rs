@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+use crate::directory_sync::sync_directory;
+
 /// A file or folder that could not be read or written.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{}: {problem}", path.display())]
@@ -52,7 +54,7 @@ impl Step {
             Self::MakeFolder(path) => fs::create_dir_all(path),
             Self::Write(path, bytes) => write_synced(path, bytes),
             Self::Rename(from, to) => fs::rename(from, to),
-            Self::Sync(path) => File::open(path)?.sync_all(),
+            Self::Sync(path) => sync_directory(path),
             Self::RemoveFolder(path) => match fs::remove_dir_all(path) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
                 removed => removed,
@@ -101,4 +103,17 @@ fn write_synced(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = File::create(path)?;
     file.write_all(bytes)?;
     file.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_file_system_that_cannot_sync_directories_can_hold_instances() {
+        let cannot = Path::new("/proc");
+        assert!(File::open(cannot).is_ok_and(|folder| folder.sync_all().is_err()));
+        assert_eq!(run(&[Step::Sync(cannot.to_owned())]), Ok(()));
+    }
 }

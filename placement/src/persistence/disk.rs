@@ -1,10 +1,11 @@
 //! The steps of a save between which a crash can come.
 
-use std::fs::File;
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 
 use tempfile::{NamedTempFile, PathPersistError, TempPath};
+
+use crate::directory_sync;
 
 /// The disk operations of a save, in this order. Tests replace them and examine the disk after each step.
 pub(super) trait Disk: Send + Sync {
@@ -25,15 +26,7 @@ pub(super) trait Disk: Send + Sync {
 
     /// Syncs the file's name, so that it survives a loss of power.
     fn sync_directory(&self, directory: &Path) -> io::Result<()> {
-        // Other systems cannot open a directory; their file systems keep names safe.
-        if !cfg!(unix) {
-            return Ok(());
-        }
-        match File::open(directory)?.sync_all() {
-            // Some file systems cannot sync directories. The file exists, so saving again would not help.
-            Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => Ok(()),
-            synced => synced,
-        }
+        directory_sync::sync_directory(directory)
     }
 }
 
@@ -91,7 +84,7 @@ mod tests {
     #[cfg(target_os = "linux")]
     fn a_file_system_that_cannot_sync_directories_can_hold_histories() -> io::Result<()> {
         let cannot = Path::new("/proc");
-        assert!(File::open(cannot)?.sync_all().is_err());
+        assert!(fs::File::open(cannot)?.sync_all().is_err());
         RealDisk.sync_directory(cannot)
     }
 }

@@ -102,6 +102,32 @@ fn a_disruption_budget_that_can_never_be_met_is_an_error() -> Outcome {
     Ok(())
 }
 
+/// Cluster managers refuse more than 100 budgets. Instances with unique names have one together, and a component
+/// without instances has none.
+#[test]
+fn more_than_a_hundred_disruption_budgets_are_an_error() -> Outcome {
+    let tree = |components: u32, instances: u32| {
+        let start = ConfTree::default().with_global("yarn.component.disruption.max.unavailable", "1");
+        (1..=components).fold(start, |tree, id| {
+            let name = format!("worker{id}x");
+            let tree = tree.with(&name, "yarn.role.priority", id * 10);
+            tree.with(&name, "yarn.component.instances", instances).with(
+                &name,
+                "component.unique.names",
+                true,
+            )
+        })
+    };
+    let resolve = |tree| Definition::of(tree).resolve(&SizeBounds::default());
+    assert_eq!(resolve(tree(100, 3))?.components.len(), 300);
+    assert!(resolve(tree(101, 0)).is_ok());
+    let error = resolve(tree(101, 3)).err().ok_or("101 are too many")?;
+    let expected = "resources.json: an application has 101 budgets; at most 100 are possible; leave \
+        `yarn.component.disruption.*` out of some components";
+    assert_eq!((error.to_string().as_str(), error.exit_code()), (expected, ExitCode::BadConfiguration));
+    Ok(())
+}
+
 #[test]
 fn the_failure_window_is_a_sum() -> Outcome {
     const WINDOW: &str = "yarn.container.failure.window";

@@ -131,3 +131,29 @@ fn a_pause_lasts_although_the_instance_is_not_wanted_for_a_while<M: Manager>() {
         assert_eq!(bed.status(0).live, left + 1, "{left}: the pause is over");
     }
 }
+
+on_both!(only_missing_instances_wait_for_a_pause);
+/// Pauses last although fewer instances are wanted meanwhile. Those instances wait for nothing.
+fn only_missing_instances_wait_for_a_pause<M: Manager>() {
+    let mut bed = Cluster::<M>::of(2, 2).start(vec![patient(2)], None);
+    bed.run_until_idle();
+    for wait_ms in [0, 0, 0, 400] {
+        bed.at(bed.now_ms + wait_ms);
+        let oldest = bed.containers(0).into_iter().map(|running| running.container).min();
+        bed.end(oldest.unwrap_or_else(|| panic!("one runs")), 1);
+        bed.run_until_idle();
+    }
+    assert_eq!((bed.status(0).live, bed.status(0).requested), (0, 0), "both pause");
+    for (desired, expected) in [
+        (0, vec![]),
+        (1, vec!["1 more wanted, the next one in 1000 ms"]),
+        (2, vec!["2 more wanted, the next one in 600 ms"]),
+    ] {
+        bed.service.handle(ServiceEvent::Change(patient(desired)), bed.now_ms);
+        let outstanding = bed.service.status(bed.now_ms).outstanding;
+        let said: Vec<_> = outstanding.iter().map(|waits| waits.explanation.split(':').next()).collect();
+        assert_eq!(said, expected.into_iter().map(Some).collect::<Vec<_>>(), "{desired} desired");
+    }
+    bed.service.stop(bed.now_ms);
+    assert_eq!(bed.service.status(bed.now_ms).outstanding, [], "a service that is over wants nothing");
+}

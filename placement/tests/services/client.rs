@@ -186,6 +186,20 @@ fn a_lagging_client_distinguishes_cancelled_from_placed() {
     assert_eq!(only_allocation(&manager.poll()).request, Some(RequestId(4)));
 }
 
+/// A named host is also near its rack, and one of all hosts if the request is relaxed.
+#[test]
+fn the_explanation_of_the_fake_counts_each_host_once() {
+    let mut fake: FakeCluster = cluster();
+    let near =
+        ContainerRequest { hosts: vec!["alpha".into()], racks: vec!["rack-1".into()], ..request(1, 101) };
+    for (id, relax_locality, nodes) in [(1, false, 1), (2, true, 2)] {
+        let request = ContainerRequest { id: RequestId(id), relax_locality, ..near.clone() };
+        assert_eq!(fake.request(request), Ok(()));
+        let text = fake.explain(RequestId(id)).map(|unserved| unserved.text).unwrap_or_default();
+        assert!(text.starts_with(&format!("{nodes} nodes may take it, 0 of them")), "{text}");
+    }
+}
+
 /// Each injected fault of the fake happens once.
 #[test]
 fn each_injected_fault_happens_once() {

@@ -1,6 +1,6 @@
 //! Failures, and the components and hosts that they count against.
 
-use apportion_placement::{ComponentSpec, ContainerExit, PlacementPolicy};
+use apportion_placement::{Callback, ComponentSpec, ContainerExit, PlacementPolicy, ServiceEvent};
 
 use crate::support::{Call, Cluster, Manager, component, host, on_both, requests, roles};
 
@@ -101,6 +101,19 @@ fn too_many_failures_end_the_service<M: Manager>() {
     );
     assert_eq!(bed.service.state().container_count(), 0, "all containers were released");
     assert_eq!(bed.tick(), []);
+}
+
+on_both!(a_component_is_given_up_also_when_another_ends_the_service);
+/// Both fail in one event. The status shows both.
+fn a_component_is_given_up_also_when_another_ends_the_service<M: Manager>() {
+    let fragile = |id| ComponentSpec { container_failure_threshold: Some(0), ..component(id, 1) };
+    let optional = ComponentSpec { degrades: true, ..fragile(1) };
+    let mut bed = Cluster::<M>::of(2, 2).start(vec![fragile(0), optional], None);
+    bed.run_until_idle();
+    let failed = [0, 1].map(|id| (bed.only(id).container, ContainerExit::of(1)));
+    bed.service.handle(ServiceEvent::Callback(Callback::Completed(failed.into())), bed.now_ms);
+    assert_eq!(bed.service.state().failure().map(|failure| &*failure.component), Some("role0"));
+    assert!(bed.status(1).is_given_up);
 }
 
 on_both!(failures_of_nodes_and_preemption_never_end_the_service);

@@ -41,6 +41,10 @@ fn allocate(state: &mut ApplicationState, allocations: Vec<Allocation>) -> Vec<O
     operations
 }
 
+fn outcome(state: &ApplicationState, container: ContainerRef) -> Option<AllocationOutcome> {
+    state.container(container).map(|container| container.outcome)
+}
+
 /// S13: a container with another priority answers no request. It is kept all the same, since the component lacks one,
 /// and the request is cancelled (D3, D16).
 #[test]
@@ -48,12 +52,12 @@ fn without_its_priority_a_container_answers_nothing() {
     let (mut service, asked) = state([1, 0, 0], &[]);
     let open = &asked[0];
     let operations = allocate(&mut service, vec![came(1, 0, "a")]);
-    assert_eq!(service.outcome(ContainerRef(1)), Some(AllocationOutcome::Unallocated));
+    assert_eq!(outcome(&service, ContainerRef(1)), Some(AllocationOutcome::Unallocated));
     assert!(operations.contains(&Operation::Cancel(open.id)), "{operations:?}");
 
     let (mut service, asked) = state([1, 0, 0], &[]);
     let operations = allocate(&mut service, vec![came(1, asked[0].priority, "a")]);
-    assert_eq!(service.outcome(ContainerRef(1)), Some(AllocationOutcome::Open));
+    assert_eq!(outcome(&service, ContainerRef(1)), Some(AllocationOutcome::Open));
     let started = Operation::Start { container: ContainerRef(1), component: ComponentId(0) };
     assert_eq!(operations, [Operation::Cancel(asked[0].id), started]);
 }
@@ -79,8 +83,8 @@ fn containers_on_requested_hosts_come_first() {
     let (mut service, asked) = state([1, 0, 0], &[("a", 0, 5)]);
     assert_eq!(asked[0].hosts, ["a".into()]);
     allocate(&mut service, vec![came(1, 0, "b"), came(2, 0, "a")]);
-    assert_eq!(service.outcome(ContainerRef(2)), Some(AllocationOutcome::Placed));
-    assert_eq!(service.outcome(ContainerRef(1)), None, "given back");
+    assert_eq!(outcome(&service, ContainerRef(2)), Some(AllocationOutcome::Placed));
+    assert_eq!(outcome(&service, ContainerRef(1)), None, "given back");
 }
 
 /// Any container of the component on the host answers the request for that host (seed, "Reworked outstanding request
@@ -90,7 +94,7 @@ fn a_container_on_the_host_answers_the_request_for_it() {
     let (mut service, asked) = state([2, 0, 0], &[("a", 0, 5)]);
     assert_eq!((asked[0].hosts.len(), asked[1].hosts.len()), (1, 0));
     allocate(&mut service, vec![came(1, asked[1].priority, "a")]);
-    assert_eq!(service.outcome(ContainerRef(1)), Some(AllocationOutcome::Placed));
+    assert_eq!(outcome(&service, ContainerRef(1)), Some(AllocationOutcome::Placed));
 }
 
 /// S4: a host where the component runs, starts or has a request is not requested again (D33).
@@ -118,7 +122,7 @@ fn a_host_that_did_not_serve_is_asked_for_again() {
         &mut service,
         vec![Allocation { request: Some(wider[0].id), ..came(1, wider[0].priority, "z") }],
     );
-    assert_eq!(service.outcome(ContainerRef(1)), Some(AllocationOutcome::Escalated));
+    assert_eq!(outcome(&service, ContainerRef(1)), Some(AllocationOutcome::Escalated));
     let more = requests(service.handle(ServiceEvent::Flex(roles([2, 0, 0])), 1_010));
     assert_eq!(more[0].hosts, ["a".into()]);
 }

@@ -125,6 +125,39 @@ fn a_service_loses_no_more_than_its_budget_at_a_time() -> Outcome {
     Ok(())
 }
 
+/// The engine keeps budgets until others are set, so a master without one has to say so.
+#[test]
+fn a_restarted_service_without_a_budget_has_none() -> Outcome {
+    let mut bed = Bed::new()?;
+    assert_eq!(bed.budgets().len(), 1);
+    let plain = ComponentSpec { disruption: None, ..web(4) };
+    let (client, now_ms) = (bed.service.into_client(), bed.clock.now_ms());
+    bed.service = Service::restart(vec![plain], ServiceSettings::default(), client, None, now_ms);
+    bed.run_for(0)?;
+    assert_eq!((bed.budgets(), bed.running()), (vec![], (4, 0)));
+    Ok(())
+}
+
+/// The manager refuses all budgets together, and keeps those that it has.
+#[test]
+fn the_status_says_why_budgets_were_refused() -> Outcome {
+    let mut bed = Bed::new()?;
+    let refused = |bed: &Bed| bed.service.status(bed.clock.now_ms()).refused_budgets;
+    assert_eq!(refused(&bed), None);
+    let limit = DisruptionLimit::MaxUnavailable(0);
+    let one = |id| ComponentSpec::new(format!("web{id}"), id, 1, Resources::new(&[1]));
+    let many = |count| (1..=count).map(|id| one(id).with_disruption_limit(limit)).collect::<Vec<_>>();
+    bed.service.flex(many(101), bed.clock.now_ms());
+    let why = refused(&bed).ok_or("101 are too many")?;
+    assert!(why.contains("101 budgets; at most 100"), "{why}");
+    bed.run_for(0)?;
+    assert_eq!(bed.budgets().len(), 1);
+    bed.service.flex(many(100), bed.clock.now_ms());
+    bed.run_for(0)?;
+    assert_eq!((refused(&bed), bed.budgets().len()), (None, 100));
+    Ok(())
+}
+
 /// The budget follows the number of instances, also below its minimum.
 #[test]
 fn a_budget_is_flexed_with_its_component() -> Outcome {

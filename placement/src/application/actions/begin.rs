@@ -149,13 +149,20 @@ impl ApplicationState {
     }
 
     fn reserve_first(&mut self, action: &ContainerAction, source: Source) -> Result<(), Refusal> {
-        let hosts = match action.destinations(&source, &self.fleet, &self.requests) {
+        match action.destinations(&source, &self.fleet, &self.requests) {
             // Does not wait for a host that is not acceptable.
             Err(_) if action.or_elsewhere => {
-                return self.reserve_first(&action.elsewhere(), source);
+                let action = action.elsewhere();
+                let hosts = action.destinations(&source, &self.fleet, &self.requests)?;
+                self.reserve_on(hosts, &action, source);
             }
-            found => found?,
-        };
+            hosts => self.reserve_on(hosts?, action, source),
+        }
+        Ok(())
+    }
+
+    /// Requests a place on one of these hosts.
+    fn reserve_on(&mut self, hosts: Vec<Arc<str>>, action: &ContainerAction, source: Source) {
         let deadline_ms = self.now_ms.saturating_add(action.search_ms());
         let mut request = self.fleet.request_for(action.component, true).only_on(hosts);
         request.size = action.change.size.unwrap_or(request.size);
@@ -170,7 +177,6 @@ impl ApplicationState {
         let request = self.requests.issue(outstanding, &mut self.fleet, &mut self.operations);
         let active = Active::new(action, source, Stage::Reserving(request));
         self.actions.begin(action.id, active);
-        Ok(())
     }
 
     /// Looks for a place on other hosts after the first search failed. Returns whether a new search began.
@@ -183,14 +189,14 @@ impl ApplicationState {
         let action = ContainerAction { expires_after_ms, ..active.action.elsewhere() };
         let source = active.source.clone();
         let after = active.after;
-        if action.destinations(&source, &self.fleet, &self.requests).is_err() {
-            return false;
-        }
+        let Ok(others) = action.destinations(&source, &self.fleet, &self.requests) else { return false };
         self.actions.end(id);
         self.requests.cancel(request, &mut self.fleet, &mut self.operations);
-        let is_begun = self.reserve_first(&action, source).is_ok();
+        // The host of the cancelled request can be requested again.
+        let hosts = action.destinations(&source, &self.fleet, &self.requests).unwrap_or(others);
+        self.reserve_on(hosts, &action, source);
         self.actions.transition_after(id, after);
-        is_begun
+        true
     }
 
     pub(super) fn answer(&mut self, action: ActionId, status: ActionStatus, message: impl Into<String>) {

@@ -3,8 +3,8 @@
 use uuid::Uuid;
 
 use super::super::processor::ProcessorId;
-use super::plan::{Plan, RunStage, Step};
-use super::{Job, JobAnswer, StepTally};
+use super::plan::{RunStage, Step};
+use super::{Job, JobAnswer};
 use crate::application::{ActionId, ActionStatus, ServiceEvent};
 use crate::client::ClusterClient;
 use crate::history::InstanceState;
@@ -78,13 +78,11 @@ impl<C: ClusterClient> Job<C> {
 
     pub(super) fn finish(&mut self, request: Uuid, status: ActionStatus) {
         let Some(plan) = self.plans.remove(request) else { return };
-        let Plan { steps, succeeded, failed, .. } = plan;
-        let was_drain = plan.drained_host().is_some();
-        let message = if plan.batch.is_some() { plan.tally() } else { plan.reason };
+        let (steps, was_drain) = (Some(plan.tally()), plan.drained_host().is_some());
+        let message = if plan.batch.is_some() { plan.summary() } else { plan.reason };
         if was_drain {
             self.keep_hosts_free();
         }
-        let steps = Some(StepTally { steps, succeeded, failed });
         self.answers.push(JobAnswer { request, status, message, steps });
     }
 

@@ -39,7 +39,6 @@ use crate::client::ClusterClient;
 use crate::component::ComponentSpec;
 use crate::persistence::HistoryFile;
 use crate::service::Service;
-use plan::Plan;
 use planner::Planner;
 use plans::Plans;
 use roster::Roster;
@@ -192,10 +191,7 @@ impl<C: ClusterClient> Job<C> {
 
     /// Returns the open requests with their step counts.
     pub fn progress(&self) -> impl Iterator<Item = (Uuid, StepTally)> + '_ {
-        self.plans.iter().map(|(request, plan)| {
-            let Plan { steps, succeeded, failed, .. } = *plan;
-            (request, StepTally { steps, succeeded, failed })
-        })
+        self.plans.iter().map(|(request, plan)| (request, plan.tally()))
     }
 
     /// Returns the specification of the job with the standbys, versions, sizes and drained hosts that

@@ -176,7 +176,7 @@ impl<C: ClusterClient> Job<C> {
             return self.finish(request, status);
         }
         plan.canary_done(self.now_ms);
-        let message = (plan.percent_done() > before && !plan.is_done()).then(|| plan.tally());
+        let message = (plan.percent_done() > before && !plan.is_done()).then(|| plan.summary());
         if let Some(message) = message {
             self.answer(request, ActionStatus::InProgress, message);
         }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::super::action::{Destination, Pace};
 use super::super::processor::ProcessorId;
+use super::StepTally;
 use crate::application::{ActionId, ActionKind, ComponentChange};
 use crate::client::ContainerRef;
 use crate::component::ComponentId;
@@ -249,7 +250,12 @@ impl Plan {
         u32::try_from(done * 100 / u64::from(self.steps.max(1))).unwrap_or(100)
     }
 
-    pub(super) fn tally(&self) -> String {
+    pub(super) fn tally(&self) -> StepTally {
+        StepTally { steps: self.steps, succeeded: self.succeeded, failed: self.failed }
+    }
+
+    /// Describes the progress in a sentence.
+    pub(super) fn summary(&self) -> String {
         let left = self.steps.saturating_sub(self.succeeded + self.failed);
         let taken_back = if self.is_cancelled { "it was taken back: " } else { "" };
         let mut text = format!("{taken_back}{} of {} done", self.succeeded, self.steps);

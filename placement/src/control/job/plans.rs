@@ -59,7 +59,7 @@ impl Plans {
     /// Returns the hosts being drained, with their requests.
     pub(super) fn drains(&self) -> impl Iterator<Item = (Uuid, &Arc<str>)> {
         let batches = self.batches.iter().filter_map(|request| Some((*request, self.get(*request)?)));
-        batches.filter_map(|(request, plan)| Some((request, &plan.batch.as_ref()?.drains.as_ref()?.host)))
+        batches.filter_map(|(request, plan)| Some((request, plan.drained_host()?)))
     }
 
     /// Counts the requests that wait for a processor and its standbys.

@@ -1,7 +1,6 @@
 //! Opens a redb file. A file of this format is opened, an empty one becomes a store, and any other one
 //! stays as it is.
 
-use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
@@ -11,6 +10,7 @@ use redb::{
 use thiserror::Error;
 
 use super::redb_tables::RedbEdit;
+use crate::directory_sync::sync_directory;
 
 /// The version that this release writes. A file of version 1 lacks job records; opening adds their table.
 pub const FORMAT_VERSION: u64 = 2;
@@ -83,7 +83,7 @@ pub(super) fn open(path: &Path) -> Result<Database, OpenStoreError> {
     let database = builder.create(path).map_err(|error| refused(path, error))?;
     prepare(&database, path)?;
     if is_new {
-        sync_folder(parent).map_err(|source| OpenStoreError::Io { path: path.to_owned(), source })?;
+        sync_directory(parent).map_err(|source| OpenStoreError::Io { path: path.to_owned(), source })?;
     }
     Ok(database)
 }
@@ -92,18 +92,6 @@ fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
-    }
-}
-
-/// Syncs the folder: a new file survives a loss of power only if its name does.
-fn sync_folder(folder: &Path) -> io::Result<()> {
-    if !cfg!(unix) {
-        return Ok(());
-    }
-    match File::open(folder)?.sync_all() {
-        // Some file systems cannot sync folders; they keep names safe themselves.
-        Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => Ok(()),
-        synced => synced,
     }
 }
 

@@ -105,14 +105,6 @@ pub struct Counts {
     pub bad: u64,
 }
 
-impl Counts {
-    /// Returns the number of all keys.
-    #[must_use]
-    pub fn keys(self) -> u64 {
-        self.requests.saturating_add(self.responses).saturating_add(self.bad)
-    }
-}
-
 /// Why a store refused or failed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]

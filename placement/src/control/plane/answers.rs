@@ -42,7 +42,7 @@ impl ControlPlane {
             last.insert(request, open.request.answer(status, &message, now_ms));
             if status.is_terminal() {
                 let took_ms = now_ms.saturating_sub(open.accepted_ms);
-                self.metrics.ended(open.action, status, took_ms);
+                self.metrics.ended(Some(open.action), status, took_ms);
                 self.open.remove(&request);
             }
         }

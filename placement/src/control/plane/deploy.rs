@@ -100,7 +100,7 @@ impl ControlPlane {
         let superseded: BTreeSet<String> = earlier.iter().map(|known| known.id.clone()).collect();
         let why = format!("the job's coordinator ended before it was done; the next deployment is {id}");
         self.end_orphans(&superseded, &why, now_ms)?;
-        let records = self.records_that_hold(id, spec)?;
+        let records = self.drop_contradicted_records(id, spec)?;
         let closed = earlier.into_iter().map(|known| Deployment { is_current: false, ..known });
         let (id, job) = (id.to_owned(), spec.name.clone());
         let opened = Deployment { id, job, started_ms: now_ms, is_current: true };
@@ -115,7 +115,7 @@ impl ControlPlane {
     }
 
     /// Returns the changes that delete the records that contradict the job.
-    fn records_that_hold(&self, id: &str, spec: &JobSpec) -> Result<Vec<Change>, ControlStoreError> {
+    fn drop_contradicted_records(&self, id: &str, spec: &JobSpec) -> Result<Vec<Change>, ControlStoreError> {
         let records = self.store.job_records(&spec.name)?;
         let places = spec.places();
         let holds = |record: &JobRecord| record.holds(spec, &places);

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use uuid::Uuid;
 
 use super::translate::translate;
-use super::validate::{Taken, UNKNOWN, Verdict};
+use super::validate::{Taken, Verdict};
 use super::{ControlPlane, Open};
 use crate::control::action::{ActionName, JobAction, JobRequest};
 use crate::control::metadata_store::{
@@ -21,7 +21,7 @@ struct Decisions {
     changes: Vec<Change>,
     accepted: Vec<(PlacementRequest, JobRequest)>,
     /// Final answers, by action.
-    ended: Vec<(&'static str, StatusCode)>,
+    ended: Vec<(Option<ActionName>, StatusCode)>,
     decided: BTreeSet<Uuid>,
     /// Number of unreadable values.
     unreadable: u64,
@@ -37,7 +37,7 @@ impl Decisions {
     fn end(
         &mut self,
         request: &PlacementRequest,
-        action: &'static str,
+        action: Option<ActionName>,
         status: StatusCode,
         why: &str,
         now_ms: u64,
@@ -126,7 +126,7 @@ impl ControlPlane {
             }
             Verdict::Accept(asked) => match self.waits_in_store(&request, &asked, &decisions.decided)? {
                 Some(waits) => {
-                    let its = translate(&waits).map_or(UNKNOWN, |asked| asked.action.name().as_str());
+                    let its = translate(&waits).ok().map(|asked| asked.action.name());
                     decisions.end(
                         &waits,
                         its,
@@ -135,7 +135,7 @@ impl ControlPlane {
                         now_ms,
                     );
                     let why = format!("request {} is taken back", waits.uuid);
-                    let cancel = ActionName::Cancel.as_str();
+                    let cancel = Some(ActionName::Cancel);
                     decisions.end(&request, cancel, StatusCode::Succeeded, &why, now_ms);
                 }
                 None => {
@@ -216,7 +216,7 @@ impl ControlPlane {
 
     fn hand_over(&mut self, request: PlacementRequest, asked: JobRequest, now_ms: u64) {
         let Some(deployed) = self.jobs.get_mut(&request.deployment_id) else { return };
-        let (uuid, action): (Uuid, &'static str) = (request.uuid, asked.action.name().as_str());
+        let (uuid, action) = (request.uuid, asked.action.name());
         self.open.insert(uuid, Open { request, action, accepted_ms: now_ms });
         self.metrics.accepted += 1;
         self.metrics.open_max = self.metrics.open_max.max(self.open.len());

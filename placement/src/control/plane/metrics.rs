@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::control::action::ActionName;
 use crate::control::metadata_store::StatusCode;
 
 /// The number of requests that ended with one action and status, and their durations.
@@ -21,8 +22,8 @@ pub struct OutcomeTally {
 /// Counts of a control plane's work since its start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ControlMetrics {
-    /// Ended requests by action and status. `UNKNOWN`: no valid action, or no job of this control plane.
-    pub outcomes: BTreeMap<(&'static str, StatusCode), OutcomeTally>,
+    /// Ended requests by action and status. `None`: the message was no valid request.
+    pub outcomes: BTreeMap<(Option<ActionName>, StatusCode), OutcomeTally>,
     /// Accepted requests.
     pub accepted: u64,
     /// The most requests open at once.
@@ -38,7 +39,7 @@ pub struct ControlMetrics {
 }
 
 impl ControlMetrics {
-    pub(super) fn ended(&mut self, action: &'static str, status: StatusCode, took_ms: u64) {
+    pub(super) fn ended(&mut self, action: Option<ActionName>, status: StatusCode, took_ms: u64) {
         let tally = self.outcomes.entry((action, status)).or_default();
         tally.count += 1;
         tally.total_ms = tally.total_ms.saturating_add(took_ms);

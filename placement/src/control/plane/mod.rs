@@ -31,7 +31,7 @@ pub use metrics::{ControlMetrics, OutcomeTally};
 pub use settings::{ConflictPolicy, ControlSettings};
 pub use thread::ControlThread;
 
-use super::action::JobRequest;
+use super::action::{ActionName, JobRequest};
 use super::metadata_store::{Change, ControlStore, ControlStoreError, PlacementRequest};
 use urgent::Urgent;
 
@@ -69,7 +69,7 @@ struct Deployed {
 #[derive(Debug)]
 struct Open {
     request: PlacementRequest,
-    action: &'static str,
+    action: ActionName,
     accepted_ms: u64,
 }
 

@@ -5,18 +5,16 @@ use std::collections::BTreeMap;
 use super::ControlPlane;
 use super::conflict::conflict;
 use super::translate::translate;
-use crate::control::action::{JobAction, JobRequest};
+use crate::control::action::{ActionName, JobAction, JobRequest};
 use crate::control::metadata_store::{ControlStoreError, PlacementRequest, StatusCode};
 use crate::control::processor::ProcessorId;
-
-/// The action in metrics if the message has no valid one, or its job does not run here.
-pub(super) const UNKNOWN: &str = "UNKNOWN";
 
 /// The verdict on a request.
 pub(super) enum Verdict {
     Accept(JobRequest),
     Refuse {
-        action: &'static str,
+        /// `None` if the message is no valid request.
+        action: Option<ActionName>,
         status: StatusCode,
         why: String,
     },
@@ -55,14 +53,15 @@ impl ControlPlane {
         now_ms: u64,
     ) -> Result<Verdict, ControlStoreError> {
         let refuse = |action, status, why| Ok(Verdict::Refuse { action, status, why });
+        let asked = translate(request);
+        let action = asked.as_ref().ok().map(|asked| asked.action.name());
         let Some(deployed) = self.jobs.get(&request.deployment_id) else {
-            return self.validate_foreign(request, now_ms);
+            return self.validate_foreign(request, action, now_ms);
         };
-        let asked = match translate(request) {
+        let asked = match asked {
             Ok(asked) => asked,
-            Err(why) => return refuse(UNKNOWN, StatusCode::BadRequest, why),
+            Err(why) => return refuse(action, StatusCode::BadRequest, why),
         };
-        let action = asked.action.name().as_str();
         let waited_ms = now_ms.saturating_sub(request.timestamp_ms);
         if waited_ms > self.settings.age_max_ms {
             let why = format!(
@@ -105,6 +104,7 @@ impl ControlPlane {
     fn validate_foreign(
         &self,
         request: &PlacementRequest,
+        action: Option<ActionName>,
         now_ms: u64,
     ) -> Result<Verdict, ControlStoreError> {
         let id = &request.deployment_id;
@@ -125,6 +125,6 @@ impl ControlPlane {
             }
             None => (StatusCode::BadRequest, format!("there is no deployment `{id}`")),
         };
-        Ok(Verdict::Refuse { action: UNKNOWN, status, why })
+        Ok(Verdict::Refuse { action, status, why })
     }
 }

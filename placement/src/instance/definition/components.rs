@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use apportion::preempt::DisruptionLimit;
+use apportion::preempt::{DisruptionBudget, DisruptionLimit};
 
 use super::error::DefinitionError;
 use super::keys::{
@@ -14,6 +14,7 @@ use super::number::decode;
 use super::size::{self, SizeBounds};
 use super::tree::ConfTree;
 use super::values::Values;
+use crate::application::budgets_of;
 use crate::component::{ComponentId, ComponentSpec, HealthThreshold, PlacementPolicy};
 
 /// The most instances with unique names: each is a component, which every event reviews.
@@ -47,6 +48,8 @@ pub(crate) fn resolve(tree: &ConfTree, bounds: &SizeBounds) -> Result<Vec<Compon
             all.push(instance);
         }
     }
+    DisruptionBudget::check_all(&budgets_of(all.iter()))
+        .map_err(|problem| DefinitionError::InvalidBudgets { problem })?;
     all.sort_by_key(|spec| spec.id);
     Ok(all)
 }

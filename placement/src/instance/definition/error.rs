@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use apportion::preempt::InvalidBudget;
 use thiserror::Error;
 
 use super::keys::ConfFile;
@@ -162,6 +163,12 @@ pub enum DefinitionError {
     TwoBudgets {
         /// The component.
         component: String,
+    },
+    /// The cluster manager would refuse the disruption budgets, for instance because there are too many.
+    #[error("{}: {problem}; leave `yarn.component.disruption.*` out of some components", ConfFile::Resources)]
+    InvalidBudgets {
+        /// The manager's message.
+        problem: InvalidBudget,
     },
     /// A component has no id.
     #[error(

@@ -11,7 +11,7 @@ pub const MASTER: &str = "slider-appmaster";
 const NOT_FLEXED: i64 = 16;
 
 /// Returns whether the value is one that only the master's section may have.
-pub(crate) fn may_say(key: &Key, value: &str, place: &Place) -> Result<bool, DefinitionError> {
+pub(crate) fn is_master_only(key: &Key, value: &str, place: &Place) -> Result<bool, DefinitionError> {
     let is_master = matches!(place, Place::Component(_, name) if name == MASTER);
     if !is_master {
         return Ok(false);

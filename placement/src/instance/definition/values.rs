@@ -83,7 +83,7 @@ pub(crate) fn check_keys(file: ConfFile, tree: &ConfTree) -> Result<(), Definiti
 fn check_section(place: &Place, options: &Options) -> Result<(), DefinitionError> {
     for (name, value) in options {
         let key = Key::find(name, place)?;
-        if !super::master::may_say(key, value, place)? {
+        if !super::master::is_master_only(key, value, place)? {
             key.check(value.trim(), place)?;
         }
     }

@@ -58,6 +58,7 @@ impl Application {
             outstanding: Vec::new(),
             failure: None,
             containers_at_restart: self.containers_at_restart,
+            refused_budgets: None,
         }
     }
 

@@ -67,7 +67,7 @@ impl EngineFactory {
             client.poll();
         }
         self.engine.run_until_quiet();
-        ending.retain(|client| !client.is_gone());
+        ending.retain(|client| !client.is_unknown());
     }
 }
 

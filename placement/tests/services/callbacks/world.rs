@@ -150,7 +150,7 @@ impl World {
             }
             Operation::Start { container, component } => {
                 self.started.insert(container);
-                assert!(self.service.outcome(container).is_some() && component.0 < COMPONENTS);
+                assert!(self.service.container(container).is_some() && component.0 < COMPONENTS);
             }
             Operation::UpdateBlacklist { add, remove } => {
                 assert!(add.iter().all(|host| !remove.contains(host)));
@@ -235,7 +235,8 @@ impl World {
             self.served.insert(request.id, request.clone());
         }
         let container = self.comes(echoes.then_some(request.id), request.priority, request.size, at.clone());
-        let is_placed = self.service.outcome(container) == Some(AllocationOutcome::Placed);
+        let placed = self.service.container(container);
+        let is_placed = placed.is_some_and(|placed| placed.outcome == AllocationOutcome::Placed);
         if is_placed && echoes {
             assert!(
                 request.hosts.contains(&at) && !request.relax_locality,

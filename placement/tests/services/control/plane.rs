@@ -192,11 +192,23 @@ fn all_actions_can_be_asked_for<M: Manager + Debug + Send + 'static>() {
     assert_eq!((bed.status(cancel), bed.status(waiting)), (Some(Succeeded), Some(StatusCode::Cancelled)));
     let tallies = &bed.plane.metrics().outcomes;
     assert!(tallies.values().all(|tally| tally.count == 1));
-    let succeeded = tallies.keys().filter(|(_, status)| *status == Succeeded).map(|(name, _)| *name);
-    let all: std::collections::BTreeSet<&str> = ActionName::ALL.map(ActionName::as_str).into();
-    assert_eq!(succeeded.collect::<std::collections::BTreeSet<_>>(), all);
+    let succeeded = tallies.keys().filter(|(_, status)| *status == Succeeded).filter_map(|(name, _)| *name);
+    assert_eq!(succeeded.collect::<std::collections::BTreeSet<_>>(), ActionName::ALL.into());
     let version = bed.job.lock().processor_status(&processor("1")).map(|status| status.version);
     assert_eq!(version.as_deref(), Some("v2"));
+}
+
+/// Also if the job does not run here.
+#[test]
+fn each_valid_request_is_counted_under_its_action() {
+    let mut bed = bed::<EngineCluster>();
+    let foreign = PlacementRequest { deployment_id: "elsewhere".to_owned(), ..bed.message("0", "LAST_SEEN") };
+    bed.submit(foreign.clone());
+    bed.submit(PlacementRequest { uuid: Uuid::new_v4(), action: Some("DANCE".to_owned()), ..foreign });
+    bed.run_until_idle();
+    let counted = bed.plane.metrics().outcomes.iter().map(|(key, tally)| (*key, tally.count));
+    let expected = [((None, BadRequest), 1), ((Some(ActionName::Restart), BadRequest), 1)];
+    assert_eq!(counted.collect::<Vec<_>>(), expected);
 }
 
 on_both!(a_request_is_cancelled_through_the_store);

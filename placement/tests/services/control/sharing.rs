@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use apportion_placement::control::{
-    Change, ConflictPolicy, ControlPlane, ControlSettings, ControlStore, Deployment, Job, PlacementRequest,
-    StatusCode,
+    ActionName, Change, ConflictPolicy, ControlPlane, ControlSettings, ControlStore, Deployment, Job,
+    PlacementRequest, StatusCode,
 };
 use apportion_placement::{FakeCluster, ServiceSettings};
 use serde_json::json;
@@ -155,7 +155,8 @@ fn a_request_that_waits_in_the_store_can_be_cancelled() {
     assert_eq!((bed.status(cancels[0]), bed.status(waiting)), (Some(Succeeded), Some(StatusCode::Cancelled)));
     assert_eq!(bed.status(cancels[1]), Some(StatusCode::BadRequest), "it is another deployment's");
     let is_counted = |end| bed.plane.metrics().outcomes.contains_key(&end);
-    assert!(is_counted(("MOVE", StatusCode::Cancelled)) && is_counted(("CANCEL", Succeeded)));
+    assert!(is_counted((Some(ActionName::Move), StatusCode::Cancelled)));
+    assert!(is_counted((Some(ActionName::Cancel), Succeeded)));
     let at = bed.host_of("1");
     bed.at(10_000);
     assert_eq!((bed.status(waiting), bed.host_of("1")), (Some(StatusCode::Cancelled), at));
