@@ -172,6 +172,24 @@ fn a_queue_that_is_still_there_is_a_failure_and_no_bad_file() {
     contains_all(&both, &["queue root.b: with `exists: false` nothing else can be expected"]);
 }
 
+/// Only the state of a node can be expected that is gone.
+#[test]
+fn nothing_else_is_as_expected_of_a_node_that_is_gone() {
+    let gone = |expected: &str, code| {
+        let last = "running: 2, pending: 1 } }\n";
+        let node = format!("nodes: {{ n1: {{ state: gone{expected} }} }}");
+        let steps = format!("{last}  - remove_node: n1\n  - run_until_quiet\n  - expect: {{ {node} }}\n");
+        with(last, &steps, code)
+    };
+    gone("", 0);
+    for key in ["used: { memory: 0 }", "free: { memory: 0 }", "opportunistic: { memory: 0 }"] {
+        contains_all(&gone(&format!(", {key}"), 1), &["node n1 is gone"]);
+    }
+    for key in ["queue: 0", "containers: 0", "reserved_by: nobody"] {
+        contains_all(&gone(&format!(", {key}"), 1), &["node n1 is gone"]);
+    }
+}
+
 #[test]
 fn a_wrong_file_is_refused_with_its_line_and_the_nearest_right_name() {
     contains_all(
