@@ -16,6 +16,7 @@ use super::form::{
 use super::gangs;
 use super::names::{NamedAsk, expand};
 use super::problem::{Done, StepError};
+use crate::amounts::multiplied;
 
 /// The `reserved_by` of a node without a reservation.
 const NOBODY: &str = "nobody";
@@ -147,8 +148,8 @@ impl Expected<'_, '_> {
         let application = self.view.application(id);
         let (mut pending, mut reserved) = (Resources::ZERO, Resources::ZERO);
         for ask in self.view.asks().filter(|ask| ask.application() == id) {
-            (0..ask.outstanding()).for_each(|_| pending += ask.size());
-            (0..ask.reserved()).for_each(|_| reserved += ask.size());
+            pending += multiplied(&ask.size(), ask.outstanding().into());
+            reserved += multiplied(&ask.size(), ask.reserved().into());
         }
         let used = application.map_or(Resources::ZERO, |application| application.used());
         let containers = application.map_or(0, |application| application.containers().count());
@@ -207,8 +208,8 @@ impl Expected<'_, '_> {
     }
 
     fn node(&mut self, name: &str, wanted: &NodeWanted) -> Done {
-        let id = self.cluster.names.node(name)?;
         let NodeWanted { used, free, opportunistic, queue, containers, reserved_by, state } = wanted;
+        let id = self.cluster.names.node(name)?;
         let node = self.view.node(id);
         if let Some(asked_for) = reserved_by.as_deref().filter(|name| *name != NOBODY) {
             self.cluster.names.ask(asked_for)?;

@@ -191,6 +191,15 @@ fn nothing_else_is_as_expected_of_a_node_that_is_gone() {
 }
 
 #[test]
+fn the_pending_amount_of_a_large_ask_is_compared_at_once() {
+    let expected = "expect:\n      applications: { app1: { pending: { memory: 3999999998 } } }\n      asks";
+    let text = SCENARIO.replace("count: 3", "count: 4000000000").replace("pending: 1", "pending: 3999999998");
+    let case = Case::new();
+    case.file("it.yaml", text.replace("expect:\n      asks", expected));
+    contains_all(&message(&case, "scenario it.yaml", 0), &["1 scenario, 6 runs: 1 passed"]);
+}
+
+#[test]
 fn a_wrong_file_is_refused_with_its_line_and_the_nearest_right_name() {
     contains_all(
         &with("count: 3", "cuont: 3", 2),

@@ -8,7 +8,8 @@ use apportion::{AskId, ContainerId};
 use rustc_hash::FxHashMap;
 
 use super::WaitReason;
-use super::room::{Members, product};
+use super::room::Members;
+use crate::amounts::multiplied;
 use crate::sim::jobs::{AskRun, Part};
 use crate::sim::run::{Agenda, SimError, Simulation, closed, size_of};
 
@@ -256,7 +257,7 @@ impl Simulation<'_> {
 
     /// Whether the maximum of a queue admits the members: for certain, only without reservations, or not at all.
     fn reason_in_queues(&self, view: &View<'_>, job: usize, members: &[Members]) -> WaitReason {
-        let needed: apportion::Resources = members.iter().map(|(size, count)| product(size, *count)).sum();
+        let needed: apportion::Resources = members.iter().map(|(size, count)| multiplied(size, *count)).sum();
         let path = &self.leaf_paths[self.leaves[job]];
         let ends = path.match_indices('.').map(|(end, _)| end).chain([path.len()]);
         let Some(partition) = view.partition_ids().next() else { return WaitReason::Room };
