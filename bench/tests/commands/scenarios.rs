@@ -91,10 +91,11 @@ fn a_scenario_runs_with_every_semantics_it_names() {
     );
     contains_all(
         &with("config: |", "semantics: []\nconfig: |", 2),
-        &["it.yaml:3: no semantics to run it with"],
+        &["it.yaml:3: `semantics` is empty; name `strict`, `yarn_compatible` or both, or remove the key"],
     );
     let twice = "semantics: [strict, strict]\nconfig: |";
-    contains_all(&with("config: |", twice, 2), &["it.yaml:3: the same semantics twice"]);
+    let expected = "it.yaml:3: `semantics` names `strict` twice; name it once";
+    contains_all(&with("config: |", twice, 2), &[expected]);
 }
 
 #[test]
@@ -216,6 +217,11 @@ fn a_wrong_file_is_refused_with_its_line_and_the_nearest_right_name() {
     contains_all(&with("{ running: 2, pending: 1 }", "{}", 2), &["it.yaml:15", "nothing is expected"]);
     contains_all(&with("memory: 2", "memory: two", 2), &["it.yaml:9: a whole number belongs here"]);
     contains_all(&with("steps:", "steps: [", 2), &["it.yaml:1"]);
+    let empty = with("modes: [serial, parallel]", "modes: []", 2);
+    contains_all(&empty, &["it.yaml:2: `modes` is empty; name `serial`, `parallel` or both"]);
+    let steps = SCENARIO.split_once("steps:\n").unwrap().1;
+    let empty = with(steps, "  []\n", 2);
+    contains_all(&empty, &["it.yaml:1: a scenario without steps shows nothing; add at least an `expect`"]);
     contains_all(&with("nodes:", "about: again\nnodes:", 2), &["it.yaml:8", "about"]);
 }
 
