@@ -202,23 +202,23 @@ pub fn to_control_text(report: &ControlReport) -> String {
         counted(report.shape.processors.into(), "processor"),
     );
     for (experiment, record) in Experiment::ALL.into_iter().zip(plain) {
-        let came = record.map_or_else(|| NOT_BEGUN.to_owned(), what_came);
-        text += &format!("{:>16}: {came}\n", title(experiment));
+        let outcome = record.map_or_else(|| NOT_BEGUN.to_owned(), outcome_text);
+        text += &format!("{:>16}: {outcome}\n", title(experiment));
     }
     text += "with failed starts and stops and lost nodes:\n";
     for (experiment, record) in Experiment::ALL.into_iter().zip(with_faults) {
-        let came = record.map_or_else(|| NOT_BEGUN.to_owned(), what_came_with_faults);
-        text += &format!("{:>16}: {came}\n", title(experiment));
+        let outcome = record.map_or_else(|| NOT_BEGUN.to_owned(), outcome_with_faults_text);
+        text += &format!("{:>16}: {outcome}\n", title(experiment));
     }
     text.trim_end().to_owned()
 }
 
-fn what_came_with_faults(record: &ExperimentRecord) -> String {
+fn outcome_with_faults_text(record: &ExperimentRecord) -> String {
     let FaultCounts { starts_failed, stops_failed, nodes_lost } = record.faults;
     let down = record.below_configured_end();
     format!(
         "{}; {} and {} failed, {} lost; {} of {} {} a final answer, {} {} down in the end",
-        what_came(record),
+        outcome_text(record),
         counted(starts_failed.into(), "start"),
         counted(stops_failed.into(), "stop"),
         counted(nodes_lost.into(), "node"),
@@ -230,7 +230,7 @@ fn what_came_with_faults(record: &ExperimentRecord) -> String {
     )
 }
 
-fn what_came(record: &ExperimentRecord) -> String {
+fn outcome_text(record: &ExperimentRecord) -> String {
     format!(
         "{}{} of {} done in {}, {} failed; at most {} of {} were down, with a budget of {}",
         record.interrupted.map_or_else(String::new, |interruption| format!("{interruption}; ")),
