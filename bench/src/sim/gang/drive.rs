@@ -200,8 +200,8 @@ impl Simulation<'_> {
         with_room: &[(usize, Vec<Members>)],
     ) -> Vec<(usize, WaitReason)> {
         let reserved = self.reserved_nodes(view);
-        // Thousands of jobs may wait, but jobs of one leaf with the same members have the same reason.
-        let mut known: FxHashMap<(usize, &[Members]), WaitReason> = FxHashMap::default();
+        // Thousands of jobs may wait, but jobs of one user in one leaf with the same members have the same reason.
+        let mut known: FxHashMap<(usize, &str, &[Members]), WaitReason> = FxHashMap::default();
         let mut reasons = Vec::new();
         for (job, members) in with_room {
             let ask = asks.get(job).copied();
@@ -213,7 +213,8 @@ impl Simulation<'_> {
             } else if reserved.iter().any(|(of, _)| of == job) {
                 reason()
             } else {
-                *known.entry((self.leaves[*job], members)).or_insert_with(reason)
+                let user = self.workload.jobs[*job].user.as_str();
+                *known.entry((self.leaves[*job], user, members)).or_insert_with(reason)
             };
             reasons.push((*job, reason));
         }
