@@ -83,7 +83,10 @@ impl Simulation<'_> {
                     for ask in submitted.asks {
                         let Some(run) = self.asks.remove(&ask) else { continue };
                         let count = (run.last + 1 - run.next) as u64;
-                        self.tally.hopeless += count;
+                        // If no node could hold them, they are counted since they were asked for.
+                        if self.metrics.cancelled(run.part, count) {
+                            self.tally.hopeless += count;
+                        }
                         *self.refused.entry(refusal.refusal().label().to_owned()).or_default() += count;
                     }
                     if let Some(watch) = &mut self.watch {

@@ -159,6 +159,30 @@ fn a_gang_that_never_fits_is_refused_and_counted() {
     assert_eq!((record.placed, record.pending_total()), (1, 0));
 }
 
+/// Leaf `a` wants something only while the second job runs.
+#[test]
+fn a_refused_gang_wants_nothing_any_more() {
+    let record = run(vec![job("g", "a", 0, &[8, 8, 8], 10), job("s", "a", 5, &[1], 10)], PLAIN);
+    assert_eq!(record.outcomes.queues[0].demand_ms, 10_000);
+    assert_eq!(record.outcomes.users[0].demand_ms, 10_000);
+    let waiting = &record.outcomes.timeline.waiting;
+    assert!(waiting.iter().all(|count| *count == 0.0), "{waiting:?}");
+}
+
+/// While the third and the fourth job wait, the cluster is busy, although two members of the first wait in vain.
+#[test]
+fn a_refused_gang_that_no_node_can_hold_counts_once() {
+    let jobs = vec![
+        job("g", "a", 0, &[9, 9], 10),
+        job("s", "a", 0, &[8, 8], 100),
+        job("t", "a", 0, &[8], 10),
+        job("u", "a", 0, &[8], 10),
+    ];
+    let record = run(jobs, PLAIN);
+    assert_eq!(times_s(&record)[2..], [(Some(100), Some(110)); 2]);
+    assert_eq!(record.busy_ms, 100_000);
+}
+
 /// Queue `p` may use 8 GPUs, of which 4 are in use. An ask of leaf `x` for 5 blocks the rest. In leaf `a`, the limit of
 /// each user is 3 GPUs: user `u` has 2 and wants 2 more, and user `v` wants 2.
 #[test]

@@ -191,11 +191,12 @@ impl<'a> Metrics<'a> {
         true
     }
 
-    pub(super) fn cancelled(&mut self, part: Part, count: u64) {
+    /// Counts requested containers that are not wanted any more. Returns the same as [`asked`](Self::asked).
+    pub(super) fn cancelled(&mut self, part: Part, count: u64) -> bool {
         self.waiting -= count;
-        if let Some(size) = self.demand_of(part) {
-            self.with_groups(part.job, |group, _| group.cancelled(&size, count));
-        }
+        let Some(size) = self.demand_of(part) else { return false };
+        self.with_groups(part.job, |group, _| group.cancelled(&size, count));
+        true
     }
 
     pub(super) fn started(&mut self, container: ContainerId, part: Part, node: usize, asked_ms: u64) {
