@@ -17,6 +17,8 @@ use crate::sim::run::{Agenda, SimError, Simulation, closed, size_of};
 #[derive(Debug, Default)]
 pub(in crate::sim) struct Attempt {
     stage: usize,
+    /// The sizes of all members, in the first resource type.
+    size: u64,
     members: Vec<ContainerId>,
     /// Members that do not run yet.
     missing: u64,
@@ -47,8 +49,10 @@ impl Simulation<'_> {
         let members: Vec<Members> =
             parts.iter().map(|(_, tasks)| (tasks.size, tasks.durations_ms.len() as u64)).collect();
         let missing = members.iter().map(|(_, count)| count).sum();
-        self.jobs[job].attempt = Attempt { stage, missing, ..Attempt::default() };
+        let size = members.iter().map(|(size, count)| size[0].max(0) as u64 * count).sum();
+        self.jobs[job].attempt = Attempt { stage, size, missing, ..Attempt::default() };
         if let Some(watch) = &mut self.watch {
+            watch.attempted(job, missing, size);
             watch.asked(job, members);
         }
         self.has_sent = true;
@@ -108,7 +112,7 @@ impl Simulation<'_> {
         }
         attempt.has_begun = true;
         if let Some(watch) = &mut self.watch {
-            watch.begun(job);
+            watch.begun(job, attempt.size);
         }
         let stage = &workload.jobs[job].stages[attempt.stage];
         let durations = stage.iter().flat_map(|tasks| &tasks.durations_ms);

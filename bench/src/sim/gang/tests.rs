@@ -183,6 +183,25 @@ fn a_refused_gang_that_no_node_can_hold_counts_once() {
     assert_eq!(record.busy_ms, 100_000);
 }
 
+/// The first stage has two members of 8 GPUs, the second has three of 4.
+#[test]
+fn each_stage_counts_with_its_own_size() {
+    let stages = [(&[8, 8][..], 50), (&[4, 4, 4][..], 20)];
+    let stages = stages.map(|(sizes, seconds)| job("", "", 0, sizes, seconds).stages.remove(0));
+    let record = run(vec![Job { stages: stages.into(), ..job("g", "a", 0, &[], 0) }], PLAIN);
+    assert_eq!(times_s(&record), [(Some(0), Some(70))]);
+    let gangs = gangs(&record);
+    assert_eq!(gangs.done_size_ms, 1_000 * (16 * 50 + 12 * 20));
+    assert_eq!((gangs.held_size_ms, gangs.jobs[0].attempts), (0, 2));
+    assert_eq!((gangs.jobs[0].members, gangs.jobs[0].size), (3, 16), "the largest of all stages");
+    let working = |second: u64| {
+        let mut intervals = gangs.over_time(super::GangFigure::Working);
+        let now = intervals.find(|interval| (interval.from_ms..interval.to_ms).contains(&(second * 1_000)));
+        now.unwrap().mean * 16.0
+    };
+    assert_eq!([working(40), working(60)], [16.0, 12.0]);
+}
+
 /// Queue `p` may use 8 GPUs, of which 4 are in use. An ask of leaf `x` for 5 blocks the rest. In leaf `a`, the limit of
 /// each user is 3 GPUs: user `u` has 2 and wants 2 more, and user `v` wants 2.
 #[test]
