@@ -121,7 +121,7 @@ impl Simulation<'_> {
             durations.copied().collect::<Option<Vec<u64>>>().and_then(|all| all.into_iter().max());
         if let Some(duration_ms) = duration_ms {
             for member in self.jobs[job].attempt.members.clone() {
-                self.schedule(now_ms + duration_ms.max(1), Agenda::Complete(member));
+                self.schedule(now_ms, duration_ms.max(1), Agenda::Complete(member));
             }
         }
     }

@@ -209,7 +209,9 @@ impl GangRecord {
             times.sort_unstable();
             times
         };
-        let sum = |value: &dyn Fn(&GangJob) -> u64| of.iter().map(|(job, _)| value(job)).sum::<u64>();
+        let sum = |value: &dyn Fn(&GangJob) -> u64| {
+            of.iter().map(|(job, _)| value(job)).fold(0, u64::saturating_add)
+        };
         let queueing_ms = sorted(of.iter().filter_map(queueing).collect());
         let completion_ms = sorted(of.iter().filter_map(|(_, outcome)| outcome.completion_ms()).collect());
         GangGroup {

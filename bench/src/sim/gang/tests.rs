@@ -224,6 +224,21 @@ fn a_limit_of_one_user_is_no_reason_for_another() {
     assert_eq!(of_v, [90, 10], "{:?}", gangs.jobs);
 }
 
+/// The largest time that a trace can have, in seconds.
+const FAR_S: u64 = 1 << 53;
+
+#[test]
+fn the_work_of_a_gang_does_not_overflow() {
+    let record = run(vec![job("g", "a", 0, &[8, 8], FAR_S), job("h", "a", 0, &[8], 1)], PLAIN);
+    assert_eq!(times_s(&record), [(Some(0), Some(FAR_S)), (Some(FAR_S), Some(FAR_S + 1))]);
+    assert_eq!(gangs(&record).done_size_ms, u64::MAX);
+    let plain = run(
+        vec![job("s", "a", 0, &[8], FAR_S), job("g", "a", 0, &[8, 8], 1)],
+        Setting { as_gangs: false, ..PLAIN },
+    );
+    assert_eq!(gangs(&plain).held_size_ms, u64::MAX);
+}
+
 #[test]
 fn classes_have_their_jobs() {
     let jobs = vec![

@@ -80,7 +80,8 @@ impl Watch {
         for (job, waiting) in &self.waiting {
             self.record.jobs[*job].waited_ms[waiting.reason as usize] += passed_ms;
         }
-        self.record.held_size_ms += self.held() as u64 * passed_ms;
+        let held_size_ms = (self.held() as u64).saturating_mul(passed_ms);
+        self.record.held_size_ms = self.record.held_size_ms.saturating_add(held_size_ms);
         if !self.waiting.is_empty() {
             self.record.busy_until_ms = now_ms;
         }
@@ -153,15 +154,16 @@ impl Watch {
     pub(in crate::sim) fn over(&mut self, job: usize, is_lost: bool) {
         let Some(Begun { at_ms, size }) = self.begun.remove(&job) else { return };
         let outcome = &mut self.record.jobs[job];
-        let work = size * (self.now_ms - at_ms);
+        let work = size.saturating_mul(self.now_ms - at_ms);
+        let add = |sum: &mut u64| *sum = sum.saturating_add(work);
         self.working -= size as i64;
         if is_lost {
-            outcome.lost_size_ms += work;
+            add(&mut outcome.lost_size_ms);
             outcome.attempts_lost += 1;
-            self.record.lost_size_ms += work;
+            add(&mut self.record.lost_size_ms);
             self.record.attempts_lost += 1;
         } else {
-            self.record.done_size_ms += work;
+            add(&mut self.record.done_size_ms);
         }
     }
 
