@@ -4,6 +4,7 @@
 //! semantics alone: it keeps no sums and adds everything up again for each decision. [`support::check`] checks an
 //! engine after each step. [`support::mutants`] reads the deliberate defects with which the tests are tried.
 
+#![forbid(unsafe_code)]
 #![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
 
 /// Modules that all test binaries share.

@@ -14,10 +14,11 @@
 //! | `services`, `control` | a year of a service; drains, rolling restarts and hot hosts, on virtual time |
 //! | `scenario` | files of `tests/scenarios`: events in a cluster, and the expected outcome |
 //! | `report` | table, JSON and HTML; in `report/plot` the plots, a still SVG and the same data with uPlot |
-//! | `output`, `interrupt`, `text` | complete result files; signals; text files |
+//! | `output`, `interrupt`, `text`, `amounts` | complete result files; signals; text files; amounts of resources |
 
 #![forbid(unsafe_code)]
 
+mod amounts;
 pub mod cli;
 pub mod compare;
 pub mod control;

@@ -5,6 +5,8 @@
 //! the patches name run on the undamaged copy: a test that is red anyway would prove nothing. Then each patch is
 //! applied, built, tested and reverted. A patch that survives is a missing test.
 
+#![forbid(unsafe_code)]
+
 mod arguments;
 mod programs;
 mod refresh;

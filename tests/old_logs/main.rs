@@ -1,6 +1,7 @@
 //! Writes the log of a run with every kind of change, in every form that this program has, into a folder:
 //! `cargo run -p apportion-tests --bin old_logs -- tests/old_logs/version_<n>`. See `README.md`.
 
+#![forbid(unsafe_code)]
 #![allow(clippy::unwrap_used, reason = "a program of a developer may fail loudly")]
 
 use std::fs::{self, File};

@@ -6,6 +6,7 @@
 //! the end the sequential model follows the whole log. Then the log is cut at a random byte, twice, and another engine goes
 //! on from there with a crowd of its own. If anything is wrong, the program prints the seed and ends with 1.
 
+#![forbid(unsafe_code)]
 #![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
 
 use std::process::ExitCode;

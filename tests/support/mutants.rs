@@ -145,7 +145,8 @@ impl Mutant {
     }
 }
 
-/// Reads every patch of a folder, sorted by invariant.
+/// Reads every patch of a folder, sorted by invariant: those of the engine, then those of services and of container
+/// control, each by number.
 ///
 /// # Errors
 /// If patches cannot be used. The text has one line for each of them, with the reason.
@@ -161,10 +162,17 @@ pub fn mutants(folder: &Path) -> Result<Vec<Mutant>, String> {
             Err(problem) => problems.push(problem),
         }
     }
-    // I2 comes before I13, and the engine's invariants before those of services.
-    let letter = |mutant: &Mutant| std::cmp::Reverse(mutant.file.as_bytes().first().copied());
-    mutants.sort_by_key(|mutant| (letter(mutant), number(&mutant.file), mutant.file.clone()));
+    mutants.sort_by_cached_key(|mutant| place(&mutant.file));
     if problems.is_empty() { Ok(mutants) } else { Err(problems.join("\n")) }
+}
+
+/// The letters of invariants, in lower case as in file names.
+const LETTERS: &[u8] = b"ifdzx";
+
+/// A file's place in the order of invariants, in which I2 comes before I13.
+fn place(file: &str) -> (usize, u32, String) {
+    let letter = LETTERS.iter().position(|letter| file.as_bytes().first() == Some(letter));
+    (letter.unwrap_or(LETTERS.len()), number(file), file.to_owned())
 }
 
 fn number(name: &str) -> u32 {
@@ -188,4 +196,18 @@ fn field<'a>(header: &[&'a str], name: &str) -> Result<&'a str, String> {
     let value = |line: &&'a str| line.strip_prefix(name)?.strip_prefix(": ");
     let found = header.iter().find_map(value).map(str::trim).filter(|value| !value.is_empty());
     found.ok_or_else(|| format!("a line `{name}: ...` is missing above the diff"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn invariants_of_the_engine_come_first() {
+        let mut files = ["x1_a", "z2_a", "d8_a", "f11_a", "f9_a", "i13_a", "i2_b", "i2_a"]
+            .map(|name| format!("{name}.patch"));
+        files.sort_by_key(|file| place(file));
+        let expected = ["i2_a", "i2_b", "i13_a", "f9_a", "f11_a", "d8_a", "z2_a", "x1_a"];
+        assert_eq!(files, expected.map(|name| format!("{name}.patch")));
+    }
 }

@@ -3,6 +3,8 @@
 //! A change of a public surface thus changes that file, which a reviewer sees. The lists cover the default
 //! features; `model` adds items for model checkers. Derived, automatic and blanket implementations are left out.
 
+#![forbid(unsafe_code)]
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};

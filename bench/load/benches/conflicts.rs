@@ -23,12 +23,12 @@ fn storm(proposers: usize, room: Room) -> Churn {
     let setup = Setup { profile, ..Setup::new(SHAPE, Mode::Parallel { proposers }) };
     let mut storm = Churn::new(&setup).expect("all containers that have room are placed");
     // The limit on leased sets has to become steady first.
-    weather(&mut storm);
+    replace_until_placed(&mut storm);
     storm
 }
 
 /// Lets all containers complete at once, and asks for them again, until enough have been placed.
-fn weather(storm: &mut Churn) {
+fn replace_until_placed(storm: &mut Churn) {
     let mut placed = 0;
     while placed < CONTAINERS {
         let running = storm.running();
@@ -46,7 +46,11 @@ fn measure(criterion: &mut Criterion) {
         for proposers in [1, 2, 4, 8] {
             let id = BenchmarkId::new("proposers", proposers);
             group.bench_with_input(id, &proposers, |bencher, proposers| {
-                bencher.iter_batched_ref(|| storm(*proposers, room), weather, BatchSize::PerIteration);
+                bencher.iter_batched_ref(
+                    || storm(*proposers, room),
+                    replace_until_placed,
+                    BatchSize::PerIteration,
+                );
             });
         }
         group.finish();
@@ -61,7 +65,7 @@ fn kept_and_rejected_percent(proposers: usize, room: Room) -> (f64, f64) {
     for _ in 0..ROUNDS {
         for (storm, seconds) in [&mut one, &mut many].into_iter().zip(&mut seconds) {
             let begun = Instant::now();
-            weather(storm);
+            replace_until_placed(storm);
             seconds.push(begun.elapsed().as_secs_f64());
         }
     }

@@ -1,16 +1,13 @@
 //! `apportion-bench control`.
 
-use std::io::Write;
-use std::path::{Path, PathBuf};
-
 use clap::Args;
 use rayon::prelude::*;
 
 use super::Failure;
+use super::outputs::Outputs;
 use super::progress::parts_bar;
 use crate::control::{ControlShape, Experiment, ExperimentRecord, run_experiment};
 use crate::interrupt::{self, Interruptible};
-use crate::output::{OutputFile, check_distinct};
 use crate::report::counted;
 use crate::report::{ControlReport, to_control_html, to_control_text};
 
@@ -32,37 +29,18 @@ pub(super) struct ControlArgs {
     /// Where faults are injected, the number of lost nodes.
     #[arg(long, default_value_t = ControlShape::default().lost_nodes, value_parser = clap::value_parser!(u32).range(0..=10))]
     lost_nodes: u32,
-    /// Write the figures as JSON to this file; `-` prints them instead of the lines of text.
-    #[arg(long, value_name = "FILE|-")]
-    json: Option<PathBuf>,
-    /// Write a report with plots, one HTML file that opens without a network; `-` prints it instead of the text lines.
-    #[arg(long, value_name = "FILE.html|-")]
-    report: Option<PathBuf>,
+    #[command(flatten)]
+    outputs: Outputs,
 }
 
 pub(super) fn run(args: &ControlArgs) -> Result<(), Failure> {
     let shape = args.shape()?;
-    let outputs = [("--json", args.json.as_deref()), ("--report", args.report.as_deref())];
-    let given: Vec<(&str, &Path)> =
-        outputs.into_iter().filter_map(|(name, path)| Some((name, path?))).collect();
-    check_distinct(&given, &[]).map_err(Failure::input)?;
-    let open = |path: &Option<PathBuf>| path.as_deref().map(OutputFile::create).transpose();
-    let json = open(&args.json).map_err(Failure::input)?;
-    let html = open(&args.report).map_err(Failure::input)?;
-
+    let outputs = args.outputs.open()?;
     let report = ControlReport::new(shape, args.seed, simulate(&shape, args.seed)?);
     if report.is_nothing() {
         return Err(Failure::nothing_to_report("a container was moved or restarted"));
     }
-    if let Some(file) = json {
-        file.write_text(&serde_json::to_string_pretty(&report.to_json()).map_err(Failure::run)?)?;
-    }
-    if let Some(file) = html {
-        file.write_text(&to_control_html(&report).map_err(Failure::run)?)?;
-    }
-    if given.iter().all(|(_, path)| *path != Path::new("-")) {
-        writeln!(std::io::stdout(), "{}", to_control_text(&report)).map_err(Failure::output)?;
-    }
+    outputs.write(&report.to_json(), || to_control_html(&report), || to_control_text(&report))?;
     let defects = report.defects();
     if defects.is_empty() {
         Failure::of_interruption(report.interruption())

@@ -11,6 +11,7 @@ mod limit;
 mod log;
 mod log_input;
 mod mode;
+mod outputs;
 mod plan;
 mod preempt;
 mod preemption;

@@ -1,17 +1,15 @@
 //! `apportion-bench services`.
 
-use std::io::Write;
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use clap::Args;
 use rayon::prelude::*;
 
 use super::Failure;
+use super::outputs::Outputs;
 use super::progress::parts_bar;
 use super::trace::NodeOrderArg;
 use crate::interrupt::{self, Interruptible};
-use crate::output::{OutputFile, check_distinct};
 use crate::report::counted;
 use crate::report::{ServicesReport, to_services_html, to_services_text};
 use crate::services::{Placement, YearRecord, YearShape, run_year};
@@ -40,37 +38,18 @@ pub(super) struct ServicesArgs {
     /// The order in which the engine takes nodes: spread leaves room on all of them, pack fills one after the other.
     #[arg(long, value_enum, default_value_t = NodeOrderArg::Spread)]
     node_order: NodeOrderArg,
-    /// Write the figures as JSON to this file; `-` prints them instead of the lines of text.
-    #[arg(long, value_name = "FILE|-")]
-    json: Option<PathBuf>,
-    /// Write a report with plots, one HTML file that opens without a network; `-` prints it instead of the text lines.
-    #[arg(long, value_name = "FILE.html|-")]
-    report: Option<PathBuf>,
+    #[command(flatten)]
+    outputs: Outputs,
 }
 
 pub(super) fn run(args: &ServicesArgs) -> Result<(), Failure> {
     let shape = args.shape()?;
-    let outputs = [("--json", args.json.as_deref()), ("--report", args.report.as_deref())];
-    let given: Vec<(&str, &Path)> =
-        outputs.into_iter().filter_map(|(name, path)| Some((name, path?))).collect();
-    check_distinct(&given, &[]).map_err(Failure::input)?;
-    let open = |path: &Option<PathBuf>| path.as_deref().map(OutputFile::create).transpose();
-    let json = open(&args.json).map_err(Failure::input)?;
-    let html = open(&args.report).map_err(Failure::input)?;
-
+    let outputs = args.outputs.open()?;
     let report = ServicesReport::new(shape, args.seed, simulate(&shape, args.seed)?);
     if report.interruption().is_some() && report.years.iter().all(|year| year.could_return() == 0) {
         return Err(Failure::nothing_to_report("any region server could return to its host"));
     }
-    if let Some(file) = json {
-        file.write_text(&serde_json::to_string_pretty(&report.to_json()).map_err(Failure::run)?)?;
-    }
-    if let Some(file) = html {
-        file.write_text(&to_services_html(&report).map_err(Failure::run)?)?;
-    }
-    if given.iter().all(|(_, path)| *path != Path::new("-")) {
-        writeln!(std::io::stdout(), "{}", to_services_text(&report)).map_err(Failure::output)?;
-    }
+    outputs.write(&report.to_json(), || to_services_html(&report), || to_services_text(&report))?;
     let violations: usize = report.years.iter().map(|year| year.audit_violations).sum();
     let together: u64 = report.years.iter().map(|year| year.anti_affinity_violations).sum();
     match (violations, together) {

@@ -3,15 +3,13 @@
 use serde::Serialize;
 
 use super::chart::{ChartError, percent};
-use super::html::{document, interrupted_first, plot_section, say, section, to_cards};
+use super::html::{Figure, document, figures_table, interrupted_first, plot_section, say, section, to_cards};
 use super::plot::{Axis, Line, Plot, Unit};
-use super::{count_text, counted, duration_text, interrupted_line};
+use super::{NOT_BEGUN, count_text, counted, duration_text, interrupted_line};
 use crate::control::{BUSY_PERCENT, ControlShape, Experiment, ExperimentRecord, FaultCounts};
 use crate::interrupt::Interruption;
 
 const MS_PER_S: f64 = 1_000.0;
-/// The text for an experiment that had not begun when a signal came.
-const NOT_BEGUN: &str = "not begun";
 
 /// Each experiment without faults and with faults, in the order of [`Experiment::ALL`]. Experiments to which a signal
 /// left no time for a request are missing.
@@ -202,23 +200,23 @@ pub fn to_control_text(report: &ControlReport) -> String {
         counted(report.shape.processors.into(), "processor"),
     );
     for (experiment, record) in Experiment::ALL.into_iter().zip(plain) {
-        let came = record.map_or_else(|| NOT_BEGUN.to_owned(), what_came);
-        text += &format!("{:>16}: {came}\n", title(experiment));
+        let outcome = record.map_or_else(|| NOT_BEGUN.to_owned(), outcome_text);
+        text += &format!("{:>16}: {outcome}\n", title(experiment));
     }
     text += "with failed starts and stops and lost nodes:\n";
     for (experiment, record) in Experiment::ALL.into_iter().zip(with_faults) {
-        let came = record.map_or_else(|| NOT_BEGUN.to_owned(), what_came_with_faults);
-        text += &format!("{:>16}: {came}\n", title(experiment));
+        let outcome = record.map_or_else(|| NOT_BEGUN.to_owned(), outcome_with_faults_text);
+        text += &format!("{:>16}: {outcome}\n", title(experiment));
     }
     text.trim_end().to_owned()
 }
 
-fn what_came_with_faults(record: &ExperimentRecord) -> String {
+fn outcome_with_faults_text(record: &ExperimentRecord) -> String {
     let FaultCounts { starts_failed, stops_failed, nodes_lost } = record.faults;
     let down = record.below_configured_end();
     format!(
         "{}; {} and {} failed, {} lost; {} of {} {} a final answer, {} {} down in the end",
-        what_came(record),
+        outcome_text(record),
         counted(starts_failed.into(), "start"),
         counted(stops_failed.into(), "stop"),
         counted(nodes_lost.into(), "node"),
@@ -230,7 +228,7 @@ fn what_came_with_faults(record: &ExperimentRecord) -> String {
     )
 }
 
-fn what_came(record: &ExperimentRecord) -> String {
+fn outcome_text(record: &ExperimentRecord) -> String {
     format!(
         "{}{} of {} done in {}, {} failed; at most {} of {} were down, with a budget of {}",
         record.interrupted.map_or_else(String::new, |interruption| format!("{interruption}; ")),
@@ -353,8 +351,7 @@ fn sentence(experiment: Experiment) -> String {
 }
 
 fn table(report: &ControlReport) -> String {
-    type Figure = fn(&ExperimentRecord) -> String;
-    let rows: [(&str, Figure); 11] = [
+    let rows: [(&str, Figure<ExperimentRecord>); 11] = [
         ("interrupted at", |record| record.interrupted.map_or_else(|| "no".to_owned(), Interruption::moment)),
         ("requests", |record| count_text(record.requests.into())),
         ("final answers", |record| count_text(record.terminal_answers.into())),
@@ -370,23 +367,12 @@ fn table(report: &ControlReport) -> String {
         }),
         ("audit violations", |record| count_text(record.audit_violations as u64)),
     ];
-    // The first row is about interrupted runs; the others leave out experiments that had not begun.
+    let names = ["", ", faults"]
+        .map(|faults| Experiment::ALL.map(|experiment| format!("{}{faults}", title(experiment))));
+    let columns: Vec<_> = names.into_iter().flatten().zip(report.all().into_iter().flatten()).collect();
+    // The first row is about interrupted runs.
     let first = usize::from(report.interruption().is_none());
-    let all = report.all();
-    let row = |(number, (name, figure)): (usize, &(&str, Figure))| {
-        let cell = |record: &Option<&ExperimentRecord>| match (record, number) {
-            (Some(record), _) => format!("<td>{}", figure(record)),
-            (None, 0) => format!("<td>{NOT_BEGUN}"),
-            (None, _) => "<td>".to_owned(),
-        };
-        format!("<tr><td>{name}{}", all.iter().flatten().map(cell).collect::<String>())
-    };
-    let head = |faults: &str| {
-        Experiment::ALL.map(|experiment| format!("<td><b>{}{faults}</b>", title(experiment))).concat()
-    };
-    let heads = [head(""), head(", faults")].concat();
-    let body: String = rows.iter().enumerate().skip(first).map(row).collect();
-    format!("<section><h2>All figures</h2><table><tr><td>{heads}{body}</table></section>")
+    figures_table(&rows[first..], &columns)
 }
 
 #[cfg(test)]

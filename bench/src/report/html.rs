@@ -1,5 +1,6 @@
 //! The common part of all pages. A page is one HTML file that opens without a network.
 
+use super::NOT_BEGUN;
 use super::chart::ChartError;
 use super::plot::{Plot, assets};
 use crate::interrupt::Interruption;
@@ -61,6 +62,25 @@ pub(super) fn plot_section(
 /// A section with a sentence instead of a plot.
 pub(super) fn say(title: &str, sentence: &str) -> String {
     format!("<section><h2>{}</h2><p>{}</p></section>", escape(title), escape(sentence))
+}
+
+/// A figure of a run, as HTML.
+pub(super) type Figure<T> = fn(&T) -> String;
+
+/// All figures of several runs: a row for each figure, and a column for each run under its name. A run that had not
+/// begun when a signal came is `None`; its column says so in the first row.
+pub(super) fn figures_table<T>(rows: &[(&str, Figure<T>)], columns: &[(String, Option<&T>)]) -> String {
+    let heads: String = columns.iter().map(|(name, _)| format!("<td><b>{name}</b>")).collect();
+    let row = |(number, (name, figure)): (usize, &(&str, Figure<T>))| {
+        let cell = |(_, run): &(String, Option<&T>)| match (run, number) {
+            (Some(run), _) => format!("<td>{}", figure(run)),
+            (None, 0) => format!("<td>{NOT_BEGUN}"),
+            (None, _) => "<td>".to_owned(),
+        };
+        format!("<tr><td>{name}{}", columns.iter().map(cell).collect::<String>())
+    };
+    let body: String = rows.iter().enumerate().map(row).collect();
+    format!("<section><h2>All figures</h2><table><tr><td>{heads}{body}</table></section>")
 }
 
 /// Text with HTML's special characters escaped.

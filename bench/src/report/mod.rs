@@ -37,6 +37,9 @@ pub use throughput::{Measured, ThroughputParameters, ThroughputReport, to_throug
 
 use crate::interrupt::Interruption;
 
+/// The text for a run that had not begun when a signal came.
+const NOT_BEGUN: &str = "not begun";
+
 /// The first line of a report for terminals if a signal stopped the run.
 pub(crate) fn interrupted_line(interruption: Option<Interruption>) -> String {
     interruption.map_or_else(String::new, |interruption| format!("{interruption}\n"))

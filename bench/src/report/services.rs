@@ -3,17 +3,15 @@
 use serde::Serialize;
 
 use super::chart::{ChartError, bar_chart, percent};
-use super::html::{document, interrupted_first, plot_section, say, section, to_cards};
+use super::html::{Figure, document, figures_table, interrupted_first, plot_section, say, section, to_cards};
 use super::plot::{Axis, Line, Plot, Unit};
-use super::{count_text, counted, duration_text, interrupted_line};
+use super::{NOT_BEGUN, count_text, counted, duration_text, interrupted_line};
 use crate::interrupt::Interruption;
 use crate::services::{Restart, YearRecord, YearShape, quantile};
 
 const MS_PER_S: f64 = 1_000.0;
 /// The most bars of a plot.
 const BARS_MAX: usize = 26;
-/// The text for a year that had not begun when a signal came.
-const NOT_BEGUN: &str = "not begun";
 const NAMES: [&str; 3] = ["with history", "without history", "strict"];
 
 /// Three years side by side: with history, without, strict.
@@ -302,13 +300,8 @@ fn live(report: &ServicesReport) -> Result<String, ChartError> {
 }
 
 fn table(report: &ServicesReport) -> String {
-    type Figure = fn(&YearRecord) -> String;
-    let rows: [(&str, Figure); 11] = [
-        ("interrupted at", |year| match year.interrupted {
-            None => "no".to_owned(),
-            Some(_) if !year.has_begun() => NOT_BEGUN.to_owned(),
-            Some(interruption) => interruption.moment(),
-        }),
+    let rows: [(&str, Figure<YearRecord>); 11] = [
+        ("interrupted at", |year| year.interrupted.map_or_else(|| "no".to_owned(), Interruption::moment)),
         ("came back", returned_text),
         ("crashed, their host up", |year| count_text(year.crashed.into())),
         ("of these, came back", |year| count_text(year.crashed_returned.into())),
@@ -322,18 +315,11 @@ fn table(report: &ServicesReport) -> String {
         ("containers of other jobs", |year| count_text(year.jobs_ended)),
         ("audit violations", |year| count_text(year.audit_violations as u64)),
     ];
-    // The first row is about interrupted runs; the others leave out years that had not begun.
+    let begun = report.years.iter().map(|year| Some(year).filter(|year| year.has_begun()));
+    let columns: Vec<_> = NAMES.map(str::to_owned).into_iter().zip(begun).collect();
+    // The first row is about interrupted runs.
     let first = usize::from(report.interruption().is_none());
-    let row = |(number, (name, figure)): (usize, &(&str, Figure))| {
-        let cell = |year: &YearRecord| match number == 0 || year.has_begun() {
-            true => format!("<td>{}", figure(year)),
-            false => "<td>".to_owned(),
-        };
-        format!("<tr><td>{name}{}", report.years.iter().map(cell).collect::<String>())
-    };
-    let heads: String = NAMES.into_iter().map(|name| format!("<td><b>{name}</b>")).collect();
-    let body: String = rows.iter().enumerate().skip(first).map(row).collect();
-    format!("<section><h2>All figures</h2><table><tr><td>{heads}{body}</table></section>")
+    figures_table(&rows[first..], &columns)
 }
 
 fn strength_text(year: &YearRecord, part: f64) -> String {

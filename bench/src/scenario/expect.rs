@@ -16,6 +16,7 @@ use super::form::{
 use super::gangs;
 use super::names::{NamedAsk, expand};
 use super::problem::{Done, StepError};
+use crate::amounts::multiplied;
 
 /// The `reserved_by` of a node without a reservation.
 const NOBODY: &str = "nobody";
@@ -147,8 +148,8 @@ impl Expected<'_, '_> {
         let application = self.view.application(id);
         let (mut pending, mut reserved) = (Resources::ZERO, Resources::ZERO);
         for ask in self.view.asks().filter(|ask| ask.application() == id) {
-            (0..ask.outstanding()).for_each(|_| pending += ask.size());
-            (0..ask.reserved()).for_each(|_| reserved += ask.size());
+            pending += multiplied(&ask.size(), ask.outstanding().into());
+            reserved += multiplied(&ask.size(), ask.reserved().into());
         }
         let used = application.map_or(Resources::ZERO, |application| application.used());
         let containers = application.map_or(0, |application| application.containers().count());
@@ -207,35 +208,35 @@ impl Expected<'_, '_> {
     }
 
     fn node(&mut self, name: &str, wanted: &NodeWanted) -> Done {
+        let NodeWanted { used, free, opportunistic, queue, containers, reserved_by, state } = wanted;
         let id = self.cluster.names.node(name)?;
         let node = self.view.node(id);
-        if let Some(asked_for) = wanted.reserved_by.as_deref().filter(|name| *name != NOBODY) {
+        if let Some(asked_for) = reserved_by.as_deref().filter(|name| *name != NOBODY) {
             self.cluster.names.ask(asked_for)?;
         }
         self.to.look_at(format!("node {name}"), |to| {
-            let state = node.map_or("gone", |node| match node.state() {
+            let word = node.map_or("gone", |node| match node.state() {
                 _ if node.is_stale() => "stale",
                 NodeState::Active => "active",
                 NodeState::Draining => "draining",
             });
-            to.equal("state", state, wanted.state.map(NodeStateWord::text));
+            to.equal("state", word, state.map(NodeStateWord::text));
             let Some(node) = node else {
-                let is_more_said =
-                    wanted.used.is_some() || wanted.free.is_some() || wanted.containers.is_some();
-                if is_more_said || wanted.reserved_by.is_some() || wanted.opportunistic.is_some() {
+                let amounts = [used, free, opportunistic].into_iter().any(Option::is_some);
+                if amounts || queue.is_some() || containers.is_some() || reserved_by.is_some() {
                     to.differ("is gone");
                 }
                 return Ok(());
             };
-            to.amounts("used", &node.allocated(), wanted.used.as_ref())?;
-            to.amounts("free", &node.free(), wanted.free.as_ref())?;
-            to.amounts("opportunistic", &node.opportunistic(), wanted.opportunistic.as_ref())?;
-            to.equal("queue", node.queue().count(), wanted.queue);
-            to.equal("containers", node.containers().len(), wanted.containers);
+            to.amounts("used", &node.allocated(), used.as_ref())?;
+            to.amounts("free", &node.free(), free.as_ref())?;
+            to.amounts("opportunistic", &node.opportunistic(), opportunistic.as_ref())?;
+            to.equal("queue", node.queue().count(), *queue);
+            to.equal("containers", node.containers().len(), *containers);
             let reservation = self.view.reservations().find(|(_, reservation)| reservation.node == id);
             let holder =
                 reservation.map_or(NOBODY, |(_, reservation)| self.cluster.names.ask_called(reservation.ask));
-            to.equal("reserved by", holder, wanted.reserved_by.as_deref());
+            to.equal("reserved by", holder, reserved_by.as_deref());
             Ok(())
         })
     }

@@ -121,10 +121,12 @@ fn unknown(what: &str, name: &str, known: &[&str]) -> String {
 /// Either the scenario or its configuration names the semantics. A configuration that names the default goes unnoticed.
 fn check_semantics(forms: &[SemanticsForm], config: &EngineConfig) -> Result<(), String> {
     if forms.is_empty() {
-        return Err("no semantics to run it with".into());
+        return Err(
+            "`semantics` is empty; name `strict`, `yarn_compatible` or both, or remove the key".into()
+        );
     }
-    if forms.iter().enumerate().any(|(place, form)| forms[..place].contains(form)) {
-        return Err("the same semantics twice".into());
+    if let Some((_, twice)) = forms.iter().enumerate().find(|(place, form)| forms[..*place].contains(form)) {
+        return Err(format!("`semantics` names `{}` twice; name it once", Semantics::from(*twice).word()));
     }
     if config.semantics != Semantics::default() {
         return Err("the configuration says `semantics` as well; say it in one place".into());
@@ -135,10 +137,16 @@ fn check_semantics(forms: &[SemanticsForm], config: &EngineConfig) -> Result<(),
 /// Parallel mode has no single passes, and expectations are reliable only when the engine is quiet.
 fn check_modes(form: &ScenarioForm) -> Result<(), (u64, String)> {
     if form.modes.value.is_empty() {
-        return Err((form.modes.referenced.line(), "no mode to run it in".into()));
+        return Err((
+            form.modes.referenced.line(),
+            "`modes` is empty; name `serial`, `parallel` or both".into(),
+        ));
     }
     if form.steps.is_empty() {
-        return Err((1, "a scenario without steps shows nothing".into()));
+        return Err((
+            1,
+            "a scenario without steps shows nothing; add at least an `expect` to `steps`".into(),
+        ));
     }
     if !form.modes.value.contains(&ModeForm::Parallel) {
         return Ok(());

@@ -46,7 +46,7 @@ impl Simulation<'_> {
             Some((stage, tasks)) => {
                 let tasks = &self.workload.jobs[part.job].stages[stage][tasks];
                 if let Some(duration_ms) = tasks.durations_ms[number] {
-                    self.schedule(now_ms + duration_ms.max(1), Agenda::Complete(container));
+                    self.schedule(now_ms, duration_ms.max(1), Agenda::Complete(container));
                 }
                 Ok(())
             }

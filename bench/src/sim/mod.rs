@@ -15,6 +15,7 @@ mod record;
 mod run;
 mod series;
 mod tally;
+mod time;
 
 pub use cluster::{ClusterError, queues_for};
 pub use gang::{GangFigure, GangGroup, GangJob, GangRecord, WaitReason};

@@ -25,6 +25,7 @@ use super::jobs::{AskRun, JobRun, Part, Step};
 use super::metrics::Metrics;
 use super::record::RunRecord;
 use super::tally::Tally;
+use super::time::{END_MS, later, tick_from};
 use crate::interrupt::Interruption;
 use crate::workload::Workload;
 
@@ -209,7 +210,7 @@ impl<'a> Simulation<'a> {
 
     fn run(&mut self, progress: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<(), SimError> {
         for (job, content) in self.workload.jobs.iter().enumerate() {
-            self.schedule(content.submit_ms, Agenda::Submit { job });
+            self.schedule(0, content.submit_ms, Agenda::Submit { job });
         }
         let asks = self.workload.asks();
         let mut events = Vec::new();
@@ -261,10 +262,11 @@ impl<'a> Simulation<'a> {
     /// The time of the agenda's next entry, or of an engine's timer that could still place a container. Rounds of
     /// preemption keep their interval even while nothing waits, as on real time.
     fn next_time(&self, active_ms: u64) -> Option<u64> {
-        let up = |at_ms: u64| at_ms.div_ceil(self.tick_ms) * self.tick_ms;
+        let up = |at_ms| tick_from(at_ms, self.tick_ms);
         let agenda = self.agenda.peek().map(|Reverse((at_ms, ..))| up(*at_ms));
         let waits = self.tally.pending() > 0;
-        let timer = self.engine.next_timer_ms().filter(|_| waits || self.preempts).map(up);
+        let timer = self.engine.next_timer_ms().filter(|at_ms| *at_ms <= END_MS);
+        let timer = timer.filter(|_| waits || self.preempts).map(up);
         match (agenda, timer) {
             (Some(agenda), Some(timer)) => Some(agenda.min(timer)),
             (None, Some(_)) if !waits => None,
@@ -275,7 +277,9 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    pub(super) fn schedule(&mut self, at_ms: u64, what: Agenda) {
+    /// Adds an entry to the agenda, `delay_ms` from now. It never becomes due if virtual time ends before.
+    pub(super) fn schedule(&mut self, now_ms: u64, delay_ms: u64, what: Agenda) {
+        let Some(at_ms) = later(now_ms, delay_ms) else { return };
         self.agenda_count += 1;
         self.agenda.push(Reverse((at_ms, self.agenda_count, what)));
     }
@@ -337,8 +341,7 @@ impl<'a> Simulation<'a> {
                 for tasks in 0..self.workload.jobs[job].stages[stage].len() {
                     let content = &self.workload.jobs[job].stages[stage][tasks];
                     if !content.durations_ms.is_empty() {
-                        let at_ms = now_ms + content.delay_ms;
-                        self.schedule(at_ms, Agenda::Ask { job, stage, tasks });
+                        self.schedule(now_ms, content.delay_ms, Agenda::Ask { job, stage, tasks });
                     }
                 }
             }

@@ -8,6 +8,7 @@ use hdrhistogram::Histogram;
 
 use super::record::{NodeUse, PreemptionRecord, Utilisation};
 use super::series::Series;
+use super::time::tick_from;
 use crate::workload::Workload;
 
 /// The current use, and its sums over virtual time.
@@ -151,7 +152,7 @@ impl Tally {
     }
 
     fn lost(&mut self, node: usize, leaf: usize, size: &Resources, ran_ms: u64) {
-        self.lost_container_ms += ran_ms;
+        self.lost_container_ms = self.lost_container_ms.saturating_add(ran_ms);
         for (sum, amount) in self.lost_ms.iter_mut().zip(size.amounts()) {
             *sum += *amount as f64 * ran_ms as f64;
         }
@@ -261,9 +262,7 @@ impl NodeTally {
 
 /// The ticks from the first to the last arrival of a job; empty without jobs.
 fn arrivals(workload: &Workload, tick_ms: u64) -> RangeInclusive<u64> {
-    let tick_ms = tick_ms.max(1);
-    let at = |at_ms: u64| at_ms.div_ceil(tick_ms) * tick_ms;
-    let times = || workload.jobs.iter().map(|job| at(job.submit_ms));
+    let times = || workload.jobs.iter().map(|job| tick_from(job.submit_ms, tick_ms));
     times().min().unwrap_or(1)..=times().max().unwrap_or(0)
 }
 

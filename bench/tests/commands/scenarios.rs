@@ -91,10 +91,11 @@ fn a_scenario_runs_with_every_semantics_it_names() {
     );
     contains_all(
         &with("config: |", "semantics: []\nconfig: |", 2),
-        &["it.yaml:3: no semantics to run it with"],
+        &["it.yaml:3: `semantics` is empty; name `strict`, `yarn_compatible` or both, or remove the key"],
     );
     let twice = "semantics: [strict, strict]\nconfig: |";
-    contains_all(&with("config: |", twice, 2), &["it.yaml:3: the same semantics twice"]);
+    let expected = "it.yaml:3: `semantics` names `strict` twice; name it once";
+    contains_all(&with("config: |", twice, 2), &[expected]);
 }
 
 #[test]
@@ -172,6 +173,33 @@ fn a_queue_that_is_still_there_is_a_failure_and_no_bad_file() {
     contains_all(&both, &["queue root.b: with `exists: false` nothing else can be expected"]);
 }
 
+/// Only the state of a node can be expected that is gone.
+#[test]
+fn nothing_else_is_as_expected_of_a_node_that_is_gone() {
+    let gone = |expected: &str, code| {
+        let last = "running: 2, pending: 1 } }\n";
+        let node = format!("nodes: {{ n1: {{ state: gone{expected} }} }}");
+        let steps = format!("{last}  - remove_node: n1\n  - run_until_quiet\n  - expect: {{ {node} }}\n");
+        with(last, &steps, code)
+    };
+    gone("", 0);
+    for key in ["used: { memory: 0 }", "free: { memory: 0 }", "opportunistic: { memory: 0 }"] {
+        contains_all(&gone(&format!(", {key}"), 1), &["node n1 is gone"]);
+    }
+    for key in ["queue: 0", "containers: 0", "reserved_by: nobody"] {
+        contains_all(&gone(&format!(", {key}"), 1), &["node n1 is gone"]);
+    }
+}
+
+#[test]
+fn the_pending_amount_of_a_large_ask_is_compared_at_once() {
+    let expected = "expect:\n      applications: { app1: { pending: { memory: 3999999998 } } }\n      asks";
+    let text = SCENARIO.replace("count: 3", "count: 4000000000").replace("pending: 1", "pending: 3999999998");
+    let case = Case::new();
+    case.file("it.yaml", text.replace("expect:\n      asks", expected));
+    contains_all(&message(&case, "scenario it.yaml", 0), &["1 scenario, 6 runs: 1 passed"]);
+}
+
 #[test]
 fn a_wrong_file_is_refused_with_its_line_and_the_nearest_right_name() {
     contains_all(
@@ -189,6 +217,11 @@ fn a_wrong_file_is_refused_with_its_line_and_the_nearest_right_name() {
     contains_all(&with("{ running: 2, pending: 1 }", "{}", 2), &["it.yaml:15", "nothing is expected"]);
     contains_all(&with("memory: 2", "memory: two", 2), &["it.yaml:9: a whole number belongs here"]);
     contains_all(&with("steps:", "steps: [", 2), &["it.yaml:1"]);
+    let empty = with("modes: [serial, parallel]", "modes: []", 2);
+    contains_all(&empty, &["it.yaml:2: `modes` is empty; name `serial`, `parallel` or both"]);
+    let steps = SCENARIO.split_once("steps:\n").unwrap().1;
+    let empty = with(steps, "  []\n", 2);
+    contains_all(&empty, &["it.yaml:1: a scenario without steps shows nothing; add at least an `expect`"]);
     contains_all(&with("nodes:", "about: again\nnodes:", 2), &["it.yaml:8", "about"]);
 }
 

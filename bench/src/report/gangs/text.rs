@@ -46,7 +46,7 @@ pub(in crate::report) fn rows(record: &RunRecord) -> Vec<(String, String)> {
     let hours = |size_ms: u64| hours_text(gangs, size_ms);
     row("work done", hours(gangs.done_size_ms));
     if gangs.lost_size_ms > 0 {
-        let part = gangs.lost_size_ms as f64 / (gangs.lost_size_ms + gangs.done_size_ms) as f64;
+        let part = gangs.lost_size_ms as f64 / (gangs.lost_size_ms as f64 + gangs.done_size_ms as f64);
         row("work lost to preemption", format!("{}, {}", hours(gangs.lost_size_ms), percent(part)));
     }
     if gangs.held_size_ms > 0 {

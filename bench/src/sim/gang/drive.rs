@@ -8,7 +8,8 @@ use apportion::{AskId, ContainerId};
 use rustc_hash::FxHashMap;
 
 use super::WaitReason;
-use super::room::{Members, product};
+use super::room::Members;
+use crate::amounts::multiplied;
 use crate::sim::jobs::{AskRun, Part};
 use crate::sim::run::{Agenda, SimError, Simulation, closed, size_of};
 
@@ -16,6 +17,8 @@ use crate::sim::run::{Agenda, SimError, Simulation, closed, size_of};
 #[derive(Debug, Default)]
 pub(in crate::sim) struct Attempt {
     stage: usize,
+    /// The sizes of all members, in the first resource type.
+    size: u64,
     members: Vec<ContainerId>,
     /// Members that do not run yet.
     missing: u64,
@@ -46,8 +49,10 @@ impl Simulation<'_> {
         let members: Vec<Members> =
             parts.iter().map(|(_, tasks)| (tasks.size, tasks.durations_ms.len() as u64)).collect();
         let missing = members.iter().map(|(_, count)| count).sum();
-        self.jobs[job].attempt = Attempt { stage, missing, ..Attempt::default() };
+        let size = members.iter().map(|(size, count)| size[0].max(0) as u64 * count).sum();
+        self.jobs[job].attempt = Attempt { stage, size, missing, ..Attempt::default() };
         if let Some(watch) = &mut self.watch {
+            watch.attempted(job, missing, size);
             watch.asked(job, members);
         }
         self.has_sent = true;
@@ -82,7 +87,10 @@ impl Simulation<'_> {
                     for ask in submitted.asks {
                         let Some(run) = self.asks.remove(&ask) else { continue };
                         let count = (run.last + 1 - run.next) as u64;
-                        self.tally.hopeless += count;
+                        // If no node could hold them, they are counted since they were asked for.
+                        if self.metrics.cancelled(run.part, count) {
+                            self.tally.hopeless += count;
+                        }
                         *self.refused.entry(refusal.refusal().label().to_owned()).or_default() += count;
                     }
                     if let Some(watch) = &mut self.watch {
@@ -104,7 +112,7 @@ impl Simulation<'_> {
         }
         attempt.has_begun = true;
         if let Some(watch) = &mut self.watch {
-            watch.begun(job);
+            watch.begun(job, attempt.size);
         }
         let stage = &workload.jobs[job].stages[attempt.stage];
         let durations = stage.iter().flat_map(|tasks| &tasks.durations_ms);
@@ -113,7 +121,7 @@ impl Simulation<'_> {
             durations.copied().collect::<Option<Vec<u64>>>().and_then(|all| all.into_iter().max());
         if let Some(duration_ms) = duration_ms {
             for member in self.jobs[job].attempt.members.clone() {
-                self.schedule(now_ms + duration_ms.max(1), Agenda::Complete(member));
+                self.schedule(now_ms, duration_ms.max(1), Agenda::Complete(member));
             }
         }
     }
@@ -199,8 +207,8 @@ impl Simulation<'_> {
         with_room: &[(usize, Vec<Members>)],
     ) -> Vec<(usize, WaitReason)> {
         let reserved = self.reserved_nodes(view);
-        // Thousands of jobs may wait, but jobs of one leaf with the same members have the same reason.
-        let mut known: FxHashMap<(usize, &[Members]), WaitReason> = FxHashMap::default();
+        // Thousands of jobs may wait, but jobs of one user in one leaf with the same members have the same reason.
+        let mut known: FxHashMap<(usize, &str, &[Members]), WaitReason> = FxHashMap::default();
         let mut reasons = Vec::new();
         for (job, members) in with_room {
             let ask = asks.get(job).copied();
@@ -212,7 +220,8 @@ impl Simulation<'_> {
             } else if reserved.iter().any(|(of, _)| of == job) {
                 reason()
             } else {
-                *known.entry((self.leaves[*job], members)).or_insert_with(reason)
+                let user = self.workload.jobs[*job].user.as_str();
+                *known.entry((self.leaves[*job], user, members)).or_insert_with(reason)
             };
             reasons.push((*job, reason));
         }
@@ -256,7 +265,7 @@ impl Simulation<'_> {
 
     /// Whether the maximum of a queue admits the members: for certain, only without reservations, or not at all.
     fn reason_in_queues(&self, view: &View<'_>, job: usize, members: &[Members]) -> WaitReason {
-        let needed: apportion::Resources = members.iter().map(|(size, count)| product(size, *count)).sum();
+        let needed: apportion::Resources = members.iter().map(|(size, count)| multiplied(size, *count)).sum();
         let path = &self.leaf_paths[self.leaves[job]];
         let ends = path.match_indices('.').map(|(end, _)| end).chain([path.len()]);
         let Some(partition) = view.partition_ids().next() else { return WaitReason::Room };

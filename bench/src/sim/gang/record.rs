@@ -41,13 +41,13 @@ impl WaitReason {
 /// The outcome of a job, beside its [`JobOutcome`]. Sizes are amounts of the workload's first resource type.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GangJob {
-    /// Containers that start together.
+    /// Containers that start together; of several stages, the most.
     pub members: u64,
-    /// Their size, all together.
+    /// Their size, all together; of several stages, the largest.
     pub size: u64,
     /// When all members ran for the first time.
     pub begun_ms: Option<u64>,
-    /// How often all members ran: once, and once more for each time that their work was lost.
+    /// How often all members ran: once for each stage, and once more for each time that their work was lost.
     pub attempts: u64,
     /// How often the work of an attempt was lost.
     pub attempts_lost: u64,
@@ -209,7 +209,9 @@ impl GangRecord {
             times.sort_unstable();
             times
         };
-        let sum = |value: &dyn Fn(&GangJob) -> u64| of.iter().map(|(job, _)| value(job)).sum::<u64>();
+        let sum = |value: &dyn Fn(&GangJob) -> u64| {
+            of.iter().map(|(job, _)| value(job)).fold(0, u64::saturating_add)
+        };
         let queueing_ms = sorted(of.iter().filter_map(queueing).collect());
         let completion_ms = sorted(of.iter().filter_map(|(_, outcome)| outcome.completion_ms()).collect());
         GangGroup {

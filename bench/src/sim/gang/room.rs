@@ -3,6 +3,7 @@
 use apportion::Resources;
 
 use super::WaitReason;
+use crate::amounts::multiplied;
 
 /// Members of one size, and their number.
 pub(super) type Members = (Resources, u64);
@@ -10,7 +11,7 @@ pub(super) type Members = (Resources, u64);
 /// Why members do not start, by the free room alone. [`WaitReason::Room`] if nothing speaks against it.
 pub(super) fn reason_in(free: &[Resources], members: &[Members]) -> WaitReason {
     let total_free: Resources = free.iter().copied().sum();
-    let needed: Resources = members.iter().map(|(size, count)| product(size, *count)).sum();
+    let needed: Resources = members.iter().map(|(size, count)| multiplied(size, *count)).sum();
     if !needed.within(&total_free) {
         WaitReason::TooFewFree
     } else if !placement_exists(free, members) {
@@ -32,16 +33,11 @@ fn placement_exists(free: &[Resources], members: &[Members]) -> bool {
     members.into_iter().all(|(size, mut left)| {
         for room in &mut free {
             let here = times(room, &size).min(left);
-            *room -= product(&size, here);
+            *room -= multiplied(&size, here);
             left -= here;
         }
         left == 0
     })
-}
-
-/// The room that `count` members of this size need.
-pub(super) fn product(size: &Resources, count: u64) -> Resources {
-    Resources::new(&size.amounts().map(|amount| amount.saturating_mul(count as i64)))
 }
 
 /// How many members of this size the room holds; an empty member fits any number of times.

@@ -2,7 +2,9 @@
 
 use std::ops::ControlFlow;
 
-use apportion::config::{Capacity, EngineConfig, NodeOrderKind, Percent, PreemptionRounds, QueueConfig};
+use apportion::config::{
+    Capacity, EngineConfig, Factor, Maximum, NodeOrderKind, Percent, PreemptionRounds, QueueConfig,
+};
 use apportion::{Mode, NodeSpec, ResourceTypes, Resources};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -45,17 +47,22 @@ struct Setting {
 const PLAIN: Setting =
     Setting { nodes: 2, mode: Mode::Serial, as_gangs: true, preemption: None, order: NodeOrderKind::First };
 
+fn queue(name: &str, percent: u32) -> QueueConfig {
+    QueueConfig::leaf(name, Capacity::Percent(Percent::whole(percent))).with_user_limit_factor(None)
+}
+
 /// Two queues with half of the nodes each. Every node has 8 GPUs.
 fn run(jobs: Vec<Job>, setting: Setting) -> RunRecord {
+    run_in(QueueConfig::root([queue("a", 50), queue("b", 50)]), jobs, setting)
+}
+
+fn run_in(root: QueueConfig, jobs: Vec<Job>, setting: Setting) -> RunRecord {
     let Setting { nodes, mode, as_gangs, preemption, order } = setting;
     let resources = ResourceTypes::new(["gpu"]).unwrap();
-    let leaf = |name: &str| {
-        QueueConfig::leaf(name, Capacity::Percent(Percent::whole(50))).with_user_limit_factor(None)
-    };
     let nodes = (0..nodes).map(|number| NodeSpec::new(format!("n{number}"), Resources::new(&[8]))).collect();
     let workload =
         Workload { resources: resources.clone(), nodes, queues: None, jobs, invented: Invented::default() };
-    let mut config = EngineConfig::new(resources, QueueConfig::root([leaf("a"), leaf("b")]));
+    let mut config = EngineConfig::new(resources, root);
     (config.preemption, config.node_order) = (preemption, order);
     let options = SimOptions { config, mode, tick_ms: 1_000, sink: None, with_containers: true, as_gangs };
     let record = simulate(&workload, options, &mut |_| ControlFlow::Continue(())).unwrap();
@@ -150,6 +157,86 @@ fn a_gang_that_never_fits_is_refused_and_counted() {
     assert_eq!(record.unplaceable.get("gang_above_cluster"), Some(&3), "{:?}", record.unplaceable);
     assert_eq!(times_s(&record), [(None, None), (Some(5), Some(15))]);
     assert_eq!((record.placed, record.pending_total()), (1, 0));
+}
+
+/// Leaf `a` wants something only while the second job runs.
+#[test]
+fn a_refused_gang_wants_nothing_any_more() {
+    let record = run(vec![job("g", "a", 0, &[8, 8, 8], 10), job("s", "a", 5, &[1], 10)], PLAIN);
+    assert_eq!(record.outcomes.queues[0].demand_ms, 10_000);
+    assert_eq!(record.outcomes.users[0].demand_ms, 10_000);
+    let waiting = &record.outcomes.timeline.waiting;
+    assert!(waiting.iter().all(|count| *count == 0.0), "{waiting:?}");
+}
+
+/// While the third and the fourth job wait, the cluster is busy, although two members of the first wait in vain.
+#[test]
+fn a_refused_gang_that_no_node_can_hold_counts_once() {
+    let jobs = vec![
+        job("g", "a", 0, &[9, 9], 10),
+        job("s", "a", 0, &[8, 8], 100),
+        job("t", "a", 0, &[8], 10),
+        job("u", "a", 0, &[8], 10),
+    ];
+    let record = run(jobs, PLAIN);
+    assert_eq!(times_s(&record)[2..], [(Some(100), Some(110)); 2]);
+    assert_eq!(record.busy_ms, 100_000);
+}
+
+/// The first stage has two members of 8 GPUs, the second has three of 4.
+#[test]
+fn each_stage_counts_with_its_own_size() {
+    let stages = [(&[8, 8][..], 50), (&[4, 4, 4][..], 20)];
+    let stages = stages.map(|(sizes, seconds)| job("", "", 0, sizes, seconds).stages.remove(0));
+    let record = run(vec![Job { stages: stages.into(), ..job("g", "a", 0, &[], 0) }], PLAIN);
+    assert_eq!(times_s(&record), [(Some(0), Some(70))]);
+    let gangs = gangs(&record);
+    assert_eq!(gangs.done_size_ms, 1_000 * (16 * 50 + 12 * 20));
+    assert_eq!((gangs.held_size_ms, gangs.jobs[0].attempts), (0, 2));
+    assert_eq!((gangs.jobs[0].members, gangs.jobs[0].size), (3, 16), "the largest of all stages");
+    let working = |second: u64| {
+        let mut intervals = gangs.over_time(super::GangFigure::Working);
+        let now = intervals.find(|interval| (interval.from_ms..interval.to_ms).contains(&(second * 1_000)));
+        now.unwrap().mean * 16.0
+    };
+    assert_eq!([working(40), working(60)], [16.0, 12.0]);
+}
+
+/// Queue `p` may use 8 GPUs, of which 4 are in use. An ask of leaf `x` for 5 blocks the rest. In leaf `a`, the limit of
+/// each user is 3 GPUs: user `u` has 2 and wants 2 more, and user `v` wants 2.
+#[test]
+fn a_limit_of_one_user_is_no_reason_for_another() {
+    let half = |queue: QueueConfig| queue.with_maximum(Maximum::Percent(Percent::whole(50)));
+    let limited = queue("a", 40).with_user_limit_factor(Some(Factor::ONE));
+    let parent = half(queue("p", 50)).with_children([queue("x", 60), limited]);
+    let jobs = vec![
+        job("x1", "x", 0, &[2], 100),
+        job("u1", "a", 0, &[2], 100),
+        job("x2", "x", 5, &[5], 10),
+        job("u2", "a", 10, &[2], 10),
+        Job { user: "v".into(), ..job("v", "a", 10, &[2], 10) },
+    ];
+    let record = run_in(QueueConfig::root([parent, queue("q", 50)]), jobs, PLAIN);
+    let gangs = gangs(&record);
+    assert_eq!(waited_s(&gangs.jobs[3], WaitReason::Limited), 90, "{:?}", gangs.jobs);
+    // From 100 s on, the maximum of `p` does not admit it: 7 GPUs are in use again.
+    let of_v = [WaitReason::Reserved, WaitReason::Limited].map(|reason| waited_s(&gangs.jobs[4], reason));
+    assert_eq!(of_v, [90, 10], "{:?}", gangs.jobs);
+}
+
+/// The largest time that a trace can have, in seconds.
+const FAR_S: u64 = 1 << 53;
+
+#[test]
+fn the_work_of_a_gang_does_not_overflow() {
+    let record = run(vec![job("g", "a", 0, &[8, 8], FAR_S), job("h", "a", 0, &[8], 1)], PLAIN);
+    assert_eq!(times_s(&record), [(Some(0), Some(FAR_S)), (Some(FAR_S), Some(FAR_S + 1))]);
+    assert_eq!(gangs(&record).done_size_ms, u64::MAX);
+    let plain = run(
+        vec![job("s", "a", 0, &[8], FAR_S), job("g", "a", 0, &[8, 8], 1)],
+        Setting { as_gangs: false, ..PLAIN },
+    );
+    assert_eq!(gangs(&plain).held_size_ms, u64::MAX);
 }
 
 #[test]

@@ -19,10 +19,18 @@ pub(in crate::sim) struct Watch {
     capacity: i64,
     working: i64,
     waiting: BTreeMap<usize, Waiting>,
-    /// When the present attempt began, by job.
-    begun_ms: FxHashMap<usize, u64>,
+    /// The attempts that have begun, by job.
+    begun: FxHashMap<usize, Begun>,
     has_changed: bool,
     record: GangRecord,
+}
+
+/// An attempt all of whose members run.
+#[derive(Debug)]
+struct Begun {
+    at_ms: u64,
+    /// The sizes of its members together.
+    size: u64,
 }
 
 /// A job that waits for members.
@@ -60,7 +68,7 @@ impl Watch {
             capacity,
             working: 0,
             waiting: BTreeMap::new(),
-            begun_ms: FxHashMap::default(),
+            begun: FxHashMap::default(),
             has_changed: true,
             record,
         })
@@ -72,7 +80,8 @@ impl Watch {
         for (job, waiting) in &self.waiting {
             self.record.jobs[*job].waited_ms[waiting.reason as usize] += passed_ms;
         }
-        self.record.held_size_ms += self.held() as u64 * passed_ms;
+        let held_size_ms = (self.held() as u64).saturating_mul(passed_ms);
+        self.record.held_size_ms = self.record.held_size_ms.saturating_add(held_size_ms);
         if !self.waiting.is_empty() {
             self.record.busy_until_ms = now_ms;
         }
@@ -85,15 +94,17 @@ impl Watch {
         (self.capacity - free - self.working).max(0)
     }
 
+    /// The job begins an attempt with these members.
+    pub(in crate::sim) fn attempted(&mut self, job: usize, members: u64, size: u64) {
+        let outcome = &mut self.record.jobs[job];
+        outcome.members = outcome.members.max(members);
+        outcome.size = outcome.size.max(size);
+    }
+
     /// The job asks for these members, also again.
     pub(in crate::sim) fn asked(&mut self, job: usize, members: Vec<Members>) {
         self.has_changed = true;
         self.record.busy_until_ms = self.now_ms;
-        let outcome = &mut self.record.jobs[job];
-        if outcome.members == 0 {
-            outcome.members = members.iter().map(|(_, count)| count).sum();
-            outcome.size = members.iter().map(|(size, count)| size[0].max(0) as u64 * count).sum();
-        }
         let waiting = self
             .waiting
             .entry(job)
@@ -123,14 +134,14 @@ impl Watch {
         waiting.missing.retain(|(_, count)| *count > 0);
     }
 
-    /// All members of the job run.
-    pub(in crate::sim) fn begun(&mut self, job: usize) {
+    /// All members of the job's attempt run.
+    pub(in crate::sim) fn begun(&mut self, job: usize, size: u64) {
         self.waiting.remove(&job);
-        self.begun_ms.insert(job, self.now_ms);
+        self.begun.insert(job, Begun { at_ms: self.now_ms, size });
         let outcome = &mut self.record.jobs[job];
         outcome.begun_ms.get_or_insert(self.now_ms);
         outcome.attempts += 1;
-        self.working += outcome.size as i64;
+        self.working += size as i64;
     }
 
     /// A container of the job ended for any reason.
@@ -141,17 +152,18 @@ impl Watch {
 
     /// The attempt of the job is over, with its work done or lost.
     pub(in crate::sim) fn over(&mut self, job: usize, is_lost: bool) {
-        let Some(begun_ms) = self.begun_ms.remove(&job) else { return };
+        let Some(Begun { at_ms, size }) = self.begun.remove(&job) else { return };
         let outcome = &mut self.record.jobs[job];
-        let work = outcome.size * (self.now_ms - begun_ms);
-        self.working -= outcome.size as i64;
+        let work = size.saturating_mul(self.now_ms - at_ms);
+        let add = |sum: &mut u64| *sum = sum.saturating_add(work);
+        self.working -= size as i64;
         if is_lost {
-            outcome.lost_size_ms += work;
+            add(&mut outcome.lost_size_ms);
             outcome.attempts_lost += 1;
-            self.record.lost_size_ms += work;
+            add(&mut self.record.lost_size_ms);
             self.record.attempts_lost += 1;
         } else {
-            self.record.done_size_ms += work;
+            add(&mut self.record.done_size_ms);
         }
     }
 

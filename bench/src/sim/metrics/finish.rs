@@ -98,7 +98,7 @@ impl Metrics<'_> {
 /// The figures that depend only on jobs.
 fn of_jobs(jobs: &[&JobOutcome]) -> GroupOutcome {
     let of = |figure: fn(&JobOutcome) -> Option<f64>| Summary::of(jobs.iter().filter_map(|job| figure(job)));
-    let sum = |count: fn(&JobOutcome) -> u64| jobs.iter().map(|job| count(job)).sum();
+    let sum = |count: fn(&JobOutcome) -> u64| jobs.iter().map(|job| count(job)).fold(0, u64::saturating_add);
     GroupOutcome {
         jobs: jobs.len() as u64,
         finished: sum(|job| u64::from(job.finished_ms.is_some())),

@@ -4,6 +4,7 @@ use apportion::Resources;
 use rustc_hash::FxHashMap;
 
 use super::bins::Bins;
+use crate::amounts::multiplied;
 
 /// A leaf or a user while the simulation runs.
 #[derive(Clone, Debug)]
@@ -118,13 +119,13 @@ impl Group {
 
     pub(super) fn asked(&mut self, size: &Resources, count: u64, cluster: &Resources) {
         self.waiting += count;
-        self.pending += times(size, count);
+        self.pending += multiplied(size, count);
         self.largest = self.largest.max(share_of(size, cluster));
     }
 
     pub(super) fn cancelled(&mut self, size: &Resources, count: u64) {
         self.waiting = self.waiting.saturating_sub(count);
-        self.pending -= times(size, count);
+        self.pending -= multiplied(size, count);
     }
 
     pub(super) fn started(&mut self, size: &Resources, waited_ms: u64) {
@@ -151,10 +152,6 @@ impl Totals {
         self.below_for_ms = if below > tolerance { self.below_for_ms + elapsed_ms } else { 0 };
         self.below_longest_ms = self.below_longest_ms.max(self.below_for_ms);
     }
-}
-
-fn times(size: &Resources, count: u64) -> Resources {
-    Resources::new(&size.amounts().map(|amount| amount.saturating_mul(count as i64)))
 }
 
 /// The largest part of any resource type.

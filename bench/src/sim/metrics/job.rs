@@ -1,5 +1,6 @@
 //! The outcome of a job, and its duration without waiting.
 
+use crate::sim::time::{later, tick_from};
 use crate::workload::Job;
 
 /// The outcome of a job. Times are virtual.
@@ -64,16 +65,16 @@ impl JobOutcome {
 }
 
 /// The duration of a job submitted at this tick if each container is placed when it is asked for. All times are rounded
-/// up to ticks as in the simulation, so that a job that never waits has slowdown 1.
+/// up to ticks as in the simulation, so that a job that never waits has slowdown 1. `None` if a container runs for ever.
 pub(super) fn ideal_ms(job: &Job, submitted_ms: u64, tick_ms: u64) -> Option<u64> {
-    let up = |at_ms: u64| at_ms.div_ceil(tick_ms) * tick_ms;
+    let after = |at_ms, delay_ms| Some(tick_from(later(at_ms, delay_ms)?, tick_ms));
     let mut start_ms = submitted_ms;
     for stage in &job.stages {
         let mut end_ms = start_ms;
         for tasks in stage {
-            let asked_ms = up(start_ms + tasks.delay_ms);
+            let asked_ms = after(start_ms, tasks.delay_ms)?;
             for duration_ms in &tasks.durations_ms {
-                end_ms = end_ms.max(up(asked_ms + (*duration_ms)?.max(1)));
+                end_ms = end_ms.max(after(asked_ms, (*duration_ms)?.max(1))?);
             }
         }
         start_ms = end_ms;

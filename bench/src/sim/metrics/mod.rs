@@ -191,11 +191,12 @@ impl<'a> Metrics<'a> {
         true
     }
 
-    pub(super) fn cancelled(&mut self, part: Part, count: u64) {
+    /// Counts requested containers that are not wanted any more. Returns the same as [`asked`](Self::asked).
+    pub(super) fn cancelled(&mut self, part: Part, count: u64) -> bool {
         self.waiting -= count;
-        if let Some(size) = self.demand_of(part) {
-            self.with_groups(part.job, |group, _| group.cancelled(&size, count));
-        }
+        let Some(size) = self.demand_of(part) else { return false };
+        self.with_groups(part.job, |group, _| group.cancelled(&size, count));
+        true
     }
 
     pub(super) fn started(&mut self, container: ContainerId, part: Part, node: usize, asked_ms: u64) {
@@ -208,7 +209,7 @@ impl<'a> Metrics<'a> {
         let job = &mut self.jobs[part.job];
         job.first_start_ms.get_or_insert(now_ms);
         job.placed += 1;
-        job.waiting_sum_ms += waited_ms;
+        job.waiting_sum_ms = job.waiting_sum_ms.saturating_add(waited_ms);
         job.waiting_max_ms = job.waiting_max_ms.max(waited_ms);
         if let Some(containers) = &mut self.containers {
             containers.running.insert(container, containers.outcomes.len());
@@ -234,13 +235,14 @@ impl<'a> Metrics<'a> {
     pub(super) fn preempted(&mut self, container: ContainerId, part: Part, lost_ms: u64) {
         let job = &mut self.jobs[part.job];
         job.preempted += 1;
-        job.lost_ms += lost_ms;
+        job.lost_ms = job.lost_ms.saturating_add(lost_ms);
         self.stopped(container, part, true);
     }
 
     /// Counts a container that its job gave back because another one was preempted, and the lost time.
     pub(super) fn given_back(&mut self, container: ContainerId, part: Part, lost_ms: u64) {
-        self.jobs[part.job].lost_ms += lost_ms;
+        let job = &mut self.jobs[part.job];
+        job.lost_ms = job.lost_ms.saturating_add(lost_ms);
         self.stopped(container, part, false);
     }
 

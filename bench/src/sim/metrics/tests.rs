@@ -62,6 +62,28 @@ fn three_jobs() -> Vec<Job> {
     ]
 }
 
+/// The third job would end after virtual time, so it runs for ever; the fourth would ask after it, so it never asks.
+#[test]
+fn the_largest_times_of_a_trace_do_not_overflow() {
+    // In seconds.
+    const FAR_S: u64 = 1 << 53;
+    let delayed = Tasks { delay_ms: FAR_S * 1_000, ..tasks(1, 1, FAR_S) };
+    let jobs = vec![
+        job("A", "a", "u", 0, tasks(10, 1, FAR_S)),
+        job("B", "a", "v", 0, tasks(2, 3, 1)),
+        job("C", "b", "w", 0, delayed.clone()),
+        job("D", "b", "w", FAR_S, delayed),
+    ];
+    let record = run(jobs);
+    assert_eq!((record.unaccounted(), record.audit_violations.len()), (0, 0));
+    let of = |figure: fn(&JobOutcome) -> Option<u64>| record.outcomes.jobs.iter().map(figure);
+    let ends = of(|job| Some(job.finished_ms? / 1_000)).collect::<Vec<_>>();
+    assert_eq!(ends, [Some(FAR_S), Some(FAR_S + 1), None, None]);
+    assert_eq!(of(|job| Some(job.placed)).collect::<Vec<_>>(), [Some(1), Some(3), Some(1), Some(0)]);
+    assert_eq!(of(|job| job.ideal_ms).skip(2).collect::<Vec<_>>(), [None, None]);
+    assert_eq!(record.outcomes.jobs[1].waiting_sum_ms, u64::MAX);
+}
+
 fn close(found: f64, wanted: f64) {
     assert!((found - wanted).abs() < 1e-5, "{found}, not {wanted}");
 }
