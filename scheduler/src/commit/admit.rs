@@ -9,7 +9,7 @@ use crate::change::{AskSpec, Change, NodeSpec, RunningContainer};
 use crate::config::QueueState;
 use crate::event::Refusal;
 use crate::facts::{Application, Destination, DisruptionBudget, ExecutionType, Facts, Master, Queue, Quota};
-use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, PartitionId, QueueId, RackId, SlotId};
+use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, PartitionId, QueueId, RackId};
 use crate::resource::{DEVICES_MAX, Resources};
 use crate::state::State;
 
@@ -146,7 +146,7 @@ pub(super) fn admit_described_ask(
     application: ApplicationId,
     spec: &AskSpec,
 ) -> Result<(), Refusal> {
-    let is_taken = !facts.asks.is_vacant(ask);
+    let is_taken = !facts.is_ask_vacant(ask);
     if !is_taken && !is_valid_ask(facts, spec) {
         return Err(Refusal::OutOfRange);
     }
@@ -164,7 +164,7 @@ pub(super) fn admit_ask(
     spec: &AskSpec,
     count: u32,
 ) -> Result<(), Refusal> {
-    if !facts.asks.is_vacant(ask) {
+    if !facts.is_ask_vacant(ask) {
         return Err(Refusal::IdentifierTaken);
     }
     if spec.preference.racks.iter().any(|rack| rack.index() >= facts.racks.len()) {
@@ -172,7 +172,7 @@ pub(super) fn admit_ask(
     }
     let application = unended(facts, application)?;
     if spec.execution_type == ExecutionType::Opportunistic {
-        admit_opportunistic(facts, ask, spec)?;
+        admit_opportunistic(facts, spec)?;
     }
     let leaf = facts.queue(application.leaf);
     let partition = partition_for(leaf, spec);
@@ -184,11 +184,7 @@ pub(super) fn admit_ask(
 
 /// Whether the engine queues opportunistic containers, and the ask may be opportunistic.
 #[cold]
-fn admit_opportunistic(facts: &Facts, ask: AskId, spec: &AskSpec) -> Result<(), Refusal> {
-    let slot = AskId::new(ask.index() as u32, 0)..=AskId::new(ask.index() as u32, u32::MAX);
-    if facts.node_queues.asks.range(slot).next().is_some() {
-        return Err(Refusal::IdentifierTaken);
-    }
+fn admit_opportunistic(facts: &Facts, spec: &AskSpec) -> Result<(), Refusal> {
     if facts.config.opportunistic.is_none() {
         return Err(Refusal::NoOpportunistic);
     }
@@ -235,9 +231,7 @@ pub(super) fn takes_application(
 /// Whether a change of a container is valid.
 fn admit_container(facts: &Facts, change: &Change) -> Result<(), Refusal> {
     match change {
-        Change::ContainerRecovered { ask, .. } if !facts.asks.is_vacant(*ask) => {
-            Err(Refusal::IdentifierTaken)
-        }
+        Change::ContainerRecovered { ask, .. } if !facts.is_ask_vacant(*ask) => Err(Refusal::IdentifierTaken),
         Change::ContainerRecovered { node, container, .. } => may_recover(facts, *node, container),
         Change::ContainerResized { container, .. }
         | Change::ExecutionTypeSet { container, .. }

@@ -64,7 +64,7 @@ pub(crate) fn admit_gang(state: &State, asks: &[AskId], spec: &GangSpec) -> Resu
 
 fn admit_asks(facts: &Facts, asks: &[AskId], spec: &GangSpec) -> Result<(), Refusal> {
     let is_repeated = |(place, ask): (usize, &AskId)| asks[..place].contains(ask);
-    if asks.iter().any(|ask| !facts.asks.is_vacant(*ask)) {
+    if asks.iter().any(|ask| !facts.is_ask_vacant(*ask)) {
         return Err(Refusal::IdentifierTaken);
     }
     if spec.check_but_names().is_err()

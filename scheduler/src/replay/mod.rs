@@ -5,6 +5,8 @@ mod follower;
 mod fuzz;
 mod identifiers;
 mod snapshot;
+#[cfg(test)]
+mod tests;
 
 use std::io::Read;
 

@@ -1,0 +1,72 @@
+//! Changes and snapshots that no engine writes, and orders that a snapshot must keep.
+
+use std::sync::Arc;
+
+use super::*;
+use crate::config::{EngineConfig, OpportunisticPolicy, Percent, QueueConfig};
+use crate::gang::GangSpec;
+use crate::ids::{ApplicationId, AskId, NodeId, RackId, SlotId};
+use crate::resource::{ResourceTypes, Resources};
+use crate::{ApplicationSpec, AskSpec, NodeSpec, RunningContainer};
+
+fn application() -> ApplicationId {
+    ApplicationId::new(0, 0)
+}
+
+fn amount(units: i64) -> Resources {
+    Resources::new(&[units, units])
+}
+
+fn ask(number: u32) -> AskId {
+    AskId::new(number, 0)
+}
+
+fn node(number: u32) -> NodeId {
+    NodeId::new(number, 0)
+}
+
+/// An engine that queues opportunistic containers, with an application and nodes of these sizes.
+fn replay(nodes: &[i64]) -> Replay {
+    let mut config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::single_leaf());
+    config.reservations.nodes = Percent::whole(100);
+    config.opportunistic = Some(OpportunisticPolicy { queue_length_max: 1 });
+    let mut replay = Replay::of(State::new(&Arc::new(config)), Identifiers::default());
+    replay.step(Change::RackNamed { rack: RackId(0), name: "rack".into() }).unwrap();
+    for (number, size) in (0..).zip(nodes) {
+        let spec = Box::new(NodeSpec::new(format!("n{number}"), amount(*size)));
+        replay.step(Change::NodeAdded { node: node(number), rack: RackId(0), spec }).unwrap();
+    }
+    let spec = Box::new(ApplicationSpec::new("job", "root.default", "ann"));
+    replay.step(Change::ApplicationSubmitted { application: application(), spec }).unwrap();
+    replay
+}
+
+fn submit(ask: AskId, spec: AskSpec) -> Change {
+    Change::AskSubmitted { application: application(), ask, spec }
+}
+
+fn recover(ask: AskId, node: NodeId) -> Change {
+    let container = Box::new(RunningContainer::new(application(), amount(1)));
+    Change::ContainerRecovered { ask, node, container }
+}
+
+/// No node holds it, so it is pending.
+#[test]
+fn no_ask_gets_the_identifier_of_a_pending_opportunistic_ask() {
+    let mut replay = replay(&[1]);
+    replay.step(submit(ask(0), AskSpec::new(amount(5), 1).opportunistic())).unwrap();
+    let gang = GangSpec::new(application()).with_role("worker", AskSpec::new(amount(1), 1));
+    for id in [ask(0), ask(0).successor()] {
+        for change in [
+            submit(id, AskSpec::new(amount(1), 1)),
+            submit(id, AskSpec::new(amount(1), 1).opportunistic()),
+            recover(id, node(0)),
+            Change::GangSubmitted { asks: vec![id], spec: Box::new(gang.clone()) },
+        ] {
+            let said = format!("{change:?}");
+            let error = replay.step(change).expect_err(&said).to_string();
+            assert!(error.contains("the identifier is taken"), "{said}: {error}");
+        }
+    }
+    replay.step(submit(ask(1), AskSpec::new(amount(1), 1))).unwrap();
+}
