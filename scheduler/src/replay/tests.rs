@@ -70,3 +70,13 @@ fn no_ask_gets_the_identifier_of_a_pending_opportunistic_ask() {
     }
     replay.step(submit(ask(1), AskSpec::new(amount(1), 1))).unwrap();
 }
+
+#[test]
+fn the_ask_of_a_recovered_container_has_ended() {
+    let mut replay = replay(&[1]);
+    assert!(!replay.view().is_ask_over(ask(3)));
+    replay.step(recover(ask(3), node(0))).unwrap();
+    assert!(replay.view().is_ask_over(ask(3)));
+    assert!(!replay.view().is_ask_over(ask(2)), "it was not given out");
+    replay.step(submit(ask(3).successor(), AskSpec::new(amount(1), 1))).unwrap();
+}
