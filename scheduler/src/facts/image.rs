@@ -293,7 +293,7 @@ impl Facts {
             application.outstanding += u64::from(ask.outstanding());
         }
         for (_, application) in self.applications.iter().filter(|(_, one)| one.outstanding > 0) {
-            self.queues[application.leaf.index()].demand.count(application.priority, 1);
+            self.queues[application.leaf.index()].demand.add(application.priority);
         }
     }
 }
