@@ -80,3 +80,13 @@ fn the_ask_of_a_recovered_container_has_ended() {
     assert!(!replay.view().is_ask_over(ask(2)), "it was not given out");
     replay.step(submit(ask(3).successor(), AskSpec::new(amount(1), 1))).unwrap();
 }
+
+/// The first node added behind it would get the identifier of another one.
+#[test]
+fn a_snapshot_whose_pools_contradict_its_state_is_refused() {
+    let mut replay = replay(&[1]);
+    replay.identifiers = Identifiers::default();
+    let mut bytes = Vec::new();
+    replay.write_snapshot(&mut bytes).unwrap();
+    assert!(matches!(Replay::read(&bytes[..], None), Err(LogError::Snapshot)));
+}
