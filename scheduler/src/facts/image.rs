@@ -261,6 +261,17 @@ impl Facts {
         }
     }
 
+    /// The reservations with their asks, the oldest first. Those of one ask are in the ask's order. Slots do not show
+    /// it, because a later reservation may have an earlier slot.
+    pub(crate) fn reservations_by_age(&self) -> Vec<(ReservationId, &Ask)> {
+        let with_ask = |(id, one): (_, &Reservation)| (id, one.created_ms, self.asks.at(one.ask));
+        let mut all: Vec<_> = self.reservations.iter().map(with_ask).collect();
+        all.sort_by_key(|(id, created_ms, ask)| {
+            (*created_ms, ask.number, ask.reservations.iter().position(|other| other == id))
+        });
+        all.into_iter().map(|(id, _, ask)| (id, ask)).collect()
+    }
+
     /// The facts that were written.
     pub(crate) fn of_image(image: FactsImage, later: LaterFacts) -> Self {
         let LaterFacts { notices, gangs, disruption, placeholders, node_queues, held_rooms } = later;

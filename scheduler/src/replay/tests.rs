@@ -6,6 +6,7 @@ use super::*;
 use crate::config::{EngineConfig, OpportunisticPolicy, Percent, QueueConfig};
 use crate::gang::GangSpec;
 use crate::ids::{ApplicationId, AskId, NodeId, RackId, SlotId};
+use crate::request::ResourceAllocationCommitRequest;
 use crate::resource::{ResourceTypes, Resources};
 use crate::{ApplicationSpec, AskSpec, NodeSpec, RunningContainer};
 
@@ -79,6 +80,32 @@ fn the_ask_of_a_recovered_container_has_ended() {
     assert!(replay.view().is_ask_over(ask(3)));
     assert!(!replay.view().is_ask_over(ask(2)), "it was not given out");
     replay.step(submit(ask(3).successor(), AskSpec::new(amount(1), 1))).unwrap();
+}
+
+/// A later reservation gets the slot of an ended one, before that of the earlier reservation.
+#[test]
+fn a_snapshot_keeps_the_order_of_reservations() {
+    let mut replay = replay(&[4, 4, 4]);
+    replay.step(submit(ask(0), AskSpec::new(amount(4), 1))).unwrap();
+    replay.step(submit(ask(1), AskSpec::new(amount(4), 2))).unwrap();
+    let reserve =
+        |ask, node| Change::Committed { request: ResourceAllocationCommitRequest::reserve(ask, node) };
+    replay.step(reserve(ask(0), node(0))).unwrap();
+    replay.step(reserve(ask(1), node(1))).unwrap();
+    replay.step(Change::AskCancelled { ask: ask(0), units: 1 }).unwrap();
+    replay.step(reserve(ask(1), node(2))).unwrap();
+    let of_ask = |replay: &Replay| replay.state.facts.asks.at(ask(1)).reservations.to_vec();
+    let listed = |replay: &Replay| {
+        let shape = replay.state.facts.asks.at(ask(1)).shape;
+        replay.state.backlog.reservations_for(shape).to_vec()
+    };
+    let slots: Vec<_> = of_ask(&replay).iter().map(|id| id.index()).collect();
+    assert_eq!(slots, [1, 0]);
+    assert_eq!(listed(&replay), of_ask(&replay));
+    let mut bytes = Vec::new();
+    replay.write_snapshot(&mut bytes).unwrap();
+    let again = Replay::read(&bytes[..], None).unwrap();
+    assert_eq!(listed(&again), of_ask(&again), "the earlier reservation stays first");
 }
 
 /// The first node added behind it would get the identifier of another one.
