@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::config::{EngineConfig, OpportunisticPolicy, Percent, QueueConfig};
+use crate::config::{Capacity, EngineConfig, OpportunisticPolicy, Percent, QueueConfig, QueueUpdate};
 use crate::gang::GangSpec;
-use crate::ids::{ApplicationId, AskId, NodeId, RackId, SlotId};
+use crate::ids::{ApplicationId, AskId, GangId, NodeId, PartitionId, QueueId, RackId, SlotId};
 use crate::request::ResourceAllocationCommitRequest;
 use crate::resource::{ResourceTypes, Resources};
 use crate::{ApplicationSpec, AskSpec, NodeSpec, RunningContainer};
@@ -106,6 +106,61 @@ fn a_snapshot_keeps_the_order_of_reservations() {
     replay.write_snapshot(&mut bytes).unwrap();
     let again = Replay::read(&bytes[..], None).unwrap();
     assert_eq!(listed(&again), of_ask(&again), "the earlier reservation stays first");
+}
+
+/// A change that does not fit names the mistake.
+#[test]
+fn each_mistake_of_a_change_is_named() {
+    let mut replay = replay(&[4]);
+    let (far, unknown) = (RackId(1 << 30), PartitionId(9));
+    let spec = || NodeSpec::new("later", amount(1));
+    let add = |rack, spec: NodeSpec| Change::NodeAdded { node: node(1), rack, spec: Box::new(spec) };
+    let update = Box::new(QueueUpdate {
+        capacity: Some(Capacity::Percent(Percent::whole(50))),
+        ..QueueUpdate::default()
+    });
+    for (change, problem) in [
+        (add(far, spec()), "the rack is not from this engine"),
+        (add(RackId(0), spec().in_partition(unknown)), "no such partition"),
+        (Change::NodePartitionSet { node: node(0), partition: unknown }, "no such partition"),
+        (submit(ask(0), AskSpec::new(amount(1), 1).in_partition(unknown)), "no such partition"),
+        (
+            submit(ask(0), AskSpec::new(amount(1), 1).on_racks([RackId(1)])),
+            "the rack is not from this engine",
+        ),
+        (submit(ask(0), AskSpec::new(amount(1), 0)), "a count is zero"),
+        (Change::RackNamed { rack: far, name: "far".into() }, "the rack is not from this engine"),
+        (Change::QueueUpdated { queue: QueueId(0), update }, "invalid: queue `root`: the root's capacity"),
+        (Change::QueueExpired { queue: QueueId(1) }, "only an auto-created queue"),
+    ] {
+        let said = format!("{change:?}");
+        let error = replay.step(change).expect_err(&said).to_string();
+        assert!(error.contains(problem), "{said}: {error}");
+    }
+}
+
+/// It is not unknown: it waits, and holds no room.
+#[test]
+fn a_waiting_gang_without_held_room_has_nothing_to_give_back() {
+    let mut replay = replay(&[4]);
+    let spec = GangSpec::new(application()).with_role("worker", AskSpec::new(amount(4), 1));
+    replay.step(Change::GangSubmitted { asks: vec![ask(0)], spec: Box::new(spec) }).unwrap();
+    let (known, unknown) = (GangId::with_first(ask(0)), GangId::with_first(ask(1)));
+    let partition = PartitionId::DEFAULT;
+    for (gang, problem) in [(known, "the gang holds no room there"), (unknown, "this engine never had it")] {
+        for change in [
+            Change::RoomGivenBack { gang, partition },
+            Change::GangTurnEnded { gang },
+            Change::PlaceholdersTimedOut { gang },
+        ] {
+            let said = format!("{change:?}");
+            let error = replay.step(change).expect_err(&said).to_string();
+            assert!(error.contains(problem), "{said}: {error}");
+        }
+    }
+    let held = Change::RoomHeld { ask: ask(0), node: node(7) };
+    let error = replay.step(held).unwrap_err().to_string();
+    assert!(error.contains("may hold no room on the node"), "{error}");
 }
 
 /// The first node added behind it would get the identifier of another one.
