@@ -108,13 +108,13 @@ fn check(world: &World, row: &Row, context: &str) {
     let told = world.take_told();
     match answer {
         // The application is known, so its stream tells of the refused ask.
-        Answer::AskRefused(Refusal::OutOfRange) | Answer::GroupAskRefused(Refusal::OutOfRange) => {
+        Answer::AskRefused(Refusal::UnknownRack) | Answer::GroupAskRefused(Refusal::UnknownRack) => {
             assert_eq!(told, ["live: ask_refused"], "{context}");
         }
         Answer::AskRefused(_) | Answer::GroupAskRefused(_) if world.unknown == Unknown::Gone => {
             assert_eq!(told, ["former: ask_refused"], "{context}");
         }
-        Answer::GangRefused(Refusal::OutOfRange) => assert_eq!(told, ["live: gang_refused"], "{context}"),
+        Answer::GangRefused(Refusal::UnknownRack) => assert_eq!(told, ["live: gang_refused"], "{context}"),
         Answer::GangRefused(_) if world.unknown == Unknown::Gone => {
             assert_eq!(told, ["former: gang_refused"], "{context}");
         }

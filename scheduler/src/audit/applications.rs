@@ -147,7 +147,7 @@ fn check_demand(facts: &Facts, report: &mut AuditReport) {
             format!("{id} has {units} outstanding units and the demand {demand:?}")
         });
         if units > 0 {
-            demands[application.leaf.index()].count(application.priority, 1);
+            demands[application.leaf.index()].add(application.priority);
         }
     }
     for (index, (queue, demand)) in facts.queues.iter().zip(demands).enumerate() {

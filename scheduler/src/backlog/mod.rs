@@ -174,8 +174,8 @@ impl Backlog {
         for (id, ask) in pending {
             backlog.add_ask(facts, id, ask, 0);
         }
-        for (id, reservation) in facts.reservations.iter() {
-            backlog.add_reservation(facts, id, facts.asks.at(reservation.ask));
+        for (id, ask) in facts.reservations_by_age() {
+            backlog.add_reservation(facts, id, ask);
         }
         backlog
     }

@@ -9,7 +9,7 @@ use crate::change::{AskSpec, Change, NodeSpec, RunningContainer};
 use crate::config::QueueState;
 use crate::event::Refusal;
 use crate::facts::{Application, Destination, DisruptionBudget, ExecutionType, Facts, Master, Queue, Quota};
-use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, PartitionId, QueueId, RackId, SlotId};
+use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, PartitionId, QueueId, RackId};
 use crate::resource::{DEVICES_MAX, Resources};
 use crate::state::State;
 
@@ -25,7 +25,6 @@ const RACKS_AHEAD_MAX: usize = 1 << 20;
 /// its identifier back.
 pub(crate) fn admit(state: &State, change: &Change) -> Result<(), Refusal> {
     let facts = &state.facts;
-    let ok = |condition: bool, refusal: Refusal| if condition { Ok(()) } else { Err(refusal) };
     match change {
         Change::Configured { .. } | Change::Committed { .. } | Change::Heartbeats { .. } => Ok(()),
         Change::TimeAdvanced { now_ms } => ok(*now_ms >= facts.now_ms, Refusal::TimeBackwards),
@@ -35,7 +34,7 @@ pub(crate) fn admit(state: &State, change: &Change) -> Result<(), Refusal> {
             ok(facts.nodes.get(*node).is_some(), Refusal::UnknownNode)
         }
         Change::NodePartitionSet { node, partition } => {
-            ok(partition.index() < facts.partitions.len(), Refusal::OutOfRange)?;
+            check_partition(facts, *partition)?;
             ok(facts.nodes.get(*node).is_some(), Refusal::UnknownNode)
         }
         Change::NodeStateSet { node, .. }
@@ -43,7 +42,7 @@ pub(crate) fn admit(state: &State, change: &Change) -> Result<(), Refusal> {
         | Change::NodeRemoved { node } => ok(facts.nodes.get(*node).is_some(), Refusal::UnknownNode),
         Change::ApplicationSubmitted { application, spec } => {
             ok(facts.applications.is_vacant(*application), Refusal::IdentifierTaken)?;
-            ok(spec.master.is_none_or(|master| is_possible(facts, &master)), Refusal::OutOfRange)?;
+            spec.master.map_or(Ok(()), |master| check_master(facts, &master))?;
             let to = destination(facts, spec)?;
             ok(facts.may_submit(to.lowest(), &spec.user, &spec.groups), Refusal::NotPermitted)?;
             takes_application(facts, &to, &spec.user, None)
@@ -78,13 +77,13 @@ pub(crate) fn admit(state: &State, change: &Change) -> Result<(), Refusal> {
         | Change::PreemptionConfirmed { .. }
         | Change::PromotionRequested { .. } => admit_container(facts, change),
         Change::QueueUpdated { .. } | Change::Reconfigured { .. } => {
-            ok(check_configuration(facts, change).is_ok(), Refusal::InvalidLimits)
+            check_configuration(facts, change).map_err(|_| Refusal::InvalidConfiguration)
         }
         Change::QueueExpired { queue } => ok(may_expire(facts, *queue), Refusal::QueueInUse),
         Change::ReservationExpired { reservation } => {
             ok(facts.reservations.get(*reservation).is_some(), Refusal::UnknownReservation)
         }
-        Change::RackNamed { rack, .. } => ok(is_near(facts, *rack), Refusal::OutOfRange),
+        Change::RackNamed { rack, .. } => ok(is_near(facts, *rack), Refusal::UnknownRack),
         Change::GangSubmitted { .. }
         | Change::GangEnded { .. }
         | Change::TaskGroupAskSubmitted { .. }
@@ -95,13 +94,17 @@ pub(crate) fn admit(state: &State, change: &Change) -> Result<(), Refusal> {
     }
 }
 
+fn ok(condition: bool, refusal: Refusal) -> Result<(), Refusal> {
+    if condition { Ok(()) } else { Err(refusal) }
+}
+
 fn admit_node(facts: &Facts, node: NodeId, rack: RackId, spec: &NodeSpec) -> Result<(), Refusal> {
-    let ok = |condition: bool, refusal: Refusal| if condition { Ok(()) } else { Err(refusal) };
     ok(facts.nodes.is_vacant(node), Refusal::IdentifierTaken)?;
-    ok(is_near(facts, rack) && spec.partition.index() < facts.partitions.len(), Refusal::OutOfRange)?;
+    ok(is_near(facts, rack), Refusal::UnknownRack)?;
+    check_partition(facts, spec.partition)?;
     let is_counted = facts.config.resources.is_counted(&spec.capacity, spec.devices_milli());
     ok(is_counted && usize::from(spec.devices) <= DEVICES_MAX, Refusal::OutOfRange)?;
-    ok(facts.nodes.len() < NODES_MAX, Refusal::OutOfRange)
+    ok(facts.nodes.len() < NODES_MAX, Refusal::TooManyNodes)
 }
 
 fn admit_budgets(
@@ -130,12 +133,18 @@ pub(super) fn unended(facts: &Facts, id: ApplicationId) -> Result<&Application, 
     if application.ending.is_none() { Ok(application) } else { Err(Refusal::ApplicationEnding) }
 }
 
-/// Whether the amounts of an ask are in range. A [handle](crate::Handle) sends no other asks.
-fn is_valid_ask(facts: &Facts, spec: &AskSpec) -> bool {
-    spec.count > 0
-        && spec.partition.is_none_or(|partition| partition.index() < facts.partitions.len())
+fn check_partition(facts: &Facts, partition: PartitionId) -> Result<(), Refusal> {
+    ok(partition.index() < facts.partitions.len(), Refusal::UnknownPartition)
+}
+
+/// Whether partition and amounts of an ask are in range. A [handle](crate::Handle) sends no other asks.
+fn check_ask(facts: &Facts, spec: &AskSpec) -> Result<(), Refusal> {
+    spec.partition.map_or(Ok(()), |partition| check_partition(facts, partition))?;
+    let is_in_range = spec.count > 0
         && spec.devices.is_none_or(|need| need.is_valid())
-        && facts.config.resources.is_counted(&spec.size, spec.devices_milli())
+        && facts.config.resources.is_counted(&spec.size, spec.devices_milli());
+    ok(is_in_range, Refusal::OutOfRange)?;
+    ok(facts.config.allocation.admits(&spec.size), Refusal::EmptyContainer)
 }
 
 /// Whether the application may submit the ask.
@@ -146,12 +155,8 @@ pub(super) fn admit_described_ask(
     application: ApplicationId,
     spec: &AskSpec,
 ) -> Result<(), Refusal> {
-    let is_taken = !facts.asks.is_vacant(ask);
-    if !is_taken && !is_valid_ask(facts, spec) {
-        return Err(Refusal::OutOfRange);
-    }
-    if !is_taken && !facts.config.allocation.admits(&spec.size) {
-        return Err(Refusal::EmptyContainer);
+    if facts.is_ask_vacant(ask) {
+        check_ask(facts, spec)?;
     }
     admit_ask(facts, ask, application, spec, spec.count)
 }
@@ -164,35 +169,24 @@ pub(super) fn admit_ask(
     spec: &AskSpec,
     count: u32,
 ) -> Result<(), Refusal> {
-    if !facts.asks.is_vacant(ask) {
-        return Err(Refusal::IdentifierTaken);
-    }
-    if spec.preference.racks.iter().any(|rack| rack.index() >= facts.racks.len()) {
-        return Err(Refusal::OutOfRange);
-    }
+    ok(facts.is_ask_vacant(ask), Refusal::IdentifierTaken)?;
+    let mut racks = spec.preference.racks.iter();
+    ok(racks.all(|rack| rack.index() < facts.racks.len()), Refusal::UnknownRack)?;
     let application = unended(facts, application)?;
     if spec.execution_type == ExecutionType::Opportunistic {
-        admit_opportunistic(facts, ask, spec)?;
+        admit_opportunistic(facts, spec)?;
     }
     let leaf = facts.queue(application.leaf);
     let partition = partition_for(leaf, spec);
-    if !pending_stays_countable(leaf.quota(partition), &spec.size, count) {
-        return Err(Refusal::OutOfRange);
-    }
-    if leaf.may_use(partition) { Ok(()) } else { Err(Refusal::PartitionNotAccessible) }
+    ok(pending_stays_countable(leaf.quota(partition), &spec.size, count), Refusal::OutOfRange)?;
+    ok(leaf.may_use(partition), Refusal::PartitionNotAccessible)
 }
 
 /// Whether the engine queues opportunistic containers, and the ask may be opportunistic.
 #[cold]
-fn admit_opportunistic(facts: &Facts, ask: AskId, spec: &AskSpec) -> Result<(), Refusal> {
-    let slot = AskId::new(ask.index() as u32, 0)..=AskId::new(ask.index() as u32, u32::MAX);
-    if facts.node_queues.asks.range(slot).next().is_some() {
-        return Err(Refusal::IdentifierTaken);
-    }
-    if facts.config.opportunistic.is_none() {
-        return Err(Refusal::NoOpportunistic);
-    }
-    if spec.is_master { Err(Refusal::OpportunisticMaster) } else { Ok(()) }
+fn admit_opportunistic(facts: &Facts, spec: &AskSpec) -> Result<(), Refusal> {
+    ok(facts.config.opportunistic.is_some(), Refusal::NoOpportunistic)?;
+    ok(!spec.is_master, Refusal::OpportunisticMaster)
 }
 
 /// The partition that the ask is for.
@@ -235,9 +229,7 @@ pub(super) fn takes_application(
 /// Whether a change of a container is valid.
 fn admit_container(facts: &Facts, change: &Change) -> Result<(), Refusal> {
     match change {
-        Change::ContainerRecovered { ask, .. } if !facts.asks.is_vacant(*ask) => {
-            Err(Refusal::IdentifierTaken)
-        }
+        Change::ContainerRecovered { ask, .. } if !facts.is_ask_vacant(*ask) => Err(Refusal::IdentifierTaken),
         Change::ContainerRecovered { node, container, .. } => may_recover(facts, *node, container),
         Change::ContainerResized { container, .. }
         | Change::ExecutionTypeSet { container, .. }
@@ -322,9 +314,9 @@ fn may_recover(facts: &Facts, node: NodeId, container: &RunningContainer) -> Res
     }
 }
 
-/// Whether the master's size and partition are in range.
-fn is_possible(facts: &Facts, master: &Master) -> bool {
-    master.partition.index() < facts.partitions.len() && facts.config.resources.check(&master.size).is_ok()
+fn check_master(facts: &Facts, master: &Master) -> Result<(), Refusal> {
+    check_partition(facts, master.partition)?;
+    facts.config.resources.check(&master.size).map_err(|_| Refusal::OutOfRange)
 }
 
 /// Whether the leaf's pending amounts stay below [`PENDING_MAX`] with this ask, for the types that it wants. The ask's

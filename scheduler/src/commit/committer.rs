@@ -3,6 +3,7 @@
 use super::accept::{accept, is_within_limits};
 use super::admit::admit;
 use super::apply::{Applier, Effects};
+use super::limits::needs_limits;
 use crate::change::Change;
 use crate::event::Refusal;
 use crate::ids::{AskId, SetId};
@@ -42,15 +43,7 @@ impl Committer<'_> {
 
     /// Whether a change from a caller or a log is valid now.
     pub(crate) fn admit(&mut self, change: &Change) -> Result<(), Refusal> {
-        let is_validated_by_limits = matches!(
-            change,
-            Change::ApplicationMoved { .. }
-                | Change::ContainerResized { .. }
-                | Change::ExecutionTypeSet { .. }
-                | Change::GangSubmitted { .. }
-                | Change::RoomHeld { .. }
-        );
-        if is_validated_by_limits {
+        if needs_limits(change) {
             self.state.recompute_limits();
         }
         admit(self.state, change)

@@ -27,21 +27,27 @@ pub(super) fn admit_change_of_gang(state: &State, change: &Change) -> Result<(),
         Change::PlaceholdersTimedOut { gang } => have_timed_out(&state.facts, *gang),
         Change::RoomHeld { ask, node } => {
             let gang = state.facts.gang_of(*ask).ok_or(Refusal::UnknownGang)?;
-            state.facts.room_gain(gang, *ask, *node).map(drop).ok_or(Refusal::OutOfRange)
+            state.facts.room_gain(gang, *ask, *node).map(drop).ok_or(Refusal::NoRoomToHold)
         }
         Change::RoomGivenBack { gang, partition } => {
             let gathering = state.facts.held_rooms.get(partition).map(|held| held.gang);
-            if gathering == Some(*gang) { Ok(()) } else { Err(Refusal::UnknownGang) }
+            if gathering == Some(*gang) { Ok(()) } else { Err(not_due(&state.facts, *gang)) }
         }
         Change::GangTurnEnded { gang } => {
             if state.facts.is_turn_over(*gang) {
                 Ok(())
             } else {
-                Err(Refusal::UnknownGang)
+                Err(not_due(&state.facts, *gang))
             }
         }
         _ => Ok(()),
     }
+}
+
+/// Why a gang that holds no room, or whose time is not over, is left alone.
+pub(super) fn not_due(facts: &Facts, gang: GangId) -> Refusal {
+    let is_known = facts.gangs.contains_key(&gang) || facts.placeholders.gang(gang).is_some();
+    if is_known { Refusal::GangNotDue } else { Refusal::UnknownGang }
 }
 
 /// Whether the gang may wait. Limits must be computed. A gang that could not start on an empty cluster is refused with
@@ -64,7 +70,7 @@ pub(crate) fn admit_gang(state: &State, asks: &[AskId], spec: &GangSpec) -> Resu
 
 fn admit_asks(facts: &Facts, asks: &[AskId], spec: &GangSpec) -> Result<(), Refusal> {
     let is_repeated = |(place, ask): (usize, &AskId)| asks[..place].contains(ask);
-    if asks.iter().any(|ask| !facts.asks.is_vacant(*ask)) {
+    if asks.iter().any(|ask| !facts.is_ask_vacant(*ask)) {
         return Err(Refusal::IdentifierTaken);
     }
     if spec.check_but_names().is_err()

@@ -186,7 +186,7 @@ fn has_room_for_parts(facts: &Facts, node: NodeId) -> bool {
     facts
         .places_on(node.id, node.partition)
         .iter()
-        .any(|place| !place.is_whole && facts.place_with_more_room(place, node).0 != place.amount)
+        .any(|place| !place.is_whole && facts.place_with_more_room(place, node).amount != place.amount)
 }
 
 /// The thousandths of each device, and the number of devices.

@@ -50,6 +50,7 @@ mod destination;
 mod fetch;
 mod gangs;
 mod gather;
+mod limits;
 mod many;
 mod moving;
 mod observe;

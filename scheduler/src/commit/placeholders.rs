@@ -2,6 +2,7 @@
 
 use super::accept::candidate;
 use super::admit::admit_described_ask;
+use super::gangs::not_due;
 use crate::change::{AskSpec, GangRole, GangSpec};
 use crate::event::{GangRefusal, Refusal};
 use crate::facts::{ExecutionType, Facts, TagCounts, TaskGroup};
@@ -42,7 +43,7 @@ pub(super) fn check_group_names(facts: &Facts, spec: &GangSpec) -> Result<(), Ga
 /// Whether the placeholders of the gang have waited for too long.
 pub(super) fn have_timed_out(facts: &Facts, gang: GangId) -> Result<(), Refusal> {
     let until_ms = facts.placeholders.gang(gang).and_then(|gang| gang.until_ms);
-    if until_ms.is_some_and(|until_ms| until_ms <= facts.now_ms) { Ok(()) } else { Err(Refusal::UnknownGang) }
+    if until_ms.is_some_and(|until_ms| until_ms <= facts.now_ms) { Ok(()) } else { Err(not_due(facts, gang)) }
 }
 
 /// Whether a container of the ask may replace the placeholder: the node may serve the ask, and no type needs more. So

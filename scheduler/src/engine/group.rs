@@ -286,7 +286,7 @@ impl GroupCommitter {
             }
             Message::Configure { change, answer } => {
                 let result = check_configuration(&state.facts, &change)
-                    .inspect_err(|_| self.stats.count_refused(Refusal::InvalidLimits))
+                    .inspect_err(|_| self.stats.count_refused(Refusal::InvalidConfiguration))
                     .map(|()| self.committer(state).apply(change));
                 self.publisher.answer(answer, result);
             }

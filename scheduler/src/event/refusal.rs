@@ -8,6 +8,7 @@ use thiserror::Error;
 use crate::ids::{ApplicationId, AskId, ContainerId, GangId, NodeId};
 use crate::label::labels;
 use crate::request::{CommitSeq, RejectReason};
+use crate::resource::AMOUNT_MAX;
 
 /// A call that the engine refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -94,7 +95,7 @@ pub enum Refusal {
     #[error("the reservation has ended")]
     UnknownReservation,
     /// The queue, or one above it, is stopped.
-    #[error("the queue is stopped")]
+    #[error("the queue, or one above it, is stopped and takes no applications")]
     QueueStopped,
     /// The queue, a queue above it, or the user in it has its maximum of applications.
     #[error("too many applications: the queue, a queue above it or the user has its maximum")]
@@ -108,11 +109,11 @@ pub enum Refusal {
     /// The queue would have to be created, but would be too deep or one queue too many.
     #[error("the queue cannot be created: it would be too deep or one queue too many")]
     TooManyQueues,
-    /// The queue is used, or was until a moment ago.
-    #[error("the queue is in use")]
+    /// The queue was not auto-created, is in use, or was until a moment ago.
+    #[error("only an auto-created queue that was unused for long enough is removed")]
     QueueInUse,
     /// No queue has the requested name, and no placement rule applies.
-    #[error("there is no such queue")]
+    #[error("the requested queue does not exist, or its short name is ambiguous; give the path of a leaf")]
     UnknownQueue,
     /// A placement rule rejects the application, or its default queue takes no applications.
     #[error("a placement rule rejects the application")]
@@ -126,23 +127,41 @@ pub enum Refusal {
     /// The identifier's slot is taken: the identifier did not come from this engine.
     #[error("the identifier is taken; use one from this engine")]
     IdentifierTaken,
-    /// An amount, count, partition or rack is out of range, or the description of a gang or a budget is invalid.
-    #[error("an amount is out of range")]
+    /// An amount or a count is out of range, or the description of a gang or a budget is invalid.
+    #[error(
+        "an amount is not within 0 to {AMOUNT_MAX}, a count is zero or too large, or a gang or budget is invalid"
+    )]
     OutOfRange,
+    /// The configuration has no partition of this number.
+    #[error("the configuration has no such partition")]
+    UnknownPartition,
+    /// No handle of this engine gave out the number of the rack.
+    #[error("the rack is not from this engine; get it with `Handle::rack`")]
+    UnknownRack,
+    /// The engine has as many nodes as it can count.
+    #[error("the engine has its maximum of nodes")]
+    TooManyNodes,
     /// The container would have zero of every resource type, and the configuration does not allow that.
     #[error(
         "a container needs at least one resource; set `allow_empty` in [engine.allocation] to permit empty ones"
     )]
     EmptyContainer,
-    /// The new limits of a queue do not fit its siblings, or a new configuration is invalid.
-    #[error("the queue's limits do not fit its siblings'")]
-    InvalidLimits,
+    /// With the change of a queue or of the whole tree, the configuration would be invalid.
+    #[error("the new configuration of queues is invalid")]
+    #[serde(alias = "invalid_limits")]
+    InvalidConfiguration,
     /// The new time is before the engine's time.
     #[error("the new time is before the engine's time")]
     TimeBackwards,
     /// The gang has started or ended.
     #[error("the gang has started or ended, or this engine never had it")]
     UnknownGang,
+    /// The gang is known, but holds no room there, or its time is not over.
+    #[error("the gang holds no room there, or its time is not over")]
+    GangNotDue,
+    /// The node has no room that the gang may hold for the ask: the room, a limit or another gang is in the way.
+    #[error("the gang may hold no room on the node for the ask: too little room, a limit, or another gang")]
+    NoRoomToHold,
     /// The gang's minimum is larger than a queue's maximum.
     #[error("the gang's minimum is above the maximum of the queue or of a queue above it")]
     GangAboveMaximum,
@@ -195,10 +214,15 @@ labels! { Refusal {
     PartitionNotAccessible => "partition_not_accessible",
     IdentifierTaken => "identifier_taken",
     OutOfRange => "out_of_range",
-    InvalidLimits => "invalid_limits",
+    UnknownPartition => "unknown_partition",
+    UnknownRack => "unknown_rack",
+    TooManyNodes => "too_many_nodes",
+    InvalidConfiguration => "invalid_configuration",
     TimeBackwards => "time_backwards",
     EmptyContainer => "empty_container",
     UnknownGang => "unknown_gang",
+    GangNotDue => "gang_not_due",
+    NoRoomToHold => "no_room_to_hold",
     GangAboveMaximum => "gang_above_maximum",
     GangAboveCluster => "gang_above_cluster",
     NotAnnounced => "not_announced",

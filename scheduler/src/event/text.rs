@@ -153,8 +153,8 @@ mod tests {
             (EventKind::AskCancelled { ask, units: 2 }, "app-7: 2 containers of ask-0 cancelled"),
             (EventKind::Reserved { ask, node }, "app-7: node-1 is reserved for ask-0"),
             (
-                EventKind::AskRefused { ask, refusal: Refusal::OutOfRange },
-                "app-7: ask-0 is refused: an amount is out of range",
+                EventKind::AskRefused { ask, refusal: Refusal::UnknownPartition },
+                "app-7: ask-0 is refused: the configuration has no such partition",
             ),
             (
                 EventKind::ApplicationEnded { end: ApplicationEnd::Killed },

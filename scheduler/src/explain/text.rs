@@ -141,7 +141,7 @@ impl Stage {
     pub const fn words(self) -> &'static str {
         match self {
             Self::OtherPartition => "in another partition",
-            Self::BorrowedLimit => "lent by another partition, where the user is at the limit",
+            Self::BorrowedLimit => "lent by another partition, where a limit admits no more",
             Self::Draining => "draining",
             Self::Silent => "silent for too long",
             Self::NotNamed => "not among the hosts or racks it requires",

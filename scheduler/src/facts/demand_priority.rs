@@ -16,21 +16,29 @@ pub(crate) const NOTHING_PENDING: i32 = i32::MIN;
 pub(crate) struct PendingPriorities(Vec<(u32, u32)>);
 
 impl PendingPriorities {
-    /// Counts one application more of this priority, or with `sign` -1 one less. Returns whether the greatest priority
-    /// changed.
-    pub(crate) fn count(&mut self, priority: u32, sign: i32) -> bool {
+    /// Counts one application more of this priority. Returns whether the greatest priority changed.
+    pub(crate) fn add(&mut self, priority: u32) -> bool {
         let before = self.greatest();
-        match self.0.binary_search_by_key(&priority, |(known, _)| *known) {
-            Ok(place) => {
-                let count = &mut self.0[place].1;
-                *count = count.wrapping_add_signed(sign);
-                if *count == 0 {
-                    self.0.remove(place);
-                }
-            }
+        match self.place_of(priority) {
+            Ok(place) => self.0[place].1 += 1,
             Err(place) => self.0.insert(place, (priority, 1)),
         }
         before != self.greatest()
+    }
+
+    /// Counts one application less of a counted priority. Returns whether the greatest priority changed.
+    pub(crate) fn remove(&mut self, priority: u32) -> bool {
+        let before = self.greatest();
+        let place = self.place_of(priority).expect("the priority is counted");
+        self.0[place].1 -= 1;
+        if self.0[place].1 == 0 {
+            self.0.remove(place);
+        }
+        before != self.greatest()
+    }
+
+    fn place_of(&self, priority: u32) -> Result<usize, usize> {
+        self.0.binary_search_by_key(&priority, |(known, _)| *known)
     }
 
     /// The greatest priority.
@@ -65,12 +73,15 @@ impl Facts {
         let is_wanting = application.outstanding > 0;
         let (leaf, priority) = (application.leaf, application.priority);
         if was_wanting != is_wanting {
-            self.count_demand(leaf, priority, if is_wanting { 1 } else { -1 });
+            self.count_demand(leaf, priority, is_wanting);
         }
     }
 
-    pub(super) fn count_demand(&mut self, leaf: QueueId, priority: u32, sign: i32) {
-        if self.queues[leaf.index()].demand.count(priority, sign) {
+    /// Counts an application of the leaf that begins or ceases to want units.
+    pub(super) fn count_demand(&mut self, leaf: QueueId, priority: u32, is_wanting: bool) {
+        let demand = &mut self.queues[leaf.index()].demand;
+        let has_changed = if is_wanting { demand.add(priority) } else { demand.remove(priority) };
+        if has_changed {
             self.update_priorities_above(leaf);
         }
     }
@@ -123,11 +134,18 @@ mod tests {
     #[test]
     fn the_greatest_changes_only_with_the_most_urgent() {
         let mut demand = PendingPriorities::default();
-        assert!(demand.count(3, 1));
-        assert!(!demand.count(1, 1) && !demand.count(3, 1) && !demand.count(3, -1));
-        assert!(demand.count(3, -1));
+        assert!(demand.add(3));
+        assert!(!demand.add(1) && !demand.add(3) && !demand.remove(3));
+        assert!(demand.remove(3));
         assert_eq!(demand.greatest(), Some(1));
-        assert!(demand.count(1, -1));
+        assert!(demand.remove(1));
         assert_eq!((demand.greatest(), demand), (None, PendingPriorities::default()));
+    }
+
+    /// It used to be counted once more.
+    #[test]
+    #[should_panic(expected = "the priority is counted")]
+    fn a_priority_that_is_not_counted_is_not_removed() {
+        PendingPriorities::default().remove(3);
     }
 }

@@ -82,24 +82,22 @@ impl HeldRoom {
     }
 }
 
-/// What a member takes of the room: its whole need, or the part that is free. A part takes each device that has enough
-/// free, up to the number needed.
-pub(crate) fn place_in(
-    need: &Need,
-    room: &Room,
-    device_type: Option<usize>,
-) -> (Resources, DeviceMask, bool) {
-    if fits(need, room) {
-        let devices = need.devices.and_then(|devices| room.devices.choose(devices)).unwrap_or_default();
-        return (need.resources, devices, true);
+impl HeldPlace {
+    /// The place that a member of the ask takes in the room: its whole need, or the part that is free. A part takes
+    /// each device that has enough free, up to the number needed.
+    pub(super) fn in_room(ask: AskId, need: &Need, room: &Room, device_type: Option<usize>) -> Self {
+        if fits(need, room) {
+            let devices = need.devices.and_then(|devices| room.devices.choose(devices)).unwrap_or_default();
+            return Self { ask, amount: need.resources, devices, is_whole: true };
+        }
+        let mut amount = need.resources.combine(&room.free, |need, free| need.min(free.max(0)));
+        let devices = need.devices.map(|devices| room.devices.choose_some(devices)).unwrap_or_default();
+        if let Some(device_type) = device_type {
+            let milli = need.devices.map_or(0, |devices| devices.milli);
+            amount.set(device_type, i64::from(devices.count()) * i64::from(milli));
+        }
+        Self { ask, amount, devices, is_whole: false }
     }
-    let mut part = need.resources.combine(&room.free, |need, free| need.min(free.max(0)));
-    let devices = need.devices.map(|devices| room.devices.choose_some(devices)).unwrap_or_default();
-    if let Some(device_type) = device_type {
-        let milli = need.devices.map_or(0, |devices| devices.milli);
-        part.set(device_type, i64::from(devices.count()) * i64::from(milli));
-    }
-    (part, devices, false)
 }
 
 impl Facts {
@@ -129,15 +127,16 @@ impl Facts {
         room
     }
 
-    /// What the member with this part could have on the node now.
-    pub(crate) fn place_with_more_room(
-        &self,
-        part: &HeldPlace,
-        node: &Node,
-    ) -> (Resources, DeviceMask, bool) {
+    /// The place that the member with this part could have on the node now.
+    pub(crate) fn place_with_more_room(&self, part: &HeldPlace, node: &Node) -> HeldPlace {
         let mut room = node.room;
         self.give(&mut room, part);
-        place_in(&self.shape_of(part.ask).need, &room, self.config.resources.device_type())
+        self.place_in(part.ask, &room)
+    }
+
+    /// The place that a member of the ask takes in the room.
+    fn place_in(&self, ask: AskId, room: &Room) -> HeldPlace {
+        HeldPlace::in_room(ask, &self.shape_of(ask).need, room, self.config.resources.device_type())
     }
 
     /// Gives the room of a place back to `room`, a copy of the room of its node.
@@ -314,9 +313,9 @@ impl Facts {
         let places = self.places_on(node.id, node.partition);
         let part = places.iter().find(|place| place.ask == ask && !place.is_whole);
         let before = part.map_or(Resources::ZERO, |part| part.amount);
-        let (amount, _, is_whole) = match part {
+        let HeldPlace { amount, is_whole, .. } = match part {
             Some(part) => self.place_with_more_room(part, node),
-            None => place_in(&shape.need, &node.room, self.config.resources.device_type()),
+            None => self.place_in(ask, &node.room),
         };
         let more = amount - before;
         let is_in_place_of_part = part.is_none() && count.all() >= role.minimum;

@@ -110,21 +110,24 @@ impl FactsImage {
         self.config.validate().is_ok()
             && self.partitions.len() == self.config.partitions.len() + 1
             && self.queues.first().is_some_and(|root| root.parent.is_none())
-            && self.queues.iter().all(|queue| self.has_queue(queue))
-            && self.users.iter().all(|user| self.has_user(user))
+            && self.queues.iter().all(|queue| self.is_queue_coherent(queue))
+            && self.users.iter().all(|user| self.is_user_coherent(user))
             && live(&self.applications)
-                .all(|one| self.has_leaf(one.leaf) && one.user.index() < self.users.len())
-            && live(&self.nodes).all(|node| self.has_node(node))
+                .all(|one| self.is_leaf(one.leaf) && one.user.index() < self.users.len())
+            && live(&self.nodes).all(|node| self.is_node_coherent(node))
             && live(&self.asks).all(|ask| {
                 is_live(&self.applications, ask.application)
                     && u64::from(ask.asked) >= u64::from(ask.allocated) + u64::from(ask.cancelled)
+                    && ask.reservations.iter().all(|id| is_live(&self.reservations, *id))
             })
             && live(&self.containers)
                 .all(|one| is_live(&self.applications, one.application) && is_live(&self.nodes, one.node))
             && live(&self.reservations)
                 .all(|one| is_live(&self.asks, one.ask) && is_live(&self.nodes, one.node))
+            && self.container_ids.fits(&self.containers)
+            && self.reservation_ids.fits(&self.reservations)
             && later.is_coherent(self)
-            && self.has_lists()
+            && self.are_lists_coherent()
             && self.lists.shapes.is_coherent(|id| self.has_partition(id), &self.config.resources)
     }
 
@@ -151,7 +154,7 @@ impl FactsImage {
 
     /// Whether each queue is at a node and has opportunistic containers of that node, each once. Each opportunistic
     /// ask must have an application and outstanding units.
-    pub(super) fn has_queues(&self, queues: &NodeQueues) -> bool {
+    pub(super) fn are_node_queues_coherent(&self, queues: &NodeQueues) -> bool {
         let mut listed = BTreeSet::new();
         let mut is_on = |node: NodeId, id: &ContainerId| {
             let slot = self.containers.get(id.index()).and_then(|slot| slot.value.as_ref());
@@ -181,27 +184,32 @@ impl FactsImage {
         id.index() < self.partitions.len()
     }
 
-    fn has_leaf(&self, id: QueueId) -> bool {
+    fn knows_queue(&self, id: QueueId) -> bool {
         id.index() < self.queues.len()
     }
 
-    fn has_queue(&self, queue: &Queue) -> bool {
+    /// Whether the queue takes applications.
+    fn is_leaf(&self, id: QueueId) -> bool {
+        self.queues.get(id.index()).is_some_and(|queue| queue.is_leaf)
+    }
+
+    fn is_queue_coherent(&self, queue: &Queue) -> bool {
         let mut others = queue.chain.iter().chain(&queue.parent).chain(&queue.children);
-        others.all(|id| self.has_leaf(*id))
+        others.all(|id| self.knows_queue(*id))
             && queue.users.values().all(|id| id.index() < self.users.len())
             && queue.quota.len() == self.partitions.len()
             && queue.masters.len() == self.partitions.len()
             && queue.applications >= queue.inactive
     }
 
-    fn has_user(&self, user: &LeafUser) -> bool {
+    fn is_user_coherent(&self, user: &LeafUser) -> bool {
         let partitions = self.partitions.len();
-        self.has_leaf(user.leaf)
+        self.knows_queue(user.leaf)
             && (user.used.len(), user.masters.len()) == (partitions, partitions)
             && user.applications >= user.inactive
     }
 
-    fn has_node(&self, node: &Node) -> bool {
+    fn is_node_coherent(&self, node: &Node) -> bool {
         self.has_partition(node.partition)
             && node.rack.index() < self.racks.len()
             && node.containers.iter().all(|id| is_live(&self.containers, *id))
@@ -210,7 +218,7 @@ impl FactsImage {
     }
 
     /// The lists beside the tables have an entry for each value.
-    fn has_lists(&self) -> bool {
+    fn are_lists_coherent(&self) -> bool {
         let lists = &self.lists;
         let mut shapes = lists.shapes_of_asks.iter().chain(&lists.shapes_of_containers);
         lists.shapes_of_asks.len() == live(&self.asks).count()
@@ -253,6 +261,17 @@ impl Facts {
         }
     }
 
+    /// The reservations with their asks, the oldest first. Those of one ask are in the ask's order. Slots do not show
+    /// it, because a later reservation may have an earlier slot.
+    pub(crate) fn reservations_by_age(&self) -> Vec<(ReservationId, &Ask)> {
+        let with_ask = |(id, one): (_, &Reservation)| (id, one.created_ms, self.asks.at(one.ask));
+        let mut all: Vec<_> = self.reservations.iter().map(with_ask).collect();
+        all.sort_by_key(|(id, created_ms, ask)| {
+            (*created_ms, ask.number, ask.reservations.iter().position(|other| other == id))
+        });
+        all.into_iter().map(|(id, _, ask)| (id, ask)).collect()
+    }
+
     /// The facts that were written.
     pub(crate) fn of_image(image: FactsImage, later: LaterFacts) -> Self {
         let LaterFacts { notices, gangs, disruption, placeholders, node_queues, held_rooms } = later;
@@ -293,7 +312,68 @@ impl Facts {
             application.outstanding += u64::from(ask.outstanding());
         }
         for (_, application) in self.applications.iter().filter(|(_, one)| one.outstanding > 0) {
-            self.queues[application.leaf.index()].demand.count(application.priority, 1);
+            self.queues[application.leaf.index()].demand.add(application.priority);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::ManualClock;
+    use crate::config::{Capacity, Percent, QueueConfig};
+    use crate::engine::{Engine, Mode};
+    use crate::resource::ResourceTypes;
+    use crate::{ApplicationSpec, AskSpec, NodeSpec};
+
+    /// An image with one application in `root.a`, three containers and a reservation, and what newer features have.
+    fn image() -> (FactsImage, LaterFacts) {
+        let leaf = QueueConfig::leaf("a", Capacity::Percent(Percent::whole(100)));
+        let mut config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::root([leaf]));
+        config.reservations.delay_ms = Some(0);
+        let engine = Engine::start(config, Mode::Serial, Arc::new(ManualClock::new()), None).unwrap();
+        let handle = engine.handle();
+        for name in ["n0", "n1", "n2"] {
+            handle.add_node(NodeSpec::new(name, Resources::new(&[8, 8]))).unwrap();
+        }
+        let application = ApplicationSpec::new("a", "root.a", "ann");
+        let application = handle.submit_application(application, &handle.event_stream(100)).unwrap();
+        for (size, count) in [(5, 3), (6, 1)] {
+            handle.submit_ask(application, AskSpec::new(Resources::new(&[size, 1]), count)).unwrap();
+            engine.run_until_quiet();
+        }
+        let facts = &engine.shared_state().facts;
+        assert_eq!((facts.containers.len(), facts.reservations.len()), (3, 1));
+        let bytes = postcard::to_stdvec(&facts.image()).unwrap();
+        (postcard::from_bytes(&bytes).unwrap(), facts.later())
+    }
+
+    /// Each of them would end the engine, or give a slot that is in use to another value.
+    #[test]
+    fn an_image_that_contradicts_itself_is_refused() {
+        let (sound, later) = image();
+        assert!(sound.is_coherent(&later));
+        let damages: [(&str, fn(&mut FactsImage)); 4] = [
+            ("an application in a parent queue", |image| {
+                let application = image.applications[0].value.as_mut().unwrap();
+                assert!(image.queues[0].parent.is_none());
+                application.leaf = QueueId(0);
+            }),
+            ("a container's slot is vacant", |image| {
+                image.container_ids = IdPool::of(3, vec![ContainerId::new(0, 1)]);
+            }),
+            ("a reservation's slot is vacant", |image| {
+                image.reservation_ids = IdPool::of(1, vec![ReservationId::new(0, 1)]);
+            }),
+            ("an ask has an unknown reservation", |image| {
+                let ask = image.asks.iter_mut().find_map(|slot| slot.value.as_mut()).unwrap();
+                ask.reservations[0] = ReservationId::new(7, 0);
+            }),
+        ];
+        for (damage, apply) in damages {
+            let (mut image, later) = self::image();
+            apply(&mut image);
+            assert!(!image.is_coherent(&later), "{damage}");
         }
     }
 }

@@ -32,7 +32,7 @@ impl LaterFacts {
             && held_asks(&self.gangs).len() == roles().count()
             && self.disruption.is_coherent(image)
             && self.placeholders.is_coherent(image)
-            && image.has_queues(&self.node_queues)
+            && image.are_node_queues_coherent(&self.node_queues)
             && self.held_rooms.iter().all(|(partition, held)| {
                 let asks = || {
                     held.nodes.values().flatten().map(|place| place.ask).chain(held.counts.keys().copied())

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::node::Node;
 use super::shape::Shape;
 use super::{Facts, LocalityPreference};
-use crate::ids::{ApplicationId, AskId, ContainerId, NodeId};
+use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, SlotId};
 use crate::resource::{Need, Resources, Room, fits};
 
 /// An opportunistic ask with outstanding units.
@@ -81,6 +81,18 @@ pub(crate) enum Head {
 }
 
 impl Facts {
+    /// Whether no ask has the slot of `id`, ordinary or opportunistic.
+    #[inline]
+    pub(crate) fn is_ask_vacant(&self, id: AskId) -> bool {
+        self.asks.is_vacant(id) && (self.node_queues.asks.is_empty() || !self.has_opportunistic_in_slot(id))
+    }
+
+    #[cold]
+    fn has_opportunistic_in_slot(&self, id: AskId) -> bool {
+        let slot = AskId::new(id.index() as u32, 0)..=AskId::new(id.index() as u32, u32::MAX);
+        self.node_queues.asks.range(slot).next().is_some()
+    }
+
     /// The opportunistic containers of the node, if it has any and the engine queues them.
     pub(crate) fn queue_at(&self, node: NodeId) -> Option<&NodeQueue> {
         self.node_queues.nodes.get(&node)

@@ -16,7 +16,7 @@ pub(crate) struct QueueKey {
     rank: u64,
     share: u64,
     /// Decides between equal shares: smaller for a greater priority, if the ordering uses it.
-    calm: u32,
+    demand_rank: u32,
     pub(crate) last_served: u64,
     position: u32,
     pub(crate) queue: QueueId,
@@ -44,9 +44,9 @@ impl Facts {
             QueueOrdering::DemandPriority => (false, demand_priority(), 0),
             QueueOrdering::UtilizationThenDemand => (false, 0, demand_priority()),
         };
-        let calm = i32::MAX.abs_diff(of_equals);
+        let demand_rank = i32::MAX.abs_diff(of_equals);
         let rank = rank(is_satisfied, priority, without_guarantee);
-        QueueKey { rank, share, calm, last_served, position: queue.position, queue: id }
+        QueueKey { rank, share, demand_rank, last_served, position: queue.position, queue: id }
     }
 
     /// The key after one more container, for a queue that its parent orders by use alone.

@@ -17,9 +17,9 @@ impl Facts {
         reservations: usize,
         re_reservations: u32,
     ) -> u64 {
-        let is_starved = re_reservations > 0 && reservations > 0 && outstanding > 0;
+        let may_have_extra = re_reservations > 0 && reservations > 0 && outstanding > 0;
         u64::from(outstanding)
-            + if is_starved { self.starvation(ask, reservations, re_reservations) } else { 0 }
+            + if may_have_extra { self.extra_reservations(ask, reservations, re_reservations) } else { 0 }
     }
 
     /// Whether the ask may reserve one more node, even if it has a node for each outstanding unit.
@@ -39,7 +39,7 @@ impl Facts {
 
     /// The number of nodes that it may reserve beyond its outstanding units. Zero except in the compatible mode.
     #[cold]
-    fn starvation(&self, ask: &Ask, reservations: usize, re_reservations: u32) -> u64 {
+    fn extra_reservations(&self, ask: &Ask, reservations: usize, re_reservations: u32) -> u64 {
         let size = &self.shapes.at(ask.shape).need.resources;
         let counts = u64::from(re_reservations) * (SHARE_ONE - bias(&self.config.allocation, size));
         counts / (SHARE_ONE * reservations as u64)

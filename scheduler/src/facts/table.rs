@@ -36,16 +36,21 @@ impl<I: SlotId, T> Table<I, T> {
 
     /// Puts `value` into the slot of `id`. Returns false if the slot is taken.
     pub(crate) fn insert(&mut self, id: I, value: T) -> bool {
-        if id.index() >= self.slots.len() {
-            self.slots.resize_with(id.index() + 1, || Slot { generation: 0, value: None });
-        }
-        let slot = &mut self.slots[id.index()];
+        let slot = self.slot_of(id);
         if slot.value.is_some() {
             return false;
         }
         *slot = Slot { generation: id.generation(), value: Some(value) };
         self.live += 1;
         true
+    }
+
+    fn slot_of(&mut self, id: I) -> &mut Slot<T> {
+        if id.index() >= self.slots.len() {
+            // The generation before the first: no identifier of a skipped slot was removed.
+            self.slots.resize_with(id.index() + 1, || Slot { generation: u32::MAX, value: None });
+        }
+        &mut self.slots[id.index()]
     }
 
     /// Whether the slot of `id` is free. The handle gives out identifiers, so a few may arrive out of order. An
@@ -98,10 +103,7 @@ impl<I: SlotId, T> Table<I, T> {
 
     /// Records that `id` was given out and is gone, although its value was not in the table.
     pub(crate) fn leave_trace(&mut self, id: I) {
-        if id.index() >= self.slots.len() {
-            self.slots.resize_with(id.index() + 1, || Slot { generation: 0, value: None });
-        }
-        let slot = &mut self.slots[id.index()];
+        let slot = self.slot_of(id);
         if slot.value.is_none() {
             slot.generation = id.generation();
         }
@@ -176,5 +178,20 @@ mod tests {
         assert!(table.was_removed(first) && !table.was_removed(second));
         assert_eq!(table.remove(first), None);
         assert_eq!(table.len(), 1);
+    }
+
+    /// Identifiers may arrive out of order.
+    #[test]
+    fn a_slot_that_was_skipped_has_lost_nothing() {
+        let mut table = Table::new();
+        let id = |index| NodeId::new(index, 0);
+        assert!(table.insert(id(1), 'b'));
+        table.leave_trace(id(3));
+        let removed = [0, 1, 2, 3].map(|index| table.was_removed(id(index)));
+        assert_eq!(removed, [false, false, false, true]);
+        assert!(table.insert(id(0), 'a'));
+        assert_eq!(table.get(id(0)), Some(&'a'));
+        assert_eq!(table.remove(id(0)), Some('a'));
+        assert!(table.was_removed(id(0)));
     }
 }

@@ -40,7 +40,7 @@ impl QueueWalk<'_> {
         }
         let leaf = application.leaf;
         let demand = self.scratch.demands.entry(leaf).or_insert_with(|| facts.queue(leaf).demand.clone());
-        if demand.count(application.priority, -1) {
+        if demand.remove(application.priority) {
             let priority = facts.priority_with(leaf, demand);
             self.set_priority(leaf, priority);
         }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::change::Change;
 use crate::commit::Effects;
-use crate::facts::IdPool;
+use crate::facts::{Facts, IdPool};
 use crate::ids::{ApplicationId, AskId, NodeId, SlotId};
 
 /// The pools of an engine that continues a log.
@@ -29,6 +29,14 @@ impl Identifiers {
         effects.vacated_nodes.iter().for_each(|(id, _)| self.nodes.give_back(*id));
         effects.vacated_applications.iter().for_each(|id| self.applications.give_back(*id));
         effects.vacated_asks.iter().for_each(|id| self.asks.give_back(*id));
+    }
+
+    /// Whether each pool lists its vacant identifiers once, and none that is in use.
+    pub(super) fn is_coherent(&self, facts: &Facts) -> bool {
+        let asks = facts.asks.iter().map(|(id, _)| id).chain(facts.node_queues.asks.keys().copied());
+        self.nodes.is_coherent(facts.nodes.iter().map(|(id, _)| id))
+            && self.applications.is_coherent(facts.applications.iter().map(|(id, _)| id))
+            && self.asks.is_coherent(asks)
     }
 
     /// Uses no more memory than the identifiers need.
@@ -124,6 +132,15 @@ impl<I: SlotId> FollowedPool<I> {
         self.vacant.push(Some(id));
     }
 
+    /// Whether the pool lists each vacant identifier at the place of its slot, and no slot of `used`.
+    fn is_coherent(&self, mut used: impl Iterator<Item = I>) -> bool {
+        let place_of = |id: I| self.places.get(id.index()).copied().flatten();
+        let mut listed = (0..).zip(&self.vacant);
+        listed.all(|(place, id)| id.is_some_and(|id| place_of(id) == Some(place)))
+            && self.places.iter().flatten().count() == self.vacant.len()
+            && used.all(|id| self.places.get(id.index()) == Some(&None))
+    }
+
     /// The pool as handles use it.
     pub(crate) fn into_pool(self) -> IdPool<I> {
         IdPool::of(self.places.len() as u32, self.vacant.into_iter().flatten().collect())
@@ -194,6 +211,30 @@ mod tests {
         }
         assert!(followed.vacant.len() < 100, "{} entries", followed.vacant.len());
         assert_eq!(followed.slots(), 2);
+    }
+
+    #[test]
+    fn a_pool_that_lists_a_slot_wrongly_is_not_coherent() {
+        let mut pool = FollowedPool::<NodeId>::default();
+        let id = |index| NodeId::new(index, 0);
+        (0..4).for_each(|index| pool.take(id(index)));
+        [2, 0].into_iter().for_each(|index| pool.give_back(id(index)));
+        let used = || [id(1), id(3)].into_iter();
+        assert!(pool.is_coherent(used()));
+        assert!(!pool.is_coherent(used().chain([id(0)])), "a vacant slot is used");
+        assert!(!pool.is_coherent(used().chain([id(4)])), "a slot that was never given out is used");
+        let damages: [(&str, fn(&mut FollowedPool<NodeId>)); 4] = [
+            ("a place beyond the list", |pool| pool.places[1] = Some(7)),
+            ("a slot twice", |pool| pool.vacant.push(pool.vacant[0])),
+            ("a slot beyond all", |pool| pool.vacant.push(Some(NodeId::new(9, 0)))),
+            ("a gap", |pool| pool.vacant[0] = None),
+        ];
+        for (damage, apply) in damages {
+            let (vacant, places) = (pool.vacant.clone(), pool.places.clone());
+            let mut damaged = FollowedPool { vacant, places, gaps: 0 };
+            apply(&mut damaged);
+            assert!(!damaged.is_coherent(used()), "{damage}");
+        }
     }
 
     /// One damaged record could otherwise make a reader allocate a slot for each number up to its identifier.

@@ -5,6 +5,8 @@ mod follower;
 mod fuzz;
 mod identifiers;
 mod snapshot;
+#[cfg(test)]
+mod tests;
 
 use std::io::Read;
 
@@ -16,9 +18,9 @@ pub(crate) use identifiers::{FollowedPool, Identifiers};
 
 use crate::audit::AuditReport;
 use crate::change::Change;
-use crate::commit::{Committer, Effects};
-use crate::event::Event;
-use crate::facts::StateDigest;
+use crate::commit::{Committer, Effects, check_configuration};
+use crate::event::{Event, Refusal};
+use crate::facts::{Facts, StateDigest};
 use crate::log::{LogBuffer, LogError, LogReader};
 use crate::request::{CommitOutcome, CommitSeq};
 use crate::state::State;
@@ -152,7 +154,9 @@ impl Replay {
                 CommitOutcome::Rejected(reason) => Err(reason.to_string()),
             },
             change => {
-                committer.admit(&change).map_err(|refusal| refusal.to_string())?;
+                committer
+                    .admit(&change)
+                    .map_err(|refusal| reason(&committer.state.facts, &change, refusal))?;
                 // The log has the effects of timers, so a replay needs no timers. A long log would set many.
                 if matches!(change, Change::TimeAdvanced { .. }) {
                     committer.state.timers = Timers::default();
@@ -207,5 +211,13 @@ impl Replay {
     pub fn view(&mut self) -> View<'_> {
         self.state.recompute_limits();
         View::new(&self.state)
+    }
+}
+
+/// The refusal in words. An invalid configuration is explained.
+fn reason(facts: &Facts, change: &Change, refusal: Refusal) -> String {
+    match check_configuration(facts, change) {
+        Err(error) if refusal == Refusal::InvalidConfiguration => format!("{refusal}: {error}"),
+        _ => refusal.to_string(),
     }
 }

@@ -43,5 +43,6 @@ impl Replay {
 /// The state after the snapshot, unless its bytes are damaged.
 pub(super) fn read(bytes: &[u8]) -> Option<Replay> {
     let Snapshot { state, identifiers, later } = postcard::from_bytes(bytes).ok()?;
-    Some(Replay::of(State::of_image(state, later)?, identifiers))
+    let state = State::of_image(state, later)?;
+    identifiers.is_coherent(&state.facts).then(|| Replay::of(state, identifiers))
 }

@@ -139,5 +139,5 @@ pub(super) fn no_partition(w: &World) -> Answer {
 }
 
 pub(super) fn no_rack(_: &World) -> Answer {
-    Answer::AskRefused(Refusal::OutOfRange)
+    Answer::AskRefused(Refusal::UnknownRack)
 }

@@ -35,7 +35,7 @@ pub(super) fn gangs() -> Vec<Row> {
                 let ask = AskSpec::new(size(), 1).on_racks([w.rack]);
                 ganged(w, w.handle.submit_gang(GangSpec::new(w.live.application).with_role("worker", ask)))
             },
-            |_| Answer::GangRefused(Refusal::OutOfRange),
+            |_| Answer::GangRefused(Refusal::UnknownRack),
         ),
         row(
             "cancel_gang",
@@ -73,7 +73,7 @@ pub(super) fn task_groups() -> Vec<Row> {
                 let ask = AskSpec::new(size(), 1).on_racks([w.rack]);
                 grouped(w, w.handle.submit_ask_of_group(w.live.application, "worker", ask))
             },
-            |_| Answer::GroupAskRefused(Refusal::OutOfRange),
+            |_| Answer::GroupAskRefused(Refusal::UnknownRack),
         ),
     ]
 }

@@ -102,6 +102,8 @@ fn the_names_in_json_are_the_labels() {
         assert_eq!(refusal.label(), *label);
     }
     assert_eq!(json(&Refusal::CannotGrow(RejectReason::NodeFull)), json!({"cannot_grow": "node_full"}));
+    let earlier: Refusal = serde_json::from_value(json!("invalid_limits")).unwrap();
+    assert_eq!(earlier, Refusal::InvalidConfiguration);
     let change = Change::TimeAdvanced { now_ms: 5 };
     assert_eq!(json(&change), json!({change.label(): {"now_ms": 5}}));
     assert_eq!(json(&Mode::Parallel { proposers: 2 }), json!({"parallel": {"proposers": 2}}));

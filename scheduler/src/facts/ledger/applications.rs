@@ -46,7 +46,7 @@ impl Facts {
         let Application { master, is_active, priority, .. } = *application;
         for (leaf, user, sign) in [(old_leaf, old_user, -1), (leaf, user, 1)] {
             if outstanding > 0 {
-                self.count_demand(leaf, priority, sign);
+                self.count_demand(leaf, priority, sign > 0);
             }
             self.count_application(leaf, user, sign);
             if is_active {
@@ -107,8 +107,8 @@ impl Facts {
             self.inactive.add(id, application);
         }
         if is_wanting {
-            self.count_demand(leaf, old, -1);
-            self.count_demand(leaf, priority, 1);
+            self.count_demand(leaf, old, false);
+            self.count_demand(leaf, priority, true);
         }
     }
 

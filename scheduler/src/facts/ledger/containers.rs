@@ -9,10 +9,11 @@ impl Facts {
     /// Charges a running container with this shape, of which it is already a user. If the node has too little room, it
     /// is overcommitted.
     pub(crate) fn transition_recover(&mut self, container: Container) -> (ContainerId, Charged) {
-        let Container { application, node, shape, .. } = container;
+        let Container { application, ask, node, shape, .. } = container;
         let charged = self.charge(application, shape, node, Use::Running, 1);
         self.count_tags(&charged, 1);
         self.applications.at_mut(application).demand += charged.resources;
+        self.asks.leave_trace(ask);
         let id = self.start(container);
         let node = self.nodes.at_mut(node);
         node.overcommitted = !Resources::ZERO.within(&node.room.free);

@@ -1,7 +1,6 @@
 //! Transitions of the room that gangs hold.
 
 use super::Charged;
-use crate::facts::held_room::place_in;
 use crate::facts::{Facts, HeldPlace, HeldRoom, Load};
 use crate::ids::{AskId, GangId, NodeId, PartitionId};
 
@@ -21,12 +20,11 @@ impl Facts {
         let device_type = self.config.resources.device_type();
         let need = self.shapes.at(self.asks.at(ask).shape).need;
         let room = &mut self.nodes.at_mut(node).room;
-        let (amount, devices, is_whole) = place_in(&need, room, device_type);
-        room.free -= amount;
+        let place = HeldPlace::in_room(ask, &need, room, device_type);
+        room.free -= place.amount;
         if let Some(need) = need.devices {
-            room.devices.take(devices, need.milli);
+            room.devices.take(place.devices, need.milli);
         }
-        let place = HeldPlace { ask, amount, devices, is_whole };
         let held = self.held_rooms.entry(partition).or_insert_with(|| HeldRoom::new(gang));
         debug_assert_eq!(held.gang, gang, "{} holds room in {partition}", held.gang);
         held.nodes.entry(node).or_default().push(place);
