@@ -12,8 +12,8 @@ pub(super) const fn needs_limits(change: &Change) -> bool {
         | Change::GangSubmitted { .. }
         | Change::RoomHeld { .. } => true,
         // The committer computes them itself before it decides a request.
-        Change::Committed { .. } => false,
-        Change::Configured { .. }
+        Change::Committed { .. }
+        | Change::Configured { .. }
         | Change::TimeAdvanced { .. }
         | Change::NodeAdded { .. }
         | Change::NodeUpdated { .. }

@@ -351,9 +351,10 @@ mod tests {
     /// Each of them would end the engine, or give a slot that is in use to another value.
     #[test]
     fn an_image_that_contradicts_itself_is_refused() {
+        type Damage = fn(&mut FactsImage);
         let (sound, later) = image();
         assert!(sound.is_coherent(&later));
-        let damages: [(&str, fn(&mut FactsImage)); 4] = [
+        let damages: [(&str, Damage); 4] = [
             ("an application in a parent queue", |image| {
                 let application = image.applications[0].value.as_mut().unwrap();
                 assert!(image.queues[0].parent.is_none());

@@ -215,6 +215,7 @@ mod tests {
 
     #[test]
     fn a_pool_that_lists_a_slot_wrongly_is_not_coherent() {
+        type Damage = fn(&mut FollowedPool<NodeId>);
         let mut pool = FollowedPool::<NodeId>::default();
         let id = |index| NodeId::new(index, 0);
         (0..4).for_each(|index| pool.take(id(index)));
@@ -223,7 +224,7 @@ mod tests {
         assert!(pool.is_coherent(used()));
         assert!(!pool.is_coherent(used().chain([id(0)])), "a vacant slot is used");
         assert!(!pool.is_coherent(used().chain([id(4)])), "a slot that was never given out is used");
-        let damages: [(&str, fn(&mut FollowedPool<NodeId>)); 4] = [
+        let damages: [(&str, Damage); 4] = [
             ("a place beyond the list", |pool| pool.places[1] = Some(7)),
             ("a slot twice", |pool| pool.vacant.push(pool.vacant[0])),
             ("a slot beyond all", |pool| pool.vacant.push(Some(NodeId::new(9, 0)))),

@@ -71,10 +71,11 @@ mod tests {
 
     #[test]
     fn a_pool_fits_the_slots_whose_vacant_ones_it_lists() {
+        type Damage = fn(&mut IdPool<ContainerId>);
         let (pool, slots) = pool_and_slots();
         assert!(pool.fits(&slots));
         assert!(IdPool::<ContainerId>::new().fits::<char>(&[]));
-        let damages: [(&str, fn(&mut IdPool<ContainerId>)); 6] = [
+        let damages: [(&str, Damage); 6] = [
             ("a live slot", |pool| pool.vacant.push(ContainerId::new(1, 1))),
             ("a slot twice", |pool| pool.vacant.push(pool.vacant[0])),
             ("a slot beyond the table", |pool| pool.vacant.push(ContainerId::new(7, 0))),
