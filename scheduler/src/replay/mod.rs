@@ -11,7 +11,7 @@ use std::io::Read;
 pub use follower::{FollowedLog, Follower};
 #[cfg(feature = "fuzz")]
 pub use fuzz::fuzz_log;
-use identifiers::Taken;
+use identifiers::TakenIds;
 pub(crate) use identifiers::{FollowedPool, Identifiers};
 
 use crate::audit::AuditReport;
@@ -114,7 +114,7 @@ impl Replay {
         events: &mut Vec<Event>,
     ) -> Result<CommitSeq, LogError> {
         let seq = self.seq().0 + 1;
-        let taken = Taken::by(&change);
+        let taken = TakenIds::by(&change);
         let racks = self.state.facts.racks.len();
         self.effects.clear();
         let done = self.number_racks(&change).and_then(|()| self.apply(change));
