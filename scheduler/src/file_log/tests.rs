@@ -148,6 +148,20 @@ fn a_snapshot_replaces_finished_segments_while_the_writer_goes_on() {
     work(&engine, "e");
 }
 
+/// Otherwise the state of the snapshot would be taken for an earlier one.
+#[test]
+fn the_states_before_a_snapshot_cannot_be_read() {
+    let folder = tempfile::tempdir().unwrap();
+    work(&start(folder.path(), SMALL), "a");
+    let held = Compactor::open(folder.path()).unwrap().compact().unwrap().unwrap().last.0;
+    let log = bytes_of(folder.path());
+    let refused = Replay::read(&log[..], Some(held - 1)).unwrap_err();
+    let is_told =
+        matches!(refused, LogError::BeginsLater { begin, wanted } if begin == held && wanted == held - 1);
+    assert!(is_told, "{refused}");
+    assert_eq!(Replay::read(&log[..], Some(held)).unwrap().seq().0, held);
+}
+
 /// A crash may leave segments that a snapshot replaces, and a snapshot that is not whole.
 #[test]
 fn leftovers_of_a_killed_compactor_are_removed() {

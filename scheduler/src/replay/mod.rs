@@ -6,6 +6,7 @@ mod fuzz;
 mod identifiers;
 mod snapshot;
 
+use std::cmp::Ordering;
 use std::io::Read;
 
 pub use follower::{FollowedLog, Follower};
@@ -44,7 +45,7 @@ impl Replay {
     /// Replays `source` up to and including change number `at`, or all of it.
     ///
     /// # Errors
-    /// If the log cannot be read, a change does not fit, or the log ends before `at`.
+    /// If the log cannot be read, a change does not fit, the log ends before `at`, or its snapshot is newer than `at`.
     pub fn read(source: impl Read, at: Option<u64>) -> Result<Self, LogError> {
         let mut reader = LogReader::new(source)?;
         let mut replay = Self::begin(&mut reader)?;
@@ -52,11 +53,20 @@ impl Replay {
             let Some(change) = reader.next_change()? else { break };
             replay.step(change)?;
         }
-        match at {
-            Some(wanted) if replay.seq().0 < wanted => {
-                Err(LogError::TooShort { held: replay.seq().0, wanted })
-            }
-            _ => Ok(replay),
+        at.map_or(Ok(()), |at| replay.check_position(at))?;
+        Ok(replay)
+    }
+
+    /// Checks that the state is that after change `wanted`, when all changes up to there were applied.
+    ///
+    /// # Errors
+    /// [`LogError::TooShort`] if the log ended before, [`LogError::BeginsLater`] if it begins with a newer snapshot.
+    pub fn check_position(&self, wanted: u64) -> Result<(), LogError> {
+        let held = self.seq().0;
+        match held.cmp(&wanted) {
+            Ordering::Less => Err(LogError::TooShort { held, wanted }),
+            Ordering::Equal => Ok(()),
+            Ordering::Greater => Err(LogError::BeginsLater { begin: held, wanted }),
         }
     }
 
