@@ -33,12 +33,7 @@ pub(super) fn read(
     for entry in rules.items()? {
         let chain = chain(&entry)?;
         check_fixed(&chain, root)?;
-        match rule(&chain, root)? {
-            Ok(rule) => {
-                queue_mapping.rules.push(rule);
-            }
-            Err(reason) => entry.report(reason, report),
-        }
+        queue_mapping.rules.extend(rule(&entry, &chain, root, report)?);
     }
     if !queue_mapping.rules.is_empty() {
         let rejection = MappingRule { whose: Whose::everybody(), action: MappingAction::Reject };
@@ -105,28 +100,37 @@ fn filter(rule: &Entry<'_>) -> Result<Whose, ConfigFileError> {
     Ok(Whose { users, groups, applications: Vec::new(), except })
 }
 
-/// The placement rule for a chain, or why it cannot be carried over.
-fn rule(chain: &[Entry<'_>], root: &Queue<'_>) -> Result<Result<MappingRule, &'static str>, ConfigFileError> {
-    let Some((own, above)) = chain.split_last() else { return Ok(Err(NO_PARENT_FILTERS)) };
-    let whose = filter(own)?;
+/// The placement rule for a chain. A rule that cannot be carried over is reported.
+fn rule(
+    entry: &Entry<'_>,
+    chain: &[Entry<'_>],
+    root: &Queue<'_>,
+    report: &mut Vec<NotCarriedOver>,
+) -> Result<Option<MappingRule>, ConfigFileError> {
+    let mut left_out = |reason| {
+        entry.report(reason, report);
+        Ok(None)
+    };
+    let Some((own, above)) = chain.split_last() else { return left_out(NO_PARENT_FILTERS) };
+    let own = filter(own)?;
     let is_expression =
         |names: &Vec<String>| matches!(names.as_slice(), [name] if name.contains(&EXPRESSION[..]));
-    if is_expression(&whose.users) || is_expression(&whose.groups) {
-        return Ok(Err(NO_EXPRESSIONS));
+    if is_expression(&own.users) || is_expression(&own.groups) {
+        return left_out(NO_EXPRESSIONS);
     }
     for parent in above {
         if filter(parent)? != Whose::everybody() {
-            return Ok(Err(NO_PARENT_FILTERS));
+            return left_out(NO_PARENT_FILTERS);
         }
     }
     let (create, queue) = (creation(chain)?, path(chain)?);
     let (fixed, is_whole) = queue.fixed();
     let is_empty = root.find(&fixed).is_some_and(|queue| queue.children.is_empty());
     if create == Creation::Nothing && !is_whole && is_empty {
-        return Ok(Err(NOTHING_BELOW));
+        return left_out(NOTHING_BELOW);
     }
     let place = PlaceIn { create, if_permitted: true, ..PlaceIn::existing(queue) };
-    Ok(Ok(MappingRule { whose, action: MappingAction::Place(place) }))
+    Ok(Some(MappingRule { whose: own, action: MappingAction::Place(place) }))
 }
 
 /// Fixed parents that may not be created must exist, so only the others count.
