@@ -1,10 +1,10 @@
 //! The table `placement`.
 
 use apportion::config::{
-    Creation, MappingAction, MappingRule, Otherwise, PlaceIn, QueueMapping, QueuePath, Whose,
+    Creation, MappingAction, MappingRule, Otherwise, PlaceIn, QueueMapping, QueuePath, Whose, quoted_text,
 };
 
-use super::table::{Entry, Section, quoted};
+use super::table::{Entry, Section};
 use super::write::{Writer, list};
 use crate::ConfigFileError;
 
@@ -114,12 +114,13 @@ pub(super) fn write(file: &mut Writer, queue_mapping: &QueueMapping) {
         file.line_if("except", except.then_some(true));
         match action {
             MappingAction::Reject => file.line("reject", true),
-            MappingAction::SetDefault(queue) => file.line("default_queue", quoted(&queue.to_string())),
+            MappingAction::SetDefault(queue) => file.line("default_queue", quoted_text(&queue.to_string())),
             MappingAction::Place(PlaceIn { queue, create, otherwise, if_permitted }) => {
-                file.line("queue", quoted(&queue.to_string()));
-                let create = (*create != Creation::default()).then(|| quoted(creation_word(*create)));
+                file.line("queue", quoted_text(&queue.to_string()));
+                let create = (*create != Creation::default()).then(|| quoted_text(creation_word(*create)));
                 file.line_if("create", create);
-                let other = (*otherwise != Otherwise::default()).then(|| quoted(otherwise_word(*otherwise)));
+                let other =
+                    (*otherwise != Otherwise::default()).then(|| quoted_text(otherwise_word(*otherwise)));
                 file.line_if("otherwise", other);
                 file.line_if("if_permitted", if_permitted.then_some(true));
             }

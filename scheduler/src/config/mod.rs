@@ -38,7 +38,7 @@ pub use queue_mapping::{
     PlaceIn, QueueMapping, QueuePath, Queues, Submission, Whose,
 };
 pub use reconfiguration::{QueueDifferences, QueueUpdate, Reconfiguration};
-pub use setting::Setting;
+pub use setting::{Setting, quoted_key, quoted_text, table_by_type};
 pub use share::{Factor, ParseDecimalError, Percent};
 
 use crate::resource::{RESOURCE_TYPES_MAX, ResourceError, ResourceTypes, Resources};
