@@ -3,6 +3,7 @@
 use apportion::Resources;
 use apportion::config::{ApplicationOrdering, AutoCreation, Capacity, Factor, Maximum, Percent, QueueConfig};
 
+use super::refusals::refused_with;
 use super::tests::{imported, reasons};
 
 #[test]
@@ -54,4 +55,18 @@ fn queues_that_are_made_may_be_guaranteed_amounts() {
     assert_eq!(of("[memory=2048,vcores=2]"), (Capacity::Absolute(Resources::new(&[2048, 2000])), 0));
     assert_eq!(of("10"), (Capacity::Weight(Factor::ONE), 1));
     assert_eq!(of("[memory=50%,vcores=2]"), (Capacity::Weight(Factor::ONE), 1));
+}
+
+#[test]
+fn a_refused_template_has_the_place_of_its_queue() {
+    refused_with(
+        &[
+            ("root.queues", "b,a"),
+            ("root.b.capacity", "1w"),
+            ("root.a.capacity", "1w"),
+            ("root.a.auto-queue-creation-v2.enabled", "true"),
+            ("root.a.auto-queue-creation-v2.leaf-template.capacity", "0w"),
+        ],
+        "4:17: queue `root.a` (auto_creation.leaf): its weight is 0; it must be above 0",
+    );
 }

@@ -145,7 +145,7 @@ impl<'p, 'r> Queues<'p, 'r> {
     pub(super) fn refused_list(&self, parent: &Listed<'p>, path: &str, problem: String) -> ConfigFileError {
         let place =
             parent.queues.map_or((self.settings.source(), 0), |setting| (setting.source, setting.key_offset));
-        place.0.config(place.1, ConfigError::Queue { path: excerpt(path), problem })
+        place.0.config(place.1, ConfigError::queue(excerpt(path), problem))
     }
 
     /// The maximum beside a capacity, if the file sets one.

@@ -3,6 +3,7 @@
 mod access;
 mod auto_creation;
 mod capacity;
+mod error;
 mod holder_limit;
 mod node_order;
 mod opportunistic;
@@ -17,11 +18,11 @@ mod share;
 mod validate;
 
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
 pub use access::{AccessList, ParseAccessListError};
 pub use auto_creation::AutoCreation;
 pub use capacity::{Bound, Capacity, Maximum, Share};
+pub use error::ConfigError;
 pub(crate) use holder_limit::EVERYBODY_ELSE;
 pub use holder_limit::HolderLimit;
 pub use node_order::NodeOrderKind;
@@ -41,7 +42,7 @@ pub use reconfiguration::{QueueDifferences, QueueUpdate, Reconfiguration};
 pub use setting::{Setting, quoted_key, quoted_text, table_by_type};
 pub use share::{Factor, ParseDecimalError, Percent};
 
-use crate::resource::{RESOURCE_TYPES_MAX, ResourceError, ResourceTypes, Resources};
+use crate::resource::{RESOURCE_TYPES_MAX, ResourceTypes, Resources};
 
 /// Everything that decides how an engine schedules. It is the first record of every log.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -328,46 +329,4 @@ impl Default for EngineLimits {
             set_nodes: 640,
         }
     }
-}
-
-/// Why the engine refused a configuration.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Error)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum ConfigError {
-    /// A mistake in one queue.
-    #[error("queue `{path}`: {problem}")]
-    Queue {
-        /// The queue's full path.
-        path: String,
-        /// The mistake, and a correct form.
-        problem: String,
-    },
-    /// A queue that does not exist.
-    #[error("unknown queue `{path}`{}", crate::nearest::hint(.nearest.as_deref()))]
-    UnknownQueue {
-        /// The path given.
-        path: String,
-        /// The known path closest to it.
-        nearest: Option<String>,
-    },
-    /// A mistake in one placement rule.
-    #[error("placement rule {rule}: {problem}")]
-    QueueMapping {
-        /// The number of the rule, counted from 1.
-        rule: usize,
-        /// The mistake, and a correct form.
-        problem: String,
-    },
-    /// A value outside its range.
-    #[error("{key}: {problem}")]
-    Value {
-        /// The whole key, with the tables around it, such as `engine.preemption.interval_ms`.
-        key: &'static str,
-        /// The mistake, and a correct form.
-        problem: String,
-    },
-    /// A mistake in a resource type or amount.
-    #[error(transparent)]
-    Resource(#[from] ResourceError),
 }
