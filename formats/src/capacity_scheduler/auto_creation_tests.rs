@@ -58,6 +58,27 @@ fn queues_that_are_made_may_be_guaranteed_amounts() {
 }
 
 #[test]
+fn numbers_of_templates_are_checked_and_rounded_like_those_of_queues() {
+    const FACTOR: &str = "root.a.auto-queue-creation-v2.template.user-limit-factor";
+    const MINIMUM: &str = "root.a.auto-queue-creation-v2.leaf-template.minimum-user-limit-percent";
+    let with = |key, value| {
+        [
+            ("root.queues", "a"),
+            ("root.a.capacity", "1w"),
+            ("root.a.auto-queue-creation-v2.enabled", "true"),
+            (key, value),
+        ]
+    };
+    for (key, value, reason) in
+        [(FACTOR, "1.2345", "rounded down to 1.234"), (MINIMUM, "33.33333", "rounded down to 33.3333 %")]
+    {
+        assert_eq!(reasons(&imported(&with(key, value))), [(key, reason, 5)]);
+    }
+    let problem = "must be above 0, or -1 for no limit";
+    refused_with(&with(FACTOR, "0.0004"), &format!("5:111: yarn.scheduler.capacity.{FACTOR}: {problem}"));
+}
+
+#[test]
 fn a_refused_template_has_the_place_of_its_queue() {
     refused_with(
         &[
