@@ -120,7 +120,8 @@ fn locality_delay() -> impl Strategy<Value = LocalityDelay> {
         (any::<u32>(), any::<Option<u32>>(), any::<bool>()).prop_map(|(a, b, full_reset)| {
             LocalityDelay::Nodes { rack: b.map_or(a, |b| a.min(b)), any: b.map(|b| a.max(b)), full_reset }
         }),
-        (any::<u64>(), any::<u64>()).prop_map(|(rack_ms, any_ms)| LocalityDelay::Time { rack_ms, any_ms }),
+        (any::<u64>(), any::<u64>())
+            .prop_map(|(a, b)| LocalityDelay::Time { rack_ms: a.min(b), any_ms: a.max(b) }),
     ]
 }
 

@@ -136,6 +136,11 @@ impl EngineConfig {
     pub fn validate(&self) -> Result<(), ConfigError> {
         validate::check(self)
     }
+
+    /// Checks the configuration in a log. It may be one that an earlier version accepted.
+    pub(crate) fn validate_logged(&self) -> Result<(), ConfigError> {
+        validate::check_logged(self)
+    }
 }
 
 /// Container sizes: the engine rounds asks up to a step and refuses sizes above the maximum.

@@ -86,7 +86,7 @@ impl Replay {
         let Some(Change::Configured { config }) = reader.next_change()? else {
             return Err(problem("a log begins with a configuration".into()));
         };
-        config.validate().map_err(|error| problem(error.to_string()))?;
+        config.validate_logged().map_err(|error| problem(error.to_string()))?;
         let mut replay = Self::of(State::new(&config), Identifiers::default());
         replay.names_racks = reader.names_racks();
         replay.committer().apply(Change::Configured { config });
