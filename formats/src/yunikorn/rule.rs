@@ -1,7 +1,7 @@
 //! Placement rules, checked as in YuniKorn: above all, fixed queues must exist (`peers.md` 1.1).
 
 use apportion::config::{
-    Creation, MappingAction, MappingRule, PathPart, PlaceIn, QueueMapping, QueuePath, Whose,
+    Creation, MappingAction, MappingRule, PathPart, PlaceIn, QueueMapping, QueuePath, RuleFilter,
 };
 use apportion::nearest::{hint, nearest};
 
@@ -36,7 +36,7 @@ pub(super) fn read(
         queue_mapping.rules.extend(rule(&entry, &chain, root, report)?);
     }
     if !queue_mapping.rules.is_empty() {
-        let rejection = MappingRule { whose: Whose::everybody(), action: MappingAction::Reject };
+        let rejection = MappingRule { filter: RuleFilter::everybody(), action: MappingAction::Reject };
         queue_mapping.rules.push(rejection);
     }
     Ok(queue_mapping)
@@ -86,8 +86,8 @@ fn may_create(rule: &Entry<'_>) -> Result<bool, ConfigFileError> {
 }
 
 /// The applications that the rule applies to.
-fn filter(rule: &Entry<'_>) -> Result<Whose, ConfigFileError> {
-    let Some(filter) = rule.get("filter") else { return Ok(Whose::everybody()) };
+fn filter(rule: &Entry<'_>) -> Result<RuleFilter, ConfigFileError> {
+    let Some(filter) = rule.get("filter") else { return Ok(RuleFilter::everybody()) };
     filter.only(&["type", "users", "groups"])?;
     let kind = filter.get("type").map_or(Ok("allow"), |kind| kind.word(&["allow", "deny", ""]))?;
     let names = |key| -> Result<Vec<String>, ConfigFileError> {
@@ -97,7 +97,7 @@ fn filter(rule: &Entry<'_>) -> Result<Whose, ConfigFileError> {
     let (users, groups) = (names("users")?, names("groups")?);
     // A filter without names lets every application through, even with the type `deny`.
     let except = kind == "deny" && !(users.is_empty() && groups.is_empty());
-    Ok(Whose { users, groups, applications: Vec::new(), except })
+    Ok(RuleFilter { users, groups, applications: Vec::new(), except })
 }
 
 /// The placement rule for a chain. A rule that cannot be carried over is reported.
@@ -119,7 +119,7 @@ fn rule(
         return left_out(NO_EXPRESSIONS);
     }
     for parent in above {
-        if filter(parent)? != Whose::everybody() {
+        if filter(parent)? != RuleFilter::everybody() {
             return left_out(NO_PARENT_FILTERS);
         }
     }
@@ -130,7 +130,7 @@ fn rule(
         return left_out(NOTHING_BELOW);
     }
     let place = PlaceIn { create, if_permitted: true, ..PlaceIn::existing(queue) };
-    Ok(Some(MappingRule { whose: own, action: MappingAction::Place(place) }))
+    Ok(Some(MappingRule { filter: own, action: MappingAction::Place(place) }))
 }
 
 /// Fixed parents that may not be created must exist, so only the others count.

@@ -35,8 +35,8 @@ pub use queue::{
 pub(crate) use queue_checks::{Known, check_queue_alone, check_siblings, check_tree, is_queue_name};
 pub(crate) use queue_mapping::check as check_queue_mapping;
 pub use queue_mapping::{
-    Creation, FoundQueue, MappingAction, MappingRule, NotPlaced, Otherwise, ParsePathError, PathPart,
-    PlaceIn, QueueMapping, QueuePath, Queues, Submission, Whose,
+    Creation, Fallback, FoundQueue, MappingAction, MappingRule, NotPlaced, ParsePathError, PathPart, PlaceIn,
+    QueueMapping, QueuePath, Queues, RuleFilter, Submission,
 };
 pub use reconfiguration::{QueueDifferences, QueueUpdate, Reconfiguration};
 pub use setting::{Setting, quoted_key, quoted_text, table_by_type};
