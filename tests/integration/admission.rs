@@ -2,7 +2,7 @@
 
 use apportion::config::{
     ApplicationLimits, AutoCreation, Capacity, Factor, MappingAction, MappingRule, PlaceIn, QueueConfig,
-    QueueState, QueueUpdate, Reconfiguration, Whose,
+    QueueState, QueueUpdate, Reconfiguration, RuleFilter,
 };
 use apportion::event::{Event, EventKind, Refusal};
 use apportion::replay::Replay;
@@ -299,7 +299,7 @@ fn placement_rules_change_with_the_queues() {
     cluster.run();
     let mut wanted = Reconfiguration::from(cluster.handle.config());
     let place = PlaceIn::existing("root.b".parse().unwrap());
-    let rule = MappingRule { whose: Whose::everybody(), action: MappingAction::Place(place) };
+    let rule = MappingRule { filter: RuleFilter::everybody(), action: MappingAction::Place(place) };
     wanted.queue_mapping.rules.push(rule);
     cluster.reconfigure(wanted);
     let after = cluster.application("root.a", "ann");

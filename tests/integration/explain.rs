@@ -116,12 +116,13 @@ fn the_user_limit() {
 #[test]
 fn the_key_that_decides() {
     let shared = leaf("shared", 20).with_user_limit_minimum(Percent::whole(50));
-    let light = leaf("light", 20).with_user_weight("ann", "0.5".parse().unwrap());
+    let light = leaf("light", 20).with_user_weight("j.doe", "0.5".parse().unwrap());
     let amount = HolderLimit { users: vec!["ann".into()], maximum: [None; 8], ..HolderLimit::default() };
     let mut maximum = amount.maximum;
     maximum[0] = Some(10);
     let listed = leaf("listed", 20).with_limits([HolderLimit { maximum, ..amount }]);
-    let one = ParallelLimits { per_user: Some(1), ..ParallelLimits::default() };
+    let by_user = [("j.doe".to_owned(), 1)].into();
+    let one = ParallelLimits { per_user: Some(1), by_user, ..ParallelLimits::default() };
     let single = leaf("single", 20).with_parallel(one);
     let masters = leaf("masters", 20).with_master_share(Some(Percent::whole(10)));
     let light = light.with_maximum(Maximum::Percent(Percent::whole(30)));
@@ -131,12 +132,14 @@ fn the_key_that_decides() {
     cluster.ask(rival, &[2_000], 1);
     let ann = cluster.application("root.shared", "ann");
     let shares = cluster.ask(ann, &[50], 20);
-    let light = cluster.application("root.light", "ann");
+    let light = cluster.application("root.light", "j.doe");
     let weighed = cluster.ask(light, &[80], 3);
     let listed = cluster.application("root.listed", "ann");
     let named = cluster.ask(listed, &[6], 2);
     let [_, second] = [0, 1].map(|_| cluster.application("root.single", "ann"));
     let waits = cluster.ask(second, &[1], 1);
+    let [_, second] = [0, 1].map(|_| cluster.application("root.single", "j.doe"));
+    let waits_by_name = cluster.ask(second, &[1], 1);
     // Two masters of 15 are more than a tenth of 200.
     let master = Resources::new(&[15]);
     let [_, late] = ["first", "second"].map(|name| {
@@ -147,10 +150,12 @@ fn the_key_that_decides() {
     cluster.run();
     let why = |ask| why(&cluster, ask, &[]);
     assert_eq!(setting(&why(led)), "queues.\"root.masters\".maximum_master_share = \"10 %\"");
-    assert_eq!(setting(&why(weighed)), "queues.\"root.light\".user_weights.ann = 0.5");
+    assert_eq!(setting(&why(weighed)), "queues.\"root.light\".user_weights.\"j.doe\" = 0.5");
     assert_eq!(setting(&why(named)), "queues.\"root.listed\".limits[0].maximum = { memory_mib = 10 }");
     let single = "queues.\"root.single\".maximum_parallel_applications_per_user = 1";
     assert_eq!(setting(&why(waits)), single);
+    let single = "queues.\"root.single\".maximum_parallel_applications_by_user.\"j.doe\" = 1";
+    assert_eq!(setting(&why(waits_by_name)), single);
     assert_eq!(setting(&why(shares)), "queues.\"root.shared\".user_limit_minimum = \"50 %\"");
 }
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use apportion::config::{
-    AccessList, Capacity, Creation, EngineConfig, Factor, MappingAction, MappingRule, Otherwise, PathPart,
-    PlaceIn, QueueConfig, QueueMapping, QueuePath, Whose,
+    AccessList, Capacity, Creation, EngineConfig, Factor, Fallback, MappingAction, MappingRule, PathPart,
+    PlaceIn, QueueConfig, QueueMapping, QueuePath, RuleFilter,
 };
 use apportion::{ApplicationSpec, Engine, ManualClock, Mode, PartitionId, ResourceTypes};
 use apportion_tests::support::oracle::Oracle;
@@ -65,10 +65,10 @@ fn path() -> impl Strategy<Value = QueuePath> {
 
 fn rule() -> impl Strategy<Value = MappingRule> {
     let create = prop::sample::select(vec![Creation::Nothing, Creation::Leaf, Creation::Path]);
-    let otherwise = prop::sample::select(vec![Otherwise::Skip, Otherwise::Reject, Otherwise::Default]);
+    let fallback = prop::sample::select(vec![Fallback::Skip, Fallback::Reject, Fallback::Default]);
     let place =
-        (path(), create, otherwise, any::<bool>()).prop_map(|(queue, create, otherwise, if_permitted)| {
-            MappingAction::Place(PlaceIn { queue, create, otherwise, if_permitted })
+        (path(), create, fallback, any::<bool>()).prop_map(|(queue, create, fallback, if_permitted)| {
+            MappingAction::Place(PlaceIn { queue, create, fallback, if_permitted })
         });
     let action = prop_oneof![
         8 => place,
@@ -78,7 +78,7 @@ fn rule() -> impl Strategy<Value = MappingRule> {
     let names = || prop_oneof![3 => Just(Vec::new()), 1 => vec(name(), 1..3)];
     (names(), names(), names(), proptest::bool::weighted(0.2), action).prop_map(
         |(users, groups, applications, except, action)| MappingRule {
-            whose: Whose { users, groups, applications, except },
+            filter: RuleFilter { users, groups, applications, except },
             action,
         },
     )
@@ -99,7 +99,7 @@ fn application() -> impl Strategy<Value = ApplicationSpec> {
 fn config(root: QueueConfig, override_requested: bool, rules: Vec<MappingRule>) -> EngineConfig {
     let mut config = EngineConfig::new(ResourceTypes::memory_and_vcores(), root);
     let nothing = MappingAction::SetDefault(QueuePath::new(vec![PathPart::Default]));
-    let first = MappingRule { whose: Whose::everybody(), action: nothing };
+    let first = MappingRule { filter: RuleFilter::everybody(), action: nothing };
     config.queue_mapping = QueueMapping { override_requested, rules: vec![first] };
     for rule in rules {
         let earlier = config.queue_mapping.clone();

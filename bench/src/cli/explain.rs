@@ -47,14 +47,16 @@ pub(super) struct ExplainArgs {
 
 pub(super) fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let wrong = |problem: String| Failure::input(format!("{}: {problem}", args.file.display()));
-    let (mut jobs, mut gangs) = (Jobs::default(), Gangs::default());
+    let mut input = LogInput::open(&args.file, "--at")?;
+    let mut replay = input.begin()?;
+    let (mut jobs, mut gangs) = (Jobs::new(&replay.view()), Gangs::new(&replay.view()));
     let see = |change: &_| {
         gangs.record(change);
         if args.ask.is_some() {
             jobs.record(change);
         }
     };
-    let mut replay = LogInput::open(&args.file, "--at")?.replay_until(args.at, see)?;
+    input.replay_until(args.at, &mut replay, see)?;
     let view = replay.view();
     let text = match &args.ask {
         Some(name) => explain_named(&view, name, (&jobs, gangs), args.json).map_err(wrong)?,

@@ -11,6 +11,7 @@ use apportion::file_log;
 use apportion::log::{LogError, LogReader};
 use apportion::nearest::nearest;
 use apportion::replay::Replay;
+use apportion::view::View;
 use apportion::{ApplicationId, AskId, Change, GangId};
 
 use super::Failure;
@@ -82,7 +83,7 @@ impl<'p> LogInput<'p> {
         Ok(Self { path, end_option, reader })
     }
 
-    /// The state after the configuration, with which every log begins.
+    /// The state after the configuration or the snapshot with which the log begins.
     pub(super) fn begin(&mut self) -> Result<Replay, Failure> {
         Replay::begin(&mut self.reader).map_err(|error| self.wrong(&error))
     }
@@ -102,13 +103,14 @@ impl<'p> LogInput<'p> {
         Failure::input(format!("{}: {error}{hint}", self.path.display()))
     }
 
-    /// Replays the log up to `at`, or all of it, and calls `see` with every change after the first.
+    /// Replays the log up to `at`, or all of it, and calls `see` with every change behind the [beginning](Self::begin).
     pub(super) fn replay_until(
         &mut self,
         at: Option<Moment>,
+        replay: &mut Replay,
         mut see: impl FnMut(&Change),
-    ) -> Result<Replay, Failure> {
-        let mut replay = self.begin()?;
+    ) -> Result<(), Failure> {
+        self.check_beginning(at, replay)?;
         let mut is_reached = false;
         while at != Some(Moment::Change(replay.seq().0)) {
             let Some(change) = self.next()? else { break };
@@ -119,17 +121,32 @@ impl<'p> LogInput<'p> {
             see(&change);
             replay.step(change).map_err(|error| self.wrong(&error))?;
         }
-        let (held, ended_ms) = (replay.seq().0, replay.view().now_ms());
+        let ended_ms = replay.view().now_ms();
         match at {
-            Some(Moment::Change(wanted)) if held < wanted => {
-                Err(self.wrong(&LogError::TooShort { held, wanted }))
-            }
+            Some(Moment::Change(wanted)) => replay.check_position(wanted).map_err(|error| self.wrong(&error)),
             Some(Moment::Time(wanted_ms)) if !is_reached && ended_ms < wanted_ms => {
                 let [ended, wanted] = [ended_ms, wanted_ms].map(time_text);
                 let path = self.path.display();
                 Err(Failure::input(format!("{path}: the log ends at {ended}, before {wanted}")))
             }
-            _ => Ok(replay),
+            _ => Ok(()),
+        }
+    }
+
+    /// Checks that the log, which may begin with a snapshot, does not begin behind this moment.
+    pub(super) fn check_beginning(&self, at: Option<Moment>, replay: &mut Replay) -> Result<(), Failure> {
+        let (begin, begin_ms) = (replay.seq().0, replay.view().now_ms());
+        match at {
+            Some(Moment::Change(wanted)) if wanted < begin => {
+                replay.check_position(wanted).map_err(|error| self.wrong(&error))
+            }
+            Some(Moment::Time(wanted_ms)) if wanted_ms < begin_ms => {
+                let [begins, wanted] = [begin_ms, wanted_ms].map(time_text);
+                let path = self.path.display();
+                let problem = format!("the log begins with the state at {begins}, after {wanted}");
+                Err(Failure::input(format!("{path}: {problem}")))
+            }
+            _ => Ok(()),
         }
     }
 }
@@ -150,7 +167,7 @@ pub(super) fn time_text(ms: u64) -> String {
 }
 
 /// The jobs of a log, and their asks.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Jobs {
     by_name: BTreeMap<String, Vec<ApplicationId>>,
     asks: HashMap<ApplicationId, Vec<AskId>>,
@@ -159,6 +176,23 @@ pub(super) struct Jobs {
 }
 
 impl Jobs {
+    /// The jobs of the state with which a log begins. A snapshot has the asks that are pending or have containers.
+    pub(super) fn new(view: &View<'_>) -> Self {
+        let mut by_name: BTreeMap<String, Vec<ApplicationId>> = BTreeMap::new();
+        let mut asks: HashMap<ApplicationId, Vec<AskId>> = HashMap::new();
+        for (id, application) in view.applications() {
+            by_name.entry(application.name().to_owned()).or_default().push(id);
+            asks.insert(id, application.containers().map(|container| container.ask).collect());
+        }
+        view.asks().for_each(|ask| asks.entry(ask.application()).or_default().push(ask.id()));
+        for asks in asks.values_mut() {
+            asks.sort_unstable();
+            asks.dedup();
+        }
+        let gangs = view.gang_asks().into_iter().filter_map(|(gang, ..)| first_ask(gang)).collect();
+        Self { by_name, asks, gangs }
+    }
+
     pub(super) fn record(&mut self, change: &Change) {
         match change {
             Change::ApplicationSubmitted { application, spec } => {

@@ -47,9 +47,10 @@ impl PreemptArgs {
 }
 
 pub(super) fn run(args: &PreemptArgs) -> Result<(), Failure> {
-    let mut gangs = Gangs::default();
-    let mut replay =
-        LogInput::open(&args.file, "--at")?.replay_until(args.at, |change| gangs.record(change))?;
+    let mut input = LogInput::open(&args.file, "--at")?;
+    let mut replay = input.begin()?;
+    let mut gangs = Gangs::new(&replay.view());
+    input.replay_until(args.at, &mut replay, |change| gangs.record(change))?;
     let view = replay.view();
     let wrong = |problem: String| {
         let now = format!("up to change {}, at {}", view.seq(), time_text(view.now_ms()));

@@ -23,7 +23,9 @@ pub(super) struct VerifyArgs {
 }
 
 pub(super) fn run(args: &VerifyArgs) -> Result<(), Failure> {
-    let mut replay = LogInput::open(&args.file, "--at")?.replay_until(args.at, |_| {})?;
+    let mut input = LogInput::open(&args.file, "--at")?;
+    let mut replay = input.begin()?;
+    input.replay_until(args.at, &mut replay, |_| {})?;
     let (changes, digest) = (replay.seq().0, replay.digest());
     let audit = replay.audit();
     let view = replay.view();

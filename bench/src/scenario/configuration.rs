@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use apportion::ResourceTypes;
-use apportion::config::{EngineConfig, QueueConfig, Reconfiguration};
+use apportion::config::{EngineConfig, QueueConfig, Reconfiguration, quoted_key, quoted_text};
 use apportion_formats::ConfigFileError;
 use apportion_formats::capacity_scheduler::from_capacity_scheduler_xml;
 use apportion_formats::toml::from_toml;
@@ -50,7 +50,7 @@ fn read_config(path: &Path) -> Result<EngineConfig, String> {
 /// A queue with the limits of an update, parsed by the configuration's reader.
 pub(super) fn queue_of(form: &UpdateQueueForm, types: &ResourceTypes) -> Done<QueueConfig> {
     let mut text = header(types);
-    let _ = writeln!(text, "[queues.{}]", quoted(&form.queue));
+    let _ = writeln!(text, "[queues.{}]", quoted_text(&form.queue));
     let given = [
         ("capacity", &form.capacity),
         ("maximum_capacity", &form.maximum_capacity),
@@ -82,7 +82,7 @@ pub(super) fn queue_of(form: &UpdateQueueForm, types: &ResourceTypes) -> Done<Qu
 pub(super) fn reconfiguration(text: &str, config: &EngineConfig) -> Result<Reconfiguration, ConfigFileError> {
     let mut whole = if text.contains("[resources]") { String::new() } else { header(&config.resources) };
     if !text.contains("[engine]") {
-        let names = config.partitions.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ");
+        let names = config.partitions.iter().map(|name| quoted_text(name)).collect::<Vec<_>>().join(", ");
         let _ = writeln!(whole, "[engine]\npartitions = [{names}]");
     }
     from_toml(&(whole + text), "reconfigure").map(|config| Reconfiguration::from(&config))
@@ -90,10 +90,10 @@ pub(super) fn reconfiguration(text: &str, config: &EngineConfig) -> Result<Recon
 
 /// The resource types in the format of a configuration.
 fn header(types: &ResourceTypes) -> String {
-    let names = types.names().iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ");
+    let names = types.names().iter().map(|name| quoted_text(name)).collect::<Vec<_>>().join(", ");
     let mut text = format!("[resources]\ntypes = [{names}]\n");
     if let Some(devices) = types.device_type() {
-        let _ = writeln!(text, "devices = {}", quoted(&types.names()[devices]));
+        let _ = writeln!(text, "devices = {}", quoted_text(&types.names()[devices]));
     }
     text
 }
@@ -102,19 +102,14 @@ fn share_text(share: &ShareForm, types: &ResourceTypes) -> Done<String> {
     Ok(match share {
         ShareForm::Whole(number) => number.to_string(),
         ShareForm::Part(number) => number.to_string(),
-        ShareForm::Text(text) => quoted(text),
+        ShareForm::Text(text) => quoted_text(text),
         ShareForm::Each(shares) => {
             let mut pairs = Vec::new();
             for (name, share) in shares {
                 let index = index_of(types, name).map_err(StepError::Bad)?;
-                pairs.push(format!("{} = {}", quoted(&types.names()[index]), share_text(share, types)?));
+                pairs.push(format!("{} = {}", quoted_key(&types.names()[index]), share_text(share, types)?));
             }
             format!("{{ {} }}", pairs.join(", "))
         }
     })
-}
-
-/// A string that TOML and JSON read alike.
-fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
 }

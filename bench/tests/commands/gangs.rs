@@ -63,7 +63,22 @@ pub(super) fn with_log() -> Case {
     case
 }
 
-fn printed(case: &Case, arguments: &str) -> String {
+/// A case with the log of an engine in which a plan of preemption ends all of `gang-0`, of `trial` of `dev`.
+pub(super) fn with_victim_gang() -> Case {
+    let case = Case::new();
+    let (engine, _) = engine(&case, 0, None);
+    let (handle, events) = (engine.handle(), engine.handle().event_stream(1_000));
+    let size = Resources::new(&[5_120, 5_000]);
+    let trial = handle.submit_application(ApplicationSpec::new("trial", "root.dev", "ann"), &events).unwrap();
+    handle.submit_gang(GangSpec::new(trial).with_role("worker", AskSpec::new(size, 2))).unwrap();
+    engine.run_until_quiet();
+    let shop = handle.submit_application(ApplicationSpec::new("shop", "root.prod", "bob"), &events).unwrap();
+    handle.submit_ask(shop, AskSpec::new(size, 2)).unwrap();
+    engine.run_until_quiet();
+    case
+}
+
+pub(super) fn printed(case: &Case, arguments: &str) -> String {
     let output = case.run(arguments);
     let problem = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!((output.status.code(), problem.as_str()), (Some(0), ""), "{arguments}");
@@ -163,16 +178,7 @@ fn a_plan_names_the_hosts_of_gangs_and_the_gangs_that_end() {
     assert_eq!((members.len(), &members[0]["host"]), (3, &"alpha".into()));
     assert!(plan["gangs"][0].get("ended_gangs").is_none(), "{plan}");
 
-    let case = Case::new();
-    let (engine, _) = engine(&case, 0, None);
-    let (handle, events) = (engine.handle(), engine.handle().event_stream(1_000));
-    let size = Resources::new(&[5_120, 5_000]);
-    let trial = handle.submit_application(ApplicationSpec::new("trial", "root.dev", "ann"), &events).unwrap();
-    handle.submit_gang(GangSpec::new(trial).with_role("worker", AskSpec::new(size, 2))).unwrap();
-    engine.run_until_quiet();
-    let shop = handle.submit_application(ApplicationSpec::new("shop", "root.prod", "bob"), &events).unwrap();
-    handle.submit_ask(shop, AskSpec::new(size, 2)).unwrap();
-    engine.run_until_quiet();
+    let case = with_victim_gang();
     let plan = json(printed(&case, &format!("preempt log --json {once}")).as_bytes());
     let start = &plan["preemptions"][0];
     assert_eq!((&start["host"], &start["ended_gangs"]), (&"alpha".into(), &serde_json::json!(["gang-0"])));

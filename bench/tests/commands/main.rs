@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
 
 mod case;
+mod compacted;
 #[cfg(unix)]
 mod compare;
 mod config;

@@ -5,7 +5,6 @@ use apportion::config::{ApplicationLimits, Capacity, QueueConfig, QueueState};
 use super::known::PREFIX;
 use super::property::{Setting, Settings};
 use super::tree::Listed;
-use super::users;
 use crate::file::excerpt;
 use crate::{ConfigFileError, NotCarriedOver};
 
@@ -88,7 +87,7 @@ fn queue(
     if listed.children.is_empty() {
         let part = defaults.system.zip(part.largest()).map(|(most, part)| whole(f64::from(most) * part));
         let total = own.or(defaults.each_leaf).or(part);
-        queue.applications = ApplicationLimits { total, per_user: per_user(settings, listed, queue, total)? };
+        queue.applications = ApplicationLimits { total, per_user: per_user(queue, total) };
         return Ok(total.is_some() || defaults.system.is_none());
     }
     let mut is_exact = true;
@@ -100,16 +99,11 @@ fn queue(
 
 /// One user's part of the leaf's limit: the minimum user limit times the user limit factor. `None` if that is the
 /// whole limit or more.
-fn per_user(
-    settings: &Settings<'_>,
-    leaf: &Listed<'_>,
-    queue: &QueueConfig,
-    total: Option<u32>,
-) -> Result<Option<u32>, ConfigFileError> {
-    let percent = users::minimum(settings, leaf)?.millionths();
-    let (Some(total), Some(factor)) = (total, queue.user_limit_factor) else { return Ok(None) };
-    let most = f64::from(total) * f64::from(percent) / 1e6 * factor.milli() as f64 / 1e3;
-    Ok(Some(whole(most)).filter(|most| *most < total))
+fn per_user(queue: &QueueConfig, total: Option<u32>) -> Option<u32> {
+    let (total, factor) = (total?, queue.user_limit_factor?);
+    let percent = f64::from(queue.user_limit_minimum.millionths());
+    let most = f64::from(total) * percent / 1e6 * factor.milli() as f64 / 1e3;
+    Some(whole(most)).filter(|most| *most < total)
 }
 
 /// Rounds down; saturates at the largest number.

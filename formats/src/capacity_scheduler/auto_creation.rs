@@ -1,8 +1,9 @@
 //! Queues made on demand: YARN's auto-creation v2 and its templates (`capacity-scheduler.md` 1.6).
 
-use apportion::config::{ApplicationOrdering, AutoCreation, Factor, QueueConfig};
+use apportion::config::{ApplicationOrdering, AutoCreation, QueueConfig};
 
 use super::known::PREFIX;
+use super::number;
 use super::property::{Setting, Settings};
 use super::sibling;
 use super::tree::Listed;
@@ -91,13 +92,13 @@ fn creation(
     let key = |name: &str| listed.key(&format!("{KEY}.{name}"));
     let mut creation = AutoCreation::default();
     if let Some(setting) = settings.get(&key("maximum-queue-depth")) {
-        creation.depth_max = number(settings, &setting)?;
+        creation.depth_max = whole_number(settings, &setting)?;
     }
     if let Some(setting) = settings.get(&key("max-queues")) {
-        creation.queues_max = number(settings, &setting)?;
+        creation.queues_max = whole_number(settings, &setting)?;
     }
     if let Some(setting) = settings.get(&format!("{PREFIX}{KEY}.queue-expiration-time")) {
-        creation.expiry_ms = Some(u64::from(number(settings, &setting)?) * 1_000);
+        creation.expiry_ms = Some(u64::from(whole_number(settings, &setting)?) * 1_000);
     }
     if !settings.switch(&key("queue-auto-removal.enable"), true)? {
         creation.expiry_ms = None;
@@ -159,24 +160,22 @@ fn template(
                     || refused("a maximum is a percentage or amounts, not a weight".to_owned());
                 queue.maximum = maximum.ok_or_else(not_a_weight)?;
             }
-            "user-limit-factor" if value::is_minus_one(text) => queue.user_limit_factor = None,
             "user-limit-factor" => {
-                let factor = value::decimal(text, Factor::MAX).map_err(refused)?.factor();
-                queue.user_limit_factor = Some(factor);
+                queue.user_limit_factor = number::user_limit_factor(settings, &setting, report)?;
             }
             "minimum-user-limit-percent" => {
-                queue.user_limit_minimum = value::decimal(text, 100).map_err(refused)?.percent();
+                queue.user_limit_minimum = number::percent(settings, &setting, report)?;
             }
             "ordering-policy" if text == "fair" => queue.ordering = ApplicationOrdering::Fair,
             "ordering-policy" if text == "fifo" => queue.ordering = ApplicationOrdering::Fifo,
-            "maximum-applications" => queue.applications.total = Some(number(settings, &setting)?),
+            "maximum-applications" => queue.applications.total = Some(whole_number(settings, &setting)?),
             _ => note("not taken over into queues that are made on demand yet"),
         }
     }
     Ok(())
 }
 
-fn number(settings: &Settings<'_>, setting: &Setting<'_>) -> Result<u32, ConfigFileError> {
+fn whole_number(settings: &Settings<'_>, setting: &Setting<'_>) -> Result<u32, ConfigFileError> {
     let text = settings.value(setting)?;
     let refused = || settings.refused(setting, format!("`{}` is not a whole number from 0", excerpt(text)));
     text.parse().map_err(|_| refused())

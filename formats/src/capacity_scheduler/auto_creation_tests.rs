@@ -3,6 +3,7 @@
 use apportion::Resources;
 use apportion::config::{ApplicationOrdering, AutoCreation, Capacity, Factor, Maximum, Percent, QueueConfig};
 
+use super::refusals::refused_with;
 use super::tests::{imported, reasons};
 
 #[test]
@@ -54,4 +55,39 @@ fn queues_that_are_made_may_be_guaranteed_amounts() {
     assert_eq!(of("[memory=2048,vcores=2]"), (Capacity::Absolute(Resources::new(&[2048, 2000])), 0));
     assert_eq!(of("10"), (Capacity::Weight(Factor::ONE), 1));
     assert_eq!(of("[memory=50%,vcores=2]"), (Capacity::Weight(Factor::ONE), 1));
+}
+
+#[test]
+fn numbers_of_templates_are_checked_and_rounded_like_those_of_queues() {
+    const FACTOR: &str = "root.a.auto-queue-creation-v2.template.user-limit-factor";
+    const MINIMUM: &str = "root.a.auto-queue-creation-v2.leaf-template.minimum-user-limit-percent";
+    let with = |key, value| {
+        [
+            ("root.queues", "a"),
+            ("root.a.capacity", "1w"),
+            ("root.a.auto-queue-creation-v2.enabled", "true"),
+            (key, value),
+        ]
+    };
+    for (key, value, reason) in
+        [(FACTOR, "1.2345", "rounded down to 1.234"), (MINIMUM, "33.33333", "rounded down to 33.3333 %")]
+    {
+        assert_eq!(reasons(&imported(&with(key, value))), [(key, reason, 5)]);
+    }
+    let problem = "must be above 0, or -1 for no limit";
+    refused_with(&with(FACTOR, "0.0004"), &format!("5:111: yarn.scheduler.capacity.{FACTOR}: {problem}"));
+}
+
+#[test]
+fn a_refused_template_has_the_place_of_its_queue() {
+    refused_with(
+        &[
+            ("root.queues", "b,a"),
+            ("root.b.capacity", "1w"),
+            ("root.a.capacity", "1w"),
+            ("root.a.auto-queue-creation-v2.enabled", "true"),
+            ("root.a.auto-queue-creation-v2.leaf-template.capacity", "0w"),
+        ],
+        "4:17: queue `root.a` (auto_creation.leaf): its weight is 0; it must be above 0",
+    );
 }

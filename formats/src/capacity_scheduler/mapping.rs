@@ -3,7 +3,7 @@
 //! A mapping to an unknown queue is an error, as in YARN.
 
 use apportion::config::{
-    Creation, MappingAction, MappingRule, Otherwise, PlaceIn, QueueMapping, QueuePath, Whose,
+    Creation, Fallback, MappingAction, MappingRule, PlaceIn, QueueMapping, QueuePath, RuleFilter,
 };
 use apportion::nearest::{hint, nearest};
 
@@ -79,7 +79,7 @@ fn are_read(settings: &Settings<'_>, report: &mut Vec<NotCarriedOver>) -> Result
 }
 
 /// The applications and the queue of one mapping.
-type Mapping = (Whose, String);
+type Mapping = (RuleFilter, String);
 
 fn list(
     settings: &Settings<'_>,
@@ -92,13 +92,13 @@ fn list(
     for mapping in settings.value(&setting)?.split(',').map(str::trim).filter(|text| !text.is_empty()) {
         let refused = |why: &str| settings.refused(&setting, format!("`{}` {why}", excerpt(mapping)));
         let parts: Vec<_> = mapping.split(':').map(str::trim).collect();
-        let (whose, queue) = mapping_of(&parts).map_err(refused)?;
+        let (filter, queue) = mapping_of(&parts).map_err(refused)?;
         if parts.iter().any(|part| part.is_empty()) {
             return Err(refused("has an empty name"));
         }
         let target = Target { settings, setting: &setting, root, creates: true };
-        let place = PlaceIn { otherwise: Otherwise::Default, ..target.place(&queue)? };
-        rules.push(MappingRule { whose, action: MappingAction::Place(place) });
+        let place = PlaceIn { fallback: Fallback::Default, ..target.place(&queue)? };
+        rules.push(MappingRule { filter, action: MappingAction::Place(place) });
     }
     Ok(rules)
 }
@@ -108,21 +108,21 @@ fn legacy_rule(parts: &[&str]) -> Result<Mapping, &'static str> {
         return Err("does not have the form u:USER:QUEUE or g:GROUP:QUEUE");
     };
     let names = vec![name.to_owned()];
-    let whose = match (kind, name) {
-        ("u", "%user") => Whose::everybody(),
-        ("u", _) => Whose { users: names, ..Whose::default() },
-        _ => Whose { groups: names, ..Whose::default() },
+    let filter = match (kind, name) {
+        ("u", "%user") => RuleFilter::everybody(),
+        ("u", _) => RuleFilter { users: names, ..RuleFilter::default() },
+        _ => RuleFilter { groups: names, ..RuleFilter::default() },
     };
-    Ok((whose, queue.to_owned()))
+    Ok((filter, queue.to_owned()))
 }
 
 fn name_rule(parts: &[&str]) -> Result<Mapping, &'static str> {
     let [name, queue] = *parts else { return Err("does not have the form APPLICATION:QUEUE") };
-    let whose = match name {
-        "%application" => Whose::everybody(),
-        _ => Whose { applications: vec![name.to_owned()], ..Whose::default() },
+    let filter = match name {
+        "%application" => RuleFilter::everybody(),
+        _ => RuleFilter { applications: vec![name.to_owned()], ..RuleFilter::default() },
     };
-    Ok((whose, queue.to_owned()))
+    Ok((filter, queue.to_owned()))
 }
 
 /// The queues that a setting's rules may lead to.

@@ -1,6 +1,6 @@
 //! Mapping rules in YARN's JSON form.
 
-use apportion::config::{MappingAction, MappingRule, Otherwise, PlaceIn, Whose};
+use apportion::config::{Fallback, MappingAction, MappingRule, PlaceIn, RuleFilter};
 use serde::Deserialize;
 
 use super::mapping::Target;
@@ -26,7 +26,7 @@ struct Rule {
     custom_placement: Option<String>,
     value: Option<String>,
     create: Option<bool>,
-    fallback_result: Option<Fallback>,
+    fallback_result: Option<FallbackResult>,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -55,7 +55,7 @@ enum Policy {
 
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-enum Fallback {
+enum FallbackResult {
     Skip,
     Reject,
     PlaceDefault,
@@ -71,7 +71,7 @@ pub(super) fn read(
     })?;
     let rule = |(position, rule): (usize, &Rule)| {
         let refused = |problem: &str| settings.refused(setting, format!("rule {}: {problem}", position + 1));
-        let whose = rule.whose().map_err(refused)?;
+        let filter = rule.filter().map_err(refused)?;
         let target = Target { settings, setting, root, creates: rule.create.unwrap_or(true) };
         let action = match rule.path().map_err(refused)? {
             None => MappingAction::Reject,
@@ -79,25 +79,25 @@ pub(super) fn read(
                 MappingAction::SetDefault(target.path(&path)?)
             }
             Some(path) => {
-                let otherwise = rule.otherwise();
-                MappingAction::Place(PlaceIn { otherwise, ..target.place(&path)? })
+                let fallback = rule.fallback();
+                MappingAction::Place(PlaceIn { fallback, ..target.place(&path)? })
             }
         };
-        Ok(MappingRule { whose, action })
+        Ok(MappingRule { filter, action })
     };
     document.rules.iter().enumerate().map(rule).collect()
 }
 
 impl Rule {
-    fn whose(&self) -> Result<Whose, &'static str> {
+    fn filter(&self) -> Result<RuleFilter, &'static str> {
         let names = || vec![self.matches.clone()];
         match (self.kind, self.matches.as_str()) {
             (_, "") => Err("`matches` is empty"),
-            (Kind::User, "*") => Ok(Whose::everybody()),
-            (Kind::User, _) => Ok(Whose { users: names(), ..Whose::default() }),
+            (Kind::User, "*") => Ok(RuleFilter::everybody()),
+            (Kind::User, _) => Ok(RuleFilter { users: names(), ..RuleFilter::default() }),
             (Kind::Group, "*") => Err("a rule for groups names one, `*` is not possible"),
-            (Kind::Group, _) => Ok(Whose { groups: names(), ..Whose::default() }),
-            (Kind::Application, _) => Ok(Whose { applications: names(), ..Whose::default() }),
+            (Kind::Group, _) => Ok(RuleFilter { groups: names(), ..RuleFilter::default() }),
+            (Kind::Application, _) => Ok(RuleFilter { applications: names(), ..RuleFilter::default() }),
         }
     }
 
@@ -124,11 +124,11 @@ impl Rule {
     }
 
     /// YARN rejects an application that it cannot place in the default queue.
-    fn otherwise(&self) -> Otherwise {
+    fn fallback(&self) -> Fallback {
         match (self.policy, self.fallback_result) {
-            (Policy::DefaultQueue, _) | (_, Some(Fallback::Reject)) => Otherwise::Reject,
-            (_, Some(Fallback::PlaceDefault)) => Otherwise::Default,
-            (_, Some(Fallback::Skip) | None) => Otherwise::Skip,
+            (Policy::DefaultQueue, _) | (_, Some(FallbackResult::Reject)) => Fallback::Reject,
+            (_, Some(FallbackResult::PlaceDefault)) => Fallback::Default,
+            (_, Some(FallbackResult::Skip) | None) => Fallback::Skip,
         }
     }
 }

@@ -17,6 +17,7 @@ mod known;
 mod labels;
 mod mapping;
 mod mapping_json;
+mod number;
 mod opportunistic;
 mod preemption;
 mod property;
@@ -113,7 +114,7 @@ pub fn from_yarn_files(
     let types = Types::read(&settings, types)?;
     let labels = labels::named(&settings, &listed)?;
     let mut root = Queues::new(&settings, &types, &mut report)?.root(&listed, &labels)?;
-    users::read(&settings, &listed, &mut root)?;
+    users::read(&settings, &listed, &mut root, &mut report)?;
     applications::read(&settings, &listed, &mut root, &labels, &mut report)?;
     auto_creation::read(&settings, &types, &listed, &mut root, &mut report)?;
     access::read(&settings, &listed, &mut root, &mut report)?;

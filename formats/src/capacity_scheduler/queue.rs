@@ -7,6 +7,7 @@ use apportion::nearest::{hint, nearest};
 
 use super::known::PREFIX;
 use super::labels;
+use super::number;
 use super::property::{Setting, Settings};
 use super::sibling::{self, Child};
 use super::tree::Listed;
@@ -145,7 +146,7 @@ impl<'p, 'r> Queues<'p, 'r> {
     pub(super) fn refused_list(&self, parent: &Listed<'p>, path: &str, problem: String) -> ConfigFileError {
         let place =
             parent.queues.map_or((self.settings.source(), 0), |setting| (setting.source, setting.key_offset));
-        place.0.config(place.1, ConfigError::Queue { path: excerpt(path), problem })
+        place.0.config(place.1, ConfigError::queue(excerpt(path), problem))
     }
 
     /// The maximum beside a capacity, if the file sets one.
@@ -190,20 +191,7 @@ impl<'p, 'r> Queues<'p, 'r> {
     }
 
     fn limit_factor(&mut self, setting: &Setting<'p>) -> Result<Option<Factor>, ConfigFileError> {
-        let text = self.settings.value(setting)?;
-        if value::is_minus_one(text) {
-            return Ok(None);
-        }
-        let number = value::decimal(text, Factor::MAX);
-        let number = number.map_err(|problem| self.settings.refused(setting, problem))?;
-        let factor = number.factor();
-        if factor.milli() == 0 {
-            return Err(self.settings.refused(setting, "must be above 0, or -1 for no limit"));
-        }
-        if let Some(reason) = sibling::rounding(number, factor) {
-            self.note(setting, reason);
-        }
-        Ok(Some(factor))
+        number::user_limit_factor(self.settings, setting, self.report)
     }
 
     fn application_ordering(&mut self, leaf: &Listed<'p>) -> Result<ApplicationOrdering, ConfigFileError> {

@@ -356,10 +356,14 @@ fn numbers_finer_than_the_engines_are_rounded_down() {
         ("root.queues", "a"),
         ("root.a.capacity", "0.3333w"),
         ("root.a.user-limit-factor", "1.0009"),
+        ("minimum-user-limit-percent", "33.33333"),
+        ("root.user-settings.ann.weight", "1.2345"),
     ]);
     let expected = [
         ("root.a.capacity", "rounded down to 0.333", 3),
         ("root.a.user-limit-factor", "rounded down to 1", 4),
+        ("minimum-user-limit-percent", "rounded down to 33.3333 %", 5),
+        ("root.user-settings.ann.weight", "rounded down to 1.234", 6),
     ];
     assert_eq!(reasons(&weights), expected);
 

@@ -97,8 +97,7 @@ fn names<'p>(
             return Err(settings.refused(setting, problem));
         }
         if !seen.insert(*name) {
-            let path = excerpt(&format!("{parent}.{name}"));
-            let error = ConfigError::Queue { path, problem: "is listed twice".to_owned() };
+            let error = ConfigError::queue(excerpt(&format!("{parent}.{name}")), "is listed twice");
             return Err(setting.source.config(setting.key_offset, error));
         }
     }

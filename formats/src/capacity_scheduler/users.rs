@@ -5,19 +5,13 @@ use std::collections::BTreeMap;
 use apportion::config::{Factor, Percent, QueueConfig};
 
 use super::known::PREFIX;
+use super::number;
 use super::property::{Setting, Settings};
 use super::tree::Listed;
-use super::value;
-use crate::ConfigFileError;
 use crate::file::excerpt;
+use crate::{ConfigFileError, NotCarriedOver};
 
 const MINIMUM: &str = "minimum-user-limit-percent";
-
-/// The leaf's minimum user limit, else the scheduler's, else 100 %.
-pub(super) fn minimum(settings: &Settings<'_>, leaf: &Listed<'_>) -> Result<Percent, ConfigFileError> {
-    let setting = settings.get(&leaf.key(MINIMUM)).or_else(|| settings.get(&format!("{PREFIX}{MINIMUM}")));
-    setting.map_or(Ok(Percent::ALL), |setting| Ok(number(settings, &setting, 100)?.percent()))
-}
 
 /// Weights of users, with the properties that set them.
 type Weights<'p> = BTreeMap<String, (Factor, Setting<'p>)>;
@@ -27,38 +21,41 @@ pub(super) fn read<'p>(
     settings: &Settings<'p>,
     listed: &Listed<'p>,
     queue: &mut QueueConfig,
+    report: &mut Vec<NotCarriedOver>,
 ) -> Result<(), ConfigFileError> {
-    read_below(settings, listed, queue, &Weights::new())
+    let of_all = settings.get(&format!("{PREFIX}{MINIMUM}"));
+    let minimum = of_all.map_or(Ok(Percent::ALL), |setting| number::percent(settings, &setting, report))?;
+    read_below(settings, listed, queue, (minimum, &Weights::new()), report)
 }
 
-/// `above` are the weights inherited from the queues above.
+/// The minimum user limit is that of leaves without their own, and `above` are the weights from the queues above.
 fn read_below<'p>(
     settings: &Settings<'p>,
     listed: &Listed<'p>,
     queue: &mut QueueConfig,
-    above: &Weights<'p>,
+    (minimum, above): (Percent, &Weights<'p>),
+    report: &mut Vec<NotCarriedOver>,
 ) -> Result<(), ConfigFileError> {
     let mut weights = above.clone();
     let before = listed.key("user-settings.");
     for setting in settings.in_order() {
         let user = setting.key.strip_prefix(&before).and_then(|rest| rest.strip_suffix(".weight"));
         let Some(user) = user else { continue };
-        let weight = number(settings, &setting, 1_000_000)?.factor();
-        if weight.milli() == 0 {
-            return Err(settings.refused(&setting, "must be above 0"));
-        }
+        let weight = number::weight(settings, &setting, report)?;
         queue.user_weights.insert(user.to_owned(), weight);
         weights.insert(user.to_owned(), (weight, setting));
     }
     if listed.children.is_empty() {
-        queue.user_limit_minimum = minimum(settings, listed)?;
+        let own = settings.get(&listed.key(MINIMUM));
+        queue.user_limit_minimum =
+            own.map_or(Ok(minimum), |setting| number::percent(settings, &setting, report))?;
         check_weights(settings, listed, queue.user_limit_minimum, &weights)?;
     }
     listed
         .children
         .iter()
         .zip(&mut queue.children)
-        .try_for_each(|(listed, child)| read_below(settings, listed, child, &weights))
+        .try_for_each(|(listed, child)| read_below(settings, listed, child, (minimum, &weights), report))
 }
 
 /// Refuses weights that YARN's `UserWeights.validateForLeafQueue` refuses: above 100 % / minimum user limit.
@@ -80,12 +77,4 @@ fn check_weights(
         excerpt(&leaf.path),
     );
     Err(settings.refused(setting, problem))
-}
-
-fn number(
-    settings: &Settings<'_>,
-    setting: &Setting<'_>,
-    most: u64,
-) -> Result<crate::billionths::Billionths, ConfigFileError> {
-    value::decimal(settings.value(setting)?, most).map_err(|problem| settings.refused(setting, problem))
 }

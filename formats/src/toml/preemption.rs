@@ -2,9 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use apportion::config::{Percent, PreemptionPolicy, PreemptionRounds, WithinQueueOrder, WithinQueuePolicy};
+use apportion::config::{
+    Percent, PreemptionPolicy, PreemptionRounds, WithinQueueOrder, WithinQueuePolicy, quoted_text,
+};
 
-use super::table::{Section, quoted};
+use super::table::Section;
 use super::write::{Writer, list};
 use crate::ConfigFileError;
 
@@ -93,9 +95,9 @@ pub(super) fn write(file: &mut Writer, rounds: Option<&PreemptionRounds>) {
     file.line("interval_ms", interval_ms);
     file.line("max_wait_before_kill_ms", max_wait_before_kill_ms);
     file.line_if("observe_only", observe_only.then_some(true));
-    file.line("dead_zone", quoted(&policy.dead_zone.to_string()));
-    file.line("natural_termination", quoted(&policy.natural_termination.to_string()));
-    file.line("per_round", quoted(&policy.per_round.to_string()));
+    file.line("dead_zone", quoted_text(&policy.dead_zone.to_string()));
+    file.line("natural_termination", quoted_text(&policy.natural_termination.to_string()));
+    file.line("per_round", quoted_text(&policy.per_round.to_string()));
     write_names(file, "exempt", &policy.exempt);
     write_names(file, "exempt_applications", &policy.exempt_applications);
     write_names(file, "exempt_tags", &policy.exempt_tags);
@@ -104,9 +106,9 @@ pub(super) fn write(file: &mut Writer, rounds: Option<&PreemptionRounds>) {
         return;
     };
     file.table("engine.preemption.within_queue");
-    file.line("order", quoted(order_word(*order)));
-    file.line("minimum_use", quoted(&minimum_use.to_string()));
-    file.line("max_part", quoted(&max_part.to_string()));
+    file.line("order", quoted_text(order_word(*order)));
+    file.line("minimum_use", quoted_text(&minimum_use.to_string()));
+    file.line("max_part", quoted_text(&max_part.to_string()));
     write_names(file, "exempt", exempt);
 }
 

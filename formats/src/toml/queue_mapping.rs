@@ -1,10 +1,10 @@
 //! The table `placement`.
 
 use apportion::config::{
-    Creation, MappingAction, MappingRule, Otherwise, PlaceIn, QueueMapping, QueuePath, Whose,
+    Creation, Fallback, MappingAction, MappingRule, PlaceIn, QueueMapping, QueuePath, RuleFilter, quoted_text,
 };
 
-use super::table::{Entry, Section, quoted};
+use super::table::{Entry, Section};
 use super::write::{Writer, list};
 use crate::ConfigFileError;
 
@@ -30,11 +30,11 @@ fn creation_word(create: Creation) -> &'static str {
     }
 }
 
-fn otherwise_word(otherwise: Otherwise) -> &'static str {
-    match otherwise {
-        Otherwise::Skip => "skip",
-        Otherwise::Reject => "reject",
-        Otherwise::Default => "default",
+fn fallback_word(fallback: Fallback) -> &'static str {
+    match fallback {
+        Fallback::Skip => "skip",
+        Fallback::Reject => "reject",
+        Fallback::Default => "default",
     }
 }
 
@@ -53,13 +53,13 @@ pub(super) fn read(document: &Section<'_>) -> Result<QueueMapping, ConfigFileErr
 fn rule(section: &Section<'_>) -> Result<MappingRule, ConfigFileError> {
     section.only(KEYS)?;
     let names = |key| Ok(section.read(key, |entry| entry.texts())?.unwrap_or_default());
-    let whose = Whose {
+    let filter = RuleFilter {
         users: names("users")?,
         groups: names("groups")?,
         applications: names("applications")?,
         except: section.read("except", |entry| entry.switch())?.unwrap_or(false),
     };
-    Ok(MappingRule { whose, action: action(section)? })
+    Ok(MappingRule { filter, action: action(section)? })
 }
 
 fn action(section: &Section<'_>) -> Result<MappingAction, ConfigFileError> {
@@ -85,9 +85,9 @@ fn place_in(section: &Section<'_>, queue: QueuePath) -> Result<PlaceIn, ConfigFi
     if let Some(create) = section.read("create", |entry| entry.word(&creations, creation_word))? {
         place.create = create;
     }
-    let others = [Otherwise::Skip, Otherwise::Reject, Otherwise::Default];
-    if let Some(otherwise) = section.read("otherwise", |entry| entry.word(&others, otherwise_word))? {
-        place.otherwise = otherwise;
+    let others = [Fallback::Skip, Fallback::Reject, Fallback::Default];
+    if let Some(fallback) = section.read("otherwise", |entry| entry.word(&others, fallback_word))? {
+        place.fallback = fallback;
     }
     if let Some(if_permitted) = section.read("if_permitted", |entry| entry.switch())? {
         place.if_permitted = if_permitted;
@@ -105,21 +105,21 @@ pub(super) fn write(file: &mut Writer, queue_mapping: &QueueMapping) {
         file.table("placement");
         file.line("override_requested", false);
     }
-    for MappingRule { whose, action } in rules {
+    for MappingRule { filter, action } in rules {
         file.table("[placement.rules]");
-        let Whose { users, groups, applications, except } = whose;
+        let RuleFilter { users, groups, applications, except } = filter;
         for (key, names) in [("users", users), ("groups", groups), ("applications", applications)] {
             file.line_if(key, (!names.is_empty()).then(|| list(names)));
         }
         file.line_if("except", except.then_some(true));
         match action {
             MappingAction::Reject => file.line("reject", true),
-            MappingAction::SetDefault(queue) => file.line("default_queue", quoted(&queue.to_string())),
-            MappingAction::Place(PlaceIn { queue, create, otherwise, if_permitted }) => {
-                file.line("queue", quoted(&queue.to_string()));
-                let create = (*create != Creation::default()).then(|| quoted(creation_word(*create)));
+            MappingAction::SetDefault(queue) => file.line("default_queue", quoted_text(&queue.to_string())),
+            MappingAction::Place(PlaceIn { queue, create, fallback, if_permitted }) => {
+                file.line("queue", quoted_text(&queue.to_string()));
+                let create = (*create != Creation::default()).then(|| quoted_text(creation_word(*create)));
                 file.line_if("create", create);
-                let other = (*otherwise != Otherwise::default()).then(|| quoted(otherwise_word(*otherwise)));
+                let other = (*fallback != Fallback::default()).then(|| quoted_text(fallback_word(*fallback)));
                 file.line_if("otherwise", other);
                 file.line_if("if_permitted", if_permitted.then_some(true));
             }

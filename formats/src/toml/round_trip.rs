@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 
 use apportion::config::{
     AccessList, AllocationSizes, ApplicationLimits, ApplicationOrdering, AutoCreation, Bound, Capacity,
-    Creation, EngineLimits, Factor, HeartbeatPolicy, Lifetimes, LocalityDelay, MappingAction, MappingRule,
-    Maximum, NodeOrderKind, OpportunisticPolicy, Otherwise, ParallelLimits, PartitionAccess,
+    Creation, EngineLimits, Factor, Fallback, HeartbeatPolicy, Lifetimes, LocalityDelay, MappingAction,
+    MappingRule, Maximum, NodeOrderKind, OpportunisticPolicy, ParallelLimits, PartitionAccess,
     PartitionCapacity, PathPart, Percent, PlaceIn, QueueConfig, QueueMapping, QueueOrdering, QueuePath,
-    QueueState, ReservationPolicy, Semantics, Share, Whose,
+    QueueState, ReservationPolicy, RuleFilter, Semantics, Share,
 };
 use apportion::resource::RESOURCE_TYPES_MAX;
 use apportion::{ResourceTypes, Resources};
@@ -74,20 +74,20 @@ fn queue_path() -> impl Strategy<Value = QueuePath> {
 }
 
 fn queue_mapping() -> impl Strategy<Value = QueueMapping> {
-    let otherwise = prop::sample::select(vec![Otherwise::Skip, Otherwise::Reject, Otherwise::Default]);
-    let place = (queue_path(), otherwise, any::<bool>()).prop_map(|(queue, otherwise, if_permitted)| {
-        MappingAction::Place(PlaceIn { queue, create: Creation::Path, otherwise, if_permitted })
+    let fallback = prop::sample::select(vec![Fallback::Skip, Fallback::Reject, Fallback::Default]);
+    let place = (queue_path(), fallback, any::<bool>()).prop_map(|(queue, fallback, if_permitted)| {
+        MappingAction::Place(PlaceIn { queue, create: Creation::Path, fallback, if_permitted })
     });
     let below_the_root = prop_oneof![Just(PathPart::User), Just(PathPart::Specified)];
     let default = below_the_root.prop_map(|part| MappingAction::SetDefault(QueuePath::new(vec![part])));
     let action = prop_oneof![place, default, Just(MappingAction::Reject)];
     let names = || vec(".{0,4}", 0..3);
-    let whose =
+    let filter =
         (names(), names(), names(), any::<bool>()).prop_map(|(users, groups, applications, except)| {
             let is_anybody = users.is_empty() && groups.is_empty() && applications.is_empty();
-            Whose { users, groups, applications, except: except && !is_anybody }
+            RuleFilter { users, groups, applications, except: except && !is_anybody }
         });
-    let rule = (whose, action).prop_map(|(whose, action)| MappingRule { whose, action });
+    let rule = (filter, action).prop_map(|(filter, action)| MappingRule { filter, action });
     (any::<bool>(), vec(rule, 0..4))
         .prop_map(|(override_requested, rules)| QueueMapping { override_requested, rules })
 }
@@ -120,7 +120,8 @@ fn locality_delay() -> impl Strategy<Value = LocalityDelay> {
         (any::<u32>(), any::<Option<u32>>(), any::<bool>()).prop_map(|(a, b, full_reset)| {
             LocalityDelay::Nodes { rack: b.map_or(a, |b| a.min(b)), any: b.map(|b| a.max(b)), full_reset }
         }),
-        (any::<u64>(), any::<u64>()).prop_map(|(rack_ms, any_ms)| LocalityDelay::Time { rack_ms, any_ms }),
+        (any::<u64>(), any::<u64>())
+            .prop_map(|(a, b)| LocalityDelay::Time { rack_ms: a.min(b), any_ms: a.max(b) }),
     ]
 }
 

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use ::toml::Spanned;
 use ::toml::de::{DeTable, DeValue};
+use apportion::config::quoted_key;
 use apportion::nearest::nearest;
 
 use crate::ConfigFileError;
@@ -167,24 +168,4 @@ impl<'a> Entry<'a> {
 /// A key below other keys, as written in a file.
 pub(super) fn joined(path: &str, key: &str) -> String {
     if path.is_empty() { quoted_key(key) } else { format!("{path}.{}", quoted_key(key)) }
-}
-
-/// A key as written in a file: bare where TOML allows it.
-pub(super) fn quoted_key(key: &str) -> String {
-    let is_bare = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
-    if !key.is_empty() && key.bytes().all(is_bare) { key.to_owned() } else { quoted(key) }
-}
-
-/// A text as a TOML string on one line.
-pub(super) fn quoted(text: &str) -> String {
-    let mut quoted = String::from("\"");
-    for character in text.chars() {
-        match character {
-            '"' | '\\' => quoted.extend(['\\', character]),
-            _ if character.is_control() => quoted.push_str(&format!("\\u{:04X}", u32::from(character))),
-            _ => quoted.push(character),
-        }
-    }
-    quoted.push('"');
-    quoted
 }

@@ -319,6 +319,10 @@ fn a_refusal_of_the_engine_has_its_place_in_the_file() {
     );
     let below = "capacity = { memory_mib = 9 }\nmaximum_capacity = { memory_mib = 8 }";
     refused(&queue(below), "2:9: queue `root.a`: its maximum of memory_mib is below its capacity");
+    let template =
+        queue("[queues.\"root.b\"]\ncapacity = 1\n[queues.\"root.b\".auto_creation.leaf]\ncapacity = \"0w\"");
+    let weightless = "3:9: queue `root.b` (auto_creation.leaf): its weight is 0; it must be above 0";
+    refused(&template, weightless);
     refused(&queue("[engine.limits]\ninbox = 0"), "4:1: engine.limits.inbox: must be at least 1");
     refused(
         &queue("[engine.heartbeat]\ninterval_ms = 0\nmissed_max = 1"),

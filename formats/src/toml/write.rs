@@ -6,12 +6,11 @@ use apportion::ResourceTypes;
 use apportion::config::{
     AccessList, AllocationSizes, ApplicationOrdering, Bound, Capacity, EngineConfig, EngineLimits, Factor,
     HolderLimit, LocalityDelay, Maximum, ParallelLimits, PartitionAccess, Percent, QueueConfig,
-    QueueOrdering, QueueState, Semantics, Share,
+    QueueOrdering, QueueState, Semantics, Share, quoted_key, quoted_text, table_by_type,
 };
 
 use super::engine::node_order_word;
 use super::queues::{LIMIT_KEYS, child_ordering_word, ordering_word, state_word};
-use super::table::{quoted, quoted_key};
 use super::{opportunistic, preemption, queue_mapping};
 
 /// Writes the configuration as a native file.
@@ -68,7 +67,7 @@ fn write_resources(file: &mut Writer, types: &ResourceTypes) {
     file.table("resources");
     file.line("types", list(types.names()));
     if let Some(devices) = types.device_type() {
-        file.line("devices", quoted(&types.names()[devices]));
+        file.line("devices", quoted_text(&types.names()[devices]));
     }
 }
 
@@ -78,9 +77,9 @@ fn write_engine(file: &mut Writer, config: &EngineConfig) {
     if !config.non_exclusive_partitions.is_empty() {
         file.line("non_exclusive_partitions", list(&config.non_exclusive_partitions));
     }
-    file.line("node_order", quoted(node_order_word(config.node_order)));
+    file.line("node_order", quoted_text(node_order_word(config.node_order)));
     if config.semantics != Semantics::default() {
-        file.line("semantics", quoted(config.semantics.word()));
+        file.line("semantics", quoted_text(config.semantics.word()));
     }
     file.line_if("maximum_application_priority", config.maximum_application_priority);
     file.line("stop_timeout_ms", config.stop_timeout_ms);
@@ -95,7 +94,7 @@ fn write_engine(file: &mut Writer, config: &EngineConfig) {
         None => file.line("enabled", false),
     }
     file.line("age_limit_ms", config.reservations.age_limit_ms);
-    file.line("nodes", quoted(&config.reservations.nodes.to_string()));
+    file.line("nodes", quoted_text(&config.reservations.nodes.to_string()));
     if !config.reservations.continue_looking {
         file.line("continue_looking", false);
     }
@@ -120,9 +119,9 @@ fn write_engine(file: &mut Writer, config: &EngineConfig) {
         let text = |amount: i64| amount.to_string();
         file.line(
             "minimum",
-            table(&config.resources, |i| Some(minimum[i]).filter(|some| *some > 0).map(text)),
+            table_by_type(&config.resources, |i| Some(minimum[i]).filter(|some| *some > 0).map(text)),
         );
-        file.line("maximum", table(&config.resources, |i| maximum[i].map(text)));
+        file.line("maximum", table_by_type(&config.resources, |i| maximum[i].map(text)));
         if *allow_empty {
             file.line("allow_empty", true);
         }
@@ -155,18 +154,18 @@ fn write_children(file: &mut Writer, types: &ResourceTypes, parent: &QueueConfig
 }
 
 fn write_queue(file: &mut Writer, types: &ResourceTypes, queue: &QueueConfig, path: &str) {
-    file.table(&format!("queues.{}", quoted(path)));
+    file.table(&format!("queues.{}", quoted_text(path)));
     write_own(file, types, queue, Some(Factor::ONE));
     file.line_if("limits", limits_text(types, &queue.limits));
     write_partitions(file, types, queue, path);
     let Some(creation) = &queue.auto_creation else { return };
-    let table = format!("queues.{}.auto_creation", quoted(path));
+    let table = format!("queues.{}.auto_creation", quoted_text(path));
     file.table(&table);
     file.line("depth_max", creation.depth_max);
     file.line("queues_max", creation.queues_max);
     match creation.expiry_ms {
         Some(expiry_ms) => file.line("expiry_ms", expiry_ms),
-        None => file.line("expiry_ms", quoted("never")),
+        None => file.line("expiry_ms", quoted_text("never")),
     }
     for (name, template) in [("leaf", &creation.leaf), ("parent", &creation.parent)] {
         file.table(&format!("{table}.{name}"));
@@ -189,12 +188,12 @@ fn write_own(
     if let Some(access) = &queue.accessible_partitions {
         file.line("accessible_partitions", access_text(access));
     }
-    file.line_if("default_partition", queue.default_partition.as_ref().map(|name| quoted(name)));
+    file.line_if("default_partition", queue.default_partition.as_ref().map(|name| quoted_text(name)));
     if queue.ordering != ApplicationOrdering::default() {
-        file.line("ordering", quoted(ordering_word(queue.ordering)));
+        file.line("ordering", quoted_text(ordering_word(queue.ordering)));
     }
     if queue.child_ordering != QueueOrdering::default() {
-        file.line("child_ordering", quoted(child_ordering_word(queue.child_ordering)));
+        file.line("child_ordering", quoted_text(child_ordering_word(queue.child_ordering)));
     }
     if queue.priority != 0 {
         file.line("priority", queue.priority);
@@ -208,18 +207,18 @@ fn write_own(
     match queue.user_limit_factor {
         same if same == user_limit_factor => {}
         Some(factor) => file.line("user_limit_factor", factor),
-        None => file.line("user_limit_factor", quoted("unlimited")),
+        None => file.line("user_limit_factor", quoted_text("unlimited")),
     }
     if queue.user_limit_minimum != Percent::ALL {
-        file.line("user_limit_minimum", quoted(&queue.user_limit_minimum.to_string()));
+        file.line("user_limit_minimum", quoted_text(&queue.user_limit_minimum.to_string()));
     }
     if !queue.user_weights.is_empty() {
         file.line("user_weights", by_name(&queue.user_weights));
     }
     if queue.state != QueueState::default() {
-        file.line("state", quoted(state_word(queue.state)));
+        file.line("state", quoted_text(state_word(queue.state)));
     }
-    let list = |list: &Option<AccessList>| list.as_ref().map(|list| quoted(&list.to_string()));
+    let list = |list: &Option<AccessList>| list.as_ref().map(|list| quoted_text(&list.to_string()));
     file.line_if("submitters", list(&queue.submitters));
     file.line_if("administrators", list(&queue.administrators));
     file.line_if("maximum_applications", queue.applications.total);
@@ -239,7 +238,7 @@ fn write_activation(file: &mut Writer, queue: &QueueConfig) {
     }
     file.line_if("default_application_lifetime_ms", queue.lifetimes.default_ms);
     file.line_if("maximum_application_lifetime_ms", queue.lifetimes.maximum_ms);
-    file.line_if("maximum_master_share", queue.master_share.map(|share| quoted(&share.to_string())));
+    file.line_if("maximum_master_share", queue.master_share.map(|share| quoted_text(&share.to_string())));
 }
 
 /// An array of tables, one per line; `None` without limits.
@@ -248,8 +247,9 @@ fn limits_text(types: &ResourceTypes, limits: &[HolderLimit]) -> Option<String> 
         let [users, groups, maximum, parallel] = LIMIT_KEYS;
         let names =
             |key: &str, names: &[String]| (!names.is_empty()).then(|| format!("{key} = {}", list(names)));
-        let amounts =
-            || format!("{maximum} = {}", table(types, |i| limit.maximum[i].map(|most| most.to_string())));
+        let amounts = || {
+            format!("{maximum} = {}", table_by_type(types, |i| limit.maximum[i].map(|most| most.to_string())))
+        };
         let fields = [
             names(users, &limit.users),
             names(groups, &limit.groups),
@@ -271,7 +271,7 @@ fn by_name(users: &BTreeMap<String, impl std::fmt::Display>) -> String {
 /// Written as separate tables, which end the queue's table.
 fn write_partitions(file: &mut Writer, types: &ResourceTypes, queue: &QueueConfig, path: &str) {
     for (name, own) in &queue.partitions {
-        file.table(&format!("queues.{}.partitions.{}", quoted(path), quoted_key(name)));
+        file.table(&format!("queues.{}.partitions.{}", quoted_text(path), quoted_key(name)));
         file.line_if("capacity", own.capacity.map(|capacity| capacity_text(types, &capacity)));
         file.line_if("maximum_capacity", own.maximum.map(|maximum| maximum_text(types, &maximum)));
     }
@@ -286,17 +286,17 @@ fn access_text(access: &PartitionAccess) -> String {
 
 fn capacity_text(types: &ResourceTypes, capacity: &Capacity) -> String {
     match capacity {
-        Capacity::Percent(percent) => quoted(&percent.to_string()),
-        Capacity::Weight(weight) => quoted(&format!("{weight}w")),
-        Capacity::Absolute(amounts) => table(types, |i| Some(amounts[i].to_string())),
-        Capacity::Mixed(shares) => table(types, |i| share_text(shares[i])),
+        Capacity::Percent(percent) => quoted_text(&percent.to_string()),
+        Capacity::Weight(weight) => quoted_text(&format!("{weight}w")),
+        Capacity::Absolute(amounts) => table_by_type(types, |i| Some(amounts[i].to_string())),
+        Capacity::Mixed(shares) => table_by_type(types, |i| share_text(shares[i])),
     }
 }
 
 fn maximum_text(types: &ResourceTypes, maximum: &Maximum) -> String {
     match maximum {
-        Maximum::Percent(percent) => quoted(&percent.to_string()),
-        Maximum::Absolute(_) | Maximum::Mixed(_) => table(types, |i| bound_text(maximum.bound(i))),
+        Maximum::Percent(percent) => quoted_text(&percent.to_string()),
+        Maximum::Absolute(_) | Maximum::Mixed(_) => table_by_type(types, |i| bound_text(maximum.bound(i))),
     }
 }
 
@@ -305,8 +305,8 @@ fn share_text(share: Share) -> Option<String> {
     match share {
         Share::NONE => None,
         Share::Amount(amount) => Some(amount.to_string()),
-        Share::Percent(percent) => Some(quoted(&percent.to_string())),
-        Share::Weight(weight) => Some(quoted(&format!("{weight}w"))),
+        Share::Percent(percent) => Some(quoted_text(&percent.to_string())),
+        Share::Weight(weight) => Some(quoted_text(&format!("{weight}w"))),
     }
 }
 
@@ -314,20 +314,11 @@ fn bound_text(bound: Bound) -> Option<String> {
     match bound {
         Bound::NONE => None,
         Bound::Amount(amount) => Some(amount.to_string()),
-        Bound::Percent(percent) => Some(quoted(&percent.to_string())),
+        Bound::Percent(percent) => Some(quoted_text(&percent.to_string())),
     }
 }
 
 pub(super) fn list<'a>(texts: impl IntoIterator<Item = &'a String>) -> String {
-    let texts: Vec<_> = texts.into_iter().map(|text| quoted(text)).collect();
+    let texts: Vec<_> = texts.into_iter().map(|text| quoted_text(text)).collect();
     format!("[{}]", texts.join(", "))
-}
-
-/// A table by type, without the types for which `text_of` returns `None`.
-fn table(types: &ResourceTypes, text_of: impl Fn(usize) -> Option<String>) -> String {
-    let named = types.names().iter().enumerate();
-    let fields: Vec<_> = named
-        .filter_map(|(i, name)| text_of(i).map(|text| format!("{} = {text}", quoted_key(name))))
-        .collect();
-    if fields.is_empty() { "{}".to_owned() } else { format!("{{ {} }}", fields.join(", ")) }
 }

@@ -15,8 +15,11 @@ const BEHIND_ROOT: &str =
     "the root queue has limits of its own; those of the partition would be the same queue's";
 const KEYS: [&str; 5] = ["limit", "users", "groups", "maxresources", "maxapplications"];
 
-/// The limits in force, by kind of holder (user or group) and name.
-type InForce<'n> = BTreeMap<(&'static str, &'n str), (Quantities<'n>, u64)>;
+/// The kind (user or group) and the name of a limit's holder.
+type Holder<'n> = (&'static str, &'n str);
+
+/// The amounts and applications of the limits in force.
+type InForce<'n> = BTreeMap<Holder<'n>, (Quantities<'n>, u64)>;
 
 /// Reads the limits of the queue and of all queues below it.
 pub(super) fn read<'n>(
@@ -28,8 +31,8 @@ pub(super) fn read<'n>(
 ) -> Result<(), ConfigFileError> {
     let mut in_force = above.clone();
     if let Some(limits) = queue.entry.get("limits") {
-        for (kind, name, entry, amounts, applications) in list(&limits, queue)? {
-            let most = in_force.get(&(kind, name));
+        for Limit { holder, entry, amounts, applications } in list(&limits, queue)? {
+            let (most, (kind, name)) = (in_force.get(&holder), holder);
             if most.is_some_and(|(most, _)| amounts.exceeds(most).is_some()) {
                 return Err(entry.error(format!("{kind} `{name}` has a lower limit in a queue above")));
             }
@@ -38,7 +41,7 @@ pub(super) fn read<'n>(
                     .error(format!("{kind} `{name}` has a lower limit of applications in a queue above")));
             }
             let amounts = most.map_or(amounts.clone(), |(most, _)| amounts.at_most(most));
-            in_force.insert((kind, name), (amounts, applications));
+            in_force.insert(holder, (amounts, applications));
         }
         carry_over(&limits, config, types, report)?;
     }
@@ -92,8 +95,15 @@ fn carry_over(
     Ok(())
 }
 
-/// A limit of one user or group: kind, name, place, amounts and applications.
-type Limit<'n> = (&'static str, &'n str, Entry<'n>, Quantities<'n>, u64);
+/// A limit of one user or group.
+#[derive(Debug)]
+struct Limit<'n> {
+    holder: Holder<'n>,
+    entry: Entry<'n>,
+    amounts: Quantities<'n>,
+    /// The number of applications; 0: any.
+    applications: u64,
+}
 
 fn list<'n>(limits: &Entry<'n>, queue: &Queue<'n>) -> Result<Vec<Limit<'n>>, ConfigFileError> {
     let mut all = Vec::new();
@@ -108,7 +118,8 @@ fn list<'n>(limits: &Entry<'n>, queue: &Queue<'n>) -> Result<Vec<Limit<'n>>, Con
             for item in entry.get(key).map(|names| names.items()).transpose()?.unwrap_or_default() {
                 let name = item.text()?;
                 check_name(&item, kind, name, &mut seen)?;
-                all.push((kind, name, entry.clone(), amounts.clone(), applications));
+                let (entry, amounts) = (entry.clone(), amounts.clone());
+                all.push(Limit { holder: (kind, name), entry, amounts, applications });
             }
         }
         if all.len() == before {
@@ -146,7 +157,7 @@ fn check_name<'n>(
     item: &Entry<'_>,
     kind: &'static str,
     name: &'n str,
-    seen: &mut BTreeSet<(&'static str, &'n str)>,
+    seen: &mut BTreeSet<Holder<'n>>,
 ) -> Result<(), ConfigFileError> {
     let is_other = |byte: u8| {
         byte.is_ascii_alphanumeric() || b"_:.-".contains(&byte) || (kind == "user" && byte == b'@')

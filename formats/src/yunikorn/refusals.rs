@@ -47,6 +47,16 @@ fn quotas_that_do_not_fit_the_parent_are_refused() {
 }
 
 #[test]
+fn a_refused_template_has_the_place_of_its_queue() {
+    refused(
+        "partitions:\n- placementrules: [{name: user, create: true, parent: {name: fixed, value: a}}]\n  queues:\n  \
+         - {name: b}\n  - name: a\n    parent: true\n    \
+         childtemplate: {resources: {guaranteed: {vcore: 2}, max: {vcore: 1}}}",
+        "5:5: queue `root.a` (auto_creation.leaf): its maximum of vcore_milli is below its capacity",
+    );
+}
+
+#[test]
 fn names_are_checked() {
     refused_below_root(
         "- name: a\n- name: A",

@@ -1,7 +1,7 @@
 //! Placement rules, checked as in YuniKorn: above all, fixed queues must exist (`peers.md` 1.1).
 
 use apportion::config::{
-    Creation, MappingAction, MappingRule, PathPart, PlaceIn, QueueMapping, QueuePath, Whose,
+    Creation, MappingAction, MappingRule, PathPart, PlaceIn, QueueMapping, QueuePath, RuleFilter,
 };
 use apportion::nearest::{hint, nearest};
 
@@ -33,15 +33,10 @@ pub(super) fn read(
     for entry in rules.items()? {
         let chain = chain(&entry)?;
         check_fixed(&chain, root)?;
-        match rule(&chain, root)? {
-            Ok(rule) => {
-                queue_mapping.rules.push(rule);
-            }
-            Err(reason) => entry.report(reason, report),
-        }
+        queue_mapping.rules.extend(rule(&entry, &chain, root, report)?);
     }
     if !queue_mapping.rules.is_empty() {
-        let rejection = MappingRule { whose: Whose::everybody(), action: MappingAction::Reject };
+        let rejection = MappingRule { filter: RuleFilter::everybody(), action: MappingAction::Reject };
         queue_mapping.rules.push(rejection);
     }
     Ok(queue_mapping)
@@ -91,8 +86,8 @@ fn may_create(rule: &Entry<'_>) -> Result<bool, ConfigFileError> {
 }
 
 /// The applications that the rule applies to.
-fn filter(rule: &Entry<'_>) -> Result<Whose, ConfigFileError> {
-    let Some(filter) = rule.get("filter") else { return Ok(Whose::everybody()) };
+fn filter(rule: &Entry<'_>) -> Result<RuleFilter, ConfigFileError> {
+    let Some(filter) = rule.get("filter") else { return Ok(RuleFilter::everybody()) };
     filter.only(&["type", "users", "groups"])?;
     let kind = filter.get("type").map_or(Ok("allow"), |kind| kind.word(&["allow", "deny", ""]))?;
     let names = |key| -> Result<Vec<String>, ConfigFileError> {
@@ -102,31 +97,40 @@ fn filter(rule: &Entry<'_>) -> Result<Whose, ConfigFileError> {
     let (users, groups) = (names("users")?, names("groups")?);
     // A filter without names lets every application through, even with the type `deny`.
     let except = kind == "deny" && !(users.is_empty() && groups.is_empty());
-    Ok(Whose { users, groups, applications: Vec::new(), except })
+    Ok(RuleFilter { users, groups, applications: Vec::new(), except })
 }
 
-/// The placement rule for a chain, or why it cannot be carried over.
-fn rule(chain: &[Entry<'_>], root: &Queue<'_>) -> Result<Result<MappingRule, &'static str>, ConfigFileError> {
-    let Some((own, above)) = chain.split_last() else { return Ok(Err(NO_PARENT_FILTERS)) };
-    let whose = filter(own)?;
+/// The placement rule for a chain. A rule that cannot be carried over is reported.
+fn rule(
+    entry: &Entry<'_>,
+    chain: &[Entry<'_>],
+    root: &Queue<'_>,
+    report: &mut Vec<NotCarriedOver>,
+) -> Result<Option<MappingRule>, ConfigFileError> {
+    let mut left_out = |reason| {
+        entry.report(reason, report);
+        Ok(None)
+    };
+    let Some((own, above)) = chain.split_last() else { return left_out(NO_PARENT_FILTERS) };
+    let own = filter(own)?;
     let is_expression =
         |names: &Vec<String>| matches!(names.as_slice(), [name] if name.contains(&EXPRESSION[..]));
-    if is_expression(&whose.users) || is_expression(&whose.groups) {
-        return Ok(Err(NO_EXPRESSIONS));
+    if is_expression(&own.users) || is_expression(&own.groups) {
+        return left_out(NO_EXPRESSIONS);
     }
     for parent in above {
-        if filter(parent)? != Whose::everybody() {
-            return Ok(Err(NO_PARENT_FILTERS));
+        if filter(parent)? != RuleFilter::everybody() {
+            return left_out(NO_PARENT_FILTERS);
         }
     }
     let (create, queue) = (creation(chain)?, path(chain)?);
     let (fixed, is_whole) = queue.fixed();
     let is_empty = root.find(&fixed).is_some_and(|queue| queue.children.is_empty());
     if create == Creation::Nothing && !is_whole && is_empty {
-        return Ok(Err(NOTHING_BELOW));
+        return left_out(NOTHING_BELOW);
     }
     let place = PlaceIn { create, if_permitted: true, ..PlaceIn::existing(queue) };
-    Ok(Ok(MappingRule { whose, action: MappingAction::Place(place) }))
+    Ok(Some(MappingRule { filter: own, action: MappingAction::Place(place) }))
 }
 
 /// Fixed parents that may not be created must exist, so only the others count.

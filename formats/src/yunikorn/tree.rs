@@ -57,7 +57,7 @@ impl<'n> Queue<'n> {
 
     /// An error about this queue.
     pub(super) fn refused(&self, problem: impl Into<String>) -> ConfigFileError {
-        let error = ConfigError::Queue { path: excerpt(self.path()), problem: problem.into() };
+        let error = ConfigError::queue(excerpt(self.path()), problem);
         self.entry.config_error(error)
     }
 }
@@ -118,7 +118,7 @@ fn children<'n>(parent: &Entry<'n>, items: &[Entry<'n>]) -> Result<Vec<Queue<'n>
         let entry = item.named(format!("{}.{name}", parent.path));
         if let Some(line) = lines.insert(name.clone(), item.line()) {
             let problem = format!("is already defined in line {line}; YuniKorn ignores the case of names");
-            return Err(entry.config_error(ConfigError::Queue { path: excerpt(&entry.path), problem }));
+            return Err(entry.config_error(ConfigError::queue(excerpt(&entry.path), problem)));
         }
         children.push(queue(&entry, name)?);
     }

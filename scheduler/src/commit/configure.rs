@@ -80,5 +80,5 @@ fn find<'a>(root: &'a QueueConfig, path: &str) -> Option<&'a QueueConfig> {
 }
 
 fn problem(queue: &Queue, problem: &str) -> ConfigError {
-    ConfigError::Queue { path: queue.path.to_string(), problem: problem.into() }
+    ConfigError::queue(queue.path.to_string(), problem)
 }

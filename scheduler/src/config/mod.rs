@@ -3,6 +3,7 @@
 mod access;
 mod auto_creation;
 mod capacity;
+mod error;
 mod holder_limit;
 mod node_order;
 mod opportunistic;
@@ -17,11 +18,11 @@ mod share;
 mod validate;
 
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
 pub use access::{AccessList, ParseAccessListError};
 pub use auto_creation::AutoCreation;
 pub use capacity::{Bound, Capacity, Maximum, Share};
+pub use error::ConfigError;
 pub(crate) use holder_limit::EVERYBODY_ELSE;
 pub use holder_limit::HolderLimit;
 pub use node_order::NodeOrderKind;
@@ -34,15 +35,15 @@ pub use queue::{
 pub(crate) use queue_checks::{Known, check_queue_alone, check_siblings, check_tree, is_queue_name};
 pub(crate) use queue_mapping::check as check_queue_mapping;
 pub use queue_mapping::{
-    Creation, MappingAction, MappingRule, Otherwise, ParsePathError, PathPart, PlaceIn, QueueMapping,
-    QueuePath, Whose,
+    Creation, Fallback, MappingAction, MappingRule, ParsePathError, PathPart, PlaceIn, QueueMapping, QueuePath,
+    RuleFilter,
 };
 pub(crate) use queue_mapping::{FoundQueue, NotPlaced, Queues, Submission};
 pub use reconfiguration::{QueueDifferences, QueueUpdate, Reconfiguration};
-pub use setting::Setting;
+pub use setting::{Setting, quoted_key, quoted_text, table_by_type};
 pub use share::{Factor, ParseDecimalError, Percent};
 
-use crate::resource::{RESOURCE_TYPES_MAX, ResourceError, ResourceTypes, Resources};
+use crate::resource::{RESOURCE_TYPES_MAX, ResourceTypes, Resources};
 
 /// Everything that decides how an engine schedules. It is the first record of every log.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -135,6 +136,11 @@ impl EngineConfig {
     /// The first mistake found, with its queue.
     pub fn validate(&self) -> Result<(), ConfigError> {
         validate::check(self)
+    }
+
+    /// Checks the configuration in a log. It may be one that an earlier version accepted.
+    pub(crate) fn validate_logged(&self) -> Result<(), ConfigError> {
+        validate::check_logged(self)
     }
 }
 
@@ -329,46 +335,4 @@ impl Default for EngineLimits {
             set_nodes: 640,
         }
     }
-}
-
-/// Why the engine refused a configuration.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Error)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum ConfigError {
-    /// A mistake in one queue.
-    #[error("queue `{path}`: {problem}")]
-    Queue {
-        /// The queue's full path.
-        path: String,
-        /// The mistake, and a correct form.
-        problem: String,
-    },
-    /// A queue that does not exist.
-    #[error("unknown queue `{path}`{}", crate::nearest::hint(.nearest.as_deref()))]
-    UnknownQueue {
-        /// The path given.
-        path: String,
-        /// The known path closest to it.
-        nearest: Option<String>,
-    },
-    /// A mistake in one placement rule.
-    #[error("placement rule {rule}: {problem}")]
-    QueueMapping {
-        /// The number of the rule, counted from 1.
-        rule: usize,
-        /// The mistake, and a correct form.
-        problem: String,
-    },
-    /// A value outside its range.
-    #[error("{key}: {problem}")]
-    Value {
-        /// The whole key, with the tables around it, such as `engine.preemption.interval_ms`.
-        key: &'static str,
-        /// The mistake, and a correct form.
-        problem: String,
-    },
-    /// A mistake in a resource type or amount.
-    #[error(transparent)]
-    Resource(#[from] ResourceError),
 }

@@ -88,20 +88,27 @@ fn check_auto_creation(known: Known<'_>, path: &str, creation: &AutoCreation) ->
         return Err(queue_error(path, "auto_creation: depth_max and queues_max must be at least 1"));
     }
     for (name, template) in [("leaf", &creation.leaf), ("parent", &creation.parent)] {
-        let path = format!("{path} (auto_creation.{name})");
-        if !template.is_leaf() {
-            return Err(queue_error(&path, "a template has no queues below it and no templates of its own"));
-        }
-        let says_something = !template.partitions.is_empty() || template.default_partition.is_some();
-        if says_something || template.accessible_partitions.is_some() {
-            let problem = "a template says nothing about partitions; the queue above does";
-            return Err(queue_error(&path, problem));
-        }
-        check_queue_alone(known, &path, &QueueConfig { name: name.to_owned(), ..template.clone() })?;
-        check_any_number(&template.capacity, creation.queues_max)
-            .map_err(|problem| queue_error(&path, problem))?;
+        check_template(known, path, template, creation.queues_max)
+            .map_err(|error| error.in_template(name))?;
     }
     Ok(())
+}
+
+fn check_template(
+    known: Known<'_>,
+    path: &str,
+    template: &QueueConfig,
+    queues_max: u32,
+) -> Result<(), ConfigError> {
+    if !template.is_leaf() {
+        return Err(queue_error(path, "a template has no queues below it and no templates of its own"));
+    }
+    let says_something = !template.partitions.is_empty() || template.default_partition.is_some();
+    if says_something || template.accessible_partitions.is_some() {
+        return Err(queue_error(path, "a template says nothing about partitions; the queue above does"));
+    }
+    check_queue_alone(known, path, &QueueConfig { name: "template".to_owned(), ..template.clone() })?;
+    check_any_number(&template.capacity, queues_max).map_err(|problem| queue_error(path, problem))
 }
 
 /// Whether `count` queues of this capacity can exist together.
@@ -263,7 +270,7 @@ fn check_shares(shares: impl Iterator<Item = Share>) -> Result<(), String> {
 }
 
 fn queue_error(path: &str, problem: &str) -> ConfigError {
-    ConfigError::Queue { path: path.to_owned(), problem: problem.to_owned() }
+    ConfigError::queue(path, problem)
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ impl Setting {
     /// The table of a queue.
     #[must_use]
     pub fn table(path: &str) -> String {
-        format!("queues.{path:?}")
+        format!("queues.{}", quoted_text(path))
     }
 
     pub(crate) fn new(table: &str, key: impl Display, value: impl Display) -> Self {
@@ -32,12 +32,12 @@ impl Setting {
     pub fn maximum(table: &str, queue: &QueueConfig, partition: &str, types: &ResourceTypes) -> Self {
         let is_own = queue.partitions.get(partition).is_some_and(|own| own.maximum.is_some());
         let key = match is_own {
-            true => format!("partitions.{partition}.maximum_capacity"),
+            true => format!("partitions.{}.maximum_capacity", quoted_key(partition)),
             false => "maximum_capacity".to_owned(),
         };
         let value = match queue.maximum_in(partition) {
             Maximum::Percent(percent) => quoted(percent),
-            maximum => amounts(types, |index| match maximum.bound(index) {
+            maximum => table_by_type(types, |index| match maximum.bound(index) {
                 Bound::NONE => None,
                 Bound::Amount(amount) => Some(amount.to_string()),
                 Bound::Percent(percent) => Some(quoted(percent)),
@@ -71,7 +71,7 @@ impl Setting {
         (number, limit): (usize, &HolderLimit),
         types: &ResourceTypes,
     ) -> Self {
-        let value = amounts(types, |index| limit.maximum[index].map(|amount| amount.to_string()));
+        let value = table_by_type(types, |index| limit.maximum[index].map(|amount| amount.to_string()));
         Self::new(table, format!("limits[{number}].maximum"), value)
     }
 }
@@ -83,12 +83,55 @@ impl Display for Setting {
 }
 
 fn quoted(value: impl Display) -> String {
-    format!("\"{value}\"")
+    quoted_text(&value.to_string())
 }
 
-fn amounts(types: &ResourceTypes, value_of: impl Fn(usize) -> Option<String>) -> String {
+/// A key as a native configuration file has it: bare where TOML allows it.
+#[must_use]
+pub fn quoted_key(key: &str) -> String {
+    let is_bare = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+    if !key.is_empty() && key.bytes().all(is_bare) { key.to_owned() } else { quoted_text(key) }
+}
+
+/// A text as a TOML string on one line.
+#[must_use]
+pub fn quoted_text(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for character in text.chars() {
+        match character {
+            '"' | '\\' => quoted.extend(['\\', character]),
+            _ if character.is_control() => quoted.push_str(&format!("\\u{:04X}", u32::from(character))),
+            _ => quoted.push(character),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+/// A TOML table with a value for each resource type, without the types for which `value_of` returns `None`.
+#[must_use]
+pub fn table_by_type(types: &ResourceTypes, value_of: impl Fn(usize) -> Option<String>) -> String {
     let named = types.names().iter().enumerate();
-    let pairs: Vec<String> =
-        named.filter_map(|(index, name)| Some(format!("{name} = {}", value_of(index)?))).collect();
+    let pairs: Vec<String> = named
+        .filter_map(|(index, name)| Some(format!("{} = {}", quoted_key(name), value_of(index)?)))
+        .collect();
     if pairs.is_empty() { "{}".to_owned() } else { format!("{{ {} }}", pairs.join(", ")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Capacity, PartitionCapacity, Percent};
+
+    #[test]
+    fn names_with_dots_are_quoted_in_keys_and_values() {
+        let types = ResourceTypes::new(["memory_mib", "example.com/disk"]).unwrap();
+        let own = PartitionCapacity { capacity: None, maximum: Some(Maximum::absolute(&[8, 2])) };
+        let queue = QueueConfig::leaf("a", Capacity::Percent(Percent::ALL)).with_partition("gpu.a", own);
+        assert_eq!(
+            Setting::maximum(&Setting::table("root.a"), &queue, "gpu.a", &types).to_string(),
+            "queues.\"root.a\".partitions.\"gpu.a\".maximum_capacity = { memory_mib = 8, \"example.com/disk\" = 2 }"
+        );
+        assert_eq!(Setting::table("root.\u{e9}\u{7}"), "queues.\"root.\u{e9}\\u0007\"");
+    }
 }

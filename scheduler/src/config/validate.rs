@@ -12,16 +12,23 @@ use crate::resource::{ResourceTypes, Resources};
 const PARTITIONS_MAX: usize = 64;
 
 pub(super) fn check(config: &EngineConfig) -> Result<(), ConfigError> {
+    check_logged(config)?;
+    match config.locality_delay {
+        LocalityDelay::Time { rack_ms, any_ms } => check_delays(["rack_ms", "any_ms"], rack_ms, any_ms),
+        LocalityDelay::Nodes { .. } => Ok(()),
+    }
+}
+
+/// The checks for the configuration of a log. Earlier versions accepted some that [`check`] refuses.
+pub(super) fn check_logged(config: &EngineConfig) -> Result<(), ConfigError> {
     check_partitions(&config.partitions)?;
     check_lending(&config.non_exclusive_partitions, &config.partitions)?;
     check_tree(config.into(), &config.root)?;
     queue_mapping::check(&config.queue_mapping, &config.root)?;
     check_limits(&config.limits)?;
     check_allocation(&config.resources, &config.allocation)?;
-    if let LocalityDelay::Nodes { rack, any: Some(any), .. } = config.locality_delay
-        && rack > any
-    {
-        return Err(value_error("engine.locality_delay", "the rack's delay may not exceed that of any node"));
+    if let LocalityDelay::Nodes { rack, any: Some(any), .. } = config.locality_delay {
+        check_delays(["rack_nodes", "any_nodes"], rack.into(), any.into())?;
     }
     config.preemption.as_ref().map_or(Ok(()), |rounds| preemption::check(rounds, &config.root))?;
     config.opportunistic.map_or(Ok(()), opportunistic::check)?;
@@ -40,6 +47,17 @@ pub(super) fn check(config: &EngineConfig) -> Result<(), ConfigError> {
         }
         _ => Ok(()),
     }
+}
+
+/// Checks that the delay for the rack ends before that for any node, behind which it would have no effect.
+fn check_delays([rack_key, any_key]: [&str; 2], rack: u64, any: u64) -> Result<(), ConfigError> {
+    if rack <= any {
+        return Ok(());
+    }
+    let problem = format!(
+        "{rack_key} is {rack} and {any_key} only {any}, so {rack_key} has no effect; set {any_key} to {rack} or more"
+    );
+    Err(value_error("engine.locality_delay", &problem))
 }
 
 fn check_partitions(names: &[String]) -> Result<(), ConfigError> {
@@ -133,7 +151,10 @@ fn value_error(key: &'static str, problem: &str) -> ConfigError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::change::Change;
     use crate::config::{Capacity, Percent, QueueConfig};
+    use crate::log::{HEADER, frame_head};
+    use crate::replay::Replay;
 
     /// Otherwise rounding up could exceed the maximum, or the largest size would not be a multiple of the step.
     #[test]
@@ -154,5 +175,43 @@ mod tests {
         assert_eq!(normalized(900), Ok(Resources::new(&[900])));
         assert_eq!(normalized(601), Ok(Resources::new(&[900])));
         assert_eq!(normalized(901), Err(0));
+    }
+
+    /// Its rack would be accepted after all other nodes.
+    #[test]
+    fn a_delay_for_the_rack_above_that_for_any_node_is_refused() {
+        let leaf = QueueConfig::leaf("a", Capacity::Percent(Percent::whole(1)));
+        let mut config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::root([leaf]));
+        let mut refusal = |delay| {
+            config.locality_delay = delay;
+            config.validate().map_err(|error| error.to_string())
+        };
+        let nodes = |rack, any| LocalityDelay::Nodes { rack, any, full_reset: true };
+        for (delay, problem) in [
+            (
+                nodes(3, Some(2)),
+                "rack_nodes is 3 and any_nodes only 2, so rack_nodes has no effect; set any_nodes to 3 or more",
+            ),
+            (
+                LocalityDelay::Time { rack_ms: 3, any_ms: 2 },
+                "rack_ms is 3 and any_ms only 2, so rack_ms has no effect; set any_ms to 3 or more",
+            ),
+        ] {
+            assert_eq!(refusal(delay), Err(format!("engine.locality_delay: {problem}")));
+        }
+        for delay in [nodes(3, Some(3)), nodes(3, None), LocalityDelay::Time { rack_ms: 3, any_ms: 3 }] {
+            assert_eq!(refusal(delay), Ok(()));
+        }
+    }
+
+    /// An engine of an earlier version accepted the configuration and wrote it to its log.
+    #[test]
+    fn a_log_with_a_delay_that_is_refused_now_can_be_read() {
+        let leaf = QueueConfig::leaf("a", Capacity::Percent(Percent::whole(1)));
+        let mut config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::root([leaf]));
+        config.locality_delay = LocalityDelay::Time { rack_ms: 3, any_ms: 2 };
+        let frame = postcard::to_allocvec(&Change::Configured { config: config.into() }).unwrap();
+        let log = [&HEADER[..], &frame_head(&frame).unwrap(), &frame].concat();
+        assert_eq!(Replay::read(&log[..], None).unwrap().seq().0, 1);
     }
 }

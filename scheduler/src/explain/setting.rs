@@ -2,7 +2,7 @@
 
 use super::gang::GangWait;
 use super::limits::{ActivationLimit, Blocker, LimitHolder, LimitReached};
-use crate::config::{HolderLimit, PartitionAccess, QueueConfig, Setting};
+use crate::config::{HolderLimit, PartitionAccess, QueueConfig, Setting, quoted_key, quoted_text};
 use crate::facts::{Ask, Facts, Queue, Shape};
 use crate::ids::QueueId;
 use crate::state::State;
@@ -23,7 +23,8 @@ pub(super) fn deciding_setting(state: &State, ask: &Ask, blocker: &Blocker) -> O
             let is_limited = queue.parent.is_some() && !shape.share().is_borrowed;
             is_limited.then(|| match &queue.config.accessible_partitions {
                 Some(PartitionAccess::Only(names)) if queue.config.is_kept_from(partition) => {
-                    Setting::new(&table, "accessible_partitions", format!("{names:?}"))
+                    let names: Vec<_> = names.iter().map(|name| quoted_text(name)).collect();
+                    Setting::new(&table, "accessible_partitions", format!("[{}]", names.join(", ")))
                 }
                 _ => Setting::maximum(&table, &queue.config, partition, types),
             })
@@ -65,7 +66,7 @@ fn table(facts: &Facts, id: QueueId) -> String {
 fn user_weight(facts: &Facts, leaf: &Queue, user: &str) -> Option<Setting> {
     leaf.chain.iter().rev().find_map(|id| {
         let weight = facts.queue(*id).config.user_weights.get(user)?;
-        Some(Setting::new(&table(facts, *id), format!("user_weights.{user}"), weight))
+        Some(Setting::new(&table(facts, *id), format!("user_weights.{}", quoted_key(user)), weight))
     })
 }
 
@@ -87,7 +88,7 @@ fn activation_setting<'f>(
             let (queue, table) = queue_of(queue)?;
             let parallel = &queue.config.parallel;
             if parallel.by_user.get(user) == Some(maximum) {
-                let key = format!("maximum_parallel_applications_by_user.{user}");
+                let key = format!("maximum_parallel_applications_by_user.{}", quoted_key(user));
                 return Some(Setting::new(&table, key, maximum));
             }
             if parallel.of_user(user) == Some(*maximum) {

@@ -107,7 +107,7 @@ struct Lists {
 impl FactsImage {
     /// Whether everything that the image refers to is in it, and its numbers are possible. Sums are not compared.
     pub(crate) fn is_coherent(&self, later: &LaterFacts) -> bool {
-        self.config.validate().is_ok()
+        self.config.validate_logged().is_ok()
             && self.partitions.len() == self.config.partitions.len() + 1
             && self.queues.first().is_some_and(|root| root.parent.is_none())
             && self.queues.iter().all(|queue| self.is_queue_coherent(queue))

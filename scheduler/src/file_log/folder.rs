@@ -205,11 +205,10 @@ impl Folder {
     }
 
     /// Cuts the log off at this position. Returns its last segment, to be continued.
-    pub(super) fn cut(&self, at: u64) -> io::Result<Segment> {
-        let files = self.files().map_err(io::Error::other)?;
+    pub(super) fn cut(&self, at: u64) -> Result<Segment, FileLogError> {
         let (mut begin, mut last, mut behind) = (0, None, Vec::new());
-        for name in files {
-            let length = self.length(name).map_err(io::Error::other)?;
+        for name in self.files()? {
+            let length = self.length(name)?;
             if begin >= at && last.is_some() {
                 behind.push(name);
                 continue;
@@ -219,18 +218,18 @@ impl Folder {
         }
         // Removes the last file first, and writes each removal to the disk, so that a crash leaves no gap.
         for name in behind.into_iter().rev() {
-            disk::remove(&self.path(name))?;
-            self.sync()?;
+            self.remove(name)?;
+            self.sync().map_err(io_error(&self.0))?;
         }
-        let (number, file, bytes) = match last {
-            Some((Name::Segment(number), bytes)) => {
-                let file = DiskFile::cut(&self.path(Name::Segment(number)), bytes)?;
-                file.sync_all()?;
-                (number, file, bytes)
+        let Some((name, bytes)) = last else { return Err(self.no_log()) };
+        let (number, bytes, file) = match name {
+            Name::Segment(number) => {
+                let file = DiskFile::cut(&self.path(name), bytes);
+                (number, bytes, file.and_then(|file| file.sync_all().map(|()| file)))
             }
-            Some((Name::Snapshot(number), _)) => (number + 1, self.create(Name::Segment(number + 1))?, 0),
-            None => return Err(io::Error::other("the folder has no log")),
+            Name::Snapshot(number) => (number + 1, 0, self.create(Name::Segment(number + 1))),
         };
+        let file = file.map_err(io_error(&self.path(Name::Segment(number))))?;
         Ok(Segment { number, file, bytes })
     }
 

@@ -251,7 +251,7 @@ impl LogSink for FileLog {
             let damaged = LogError::Damaged { at: end.at, last: end.last };
             return Err(io::Error::other(damaged));
         }
-        self.segment = Some(self.folder.cut(end.at)?);
+        self.segment = Some(self.folder.cut(end.at).map_err(io::Error::other)?);
         self.compactor_lock = None;
         Ok(())
     }

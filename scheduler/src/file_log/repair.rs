@@ -1,6 +1,6 @@
 //! Repair: a damaged log ends in front of its damage, and the rest is kept beside it.
 
-use std::fs;
+use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -13,6 +13,8 @@ use crate::log::{LogEnd, LogError, LogReader};
 
 /// The name of the file with the rest before it is whole.
 const UNFINISHED: &str = "damaged.unfinished";
+/// The bytes that are compared at a time.
+const COMPARED_BYTES: u64 = 1 << 16;
 
 /// A log that was cut off in front of its damage.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,7 +28,8 @@ pub struct Repaired {
 }
 
 /// Cuts off a log at its first group that is not whole, and keeps the rest in a file `damaged-<position>.bin` beside
-/// it. Changes that were announced may be lost. `None` if all groups are whole; then nothing is changed.
+/// it, or `damaged-<position>-<number>.bin` if an earlier repair kept other bytes under that name. Changes that were
+/// announced may be lost. `None` if all groups are whole; then nothing is changed.
 ///
 /// # Errors
 /// If a writer or a compaction has the log, a segment is missing, no group is whole, or the file system fails. The log
@@ -46,9 +49,8 @@ pub fn repair(folder: impl AsRef<Path>) -> Result<Option<Repaired>, FileLogError
     if end.last == 0 {
         return Err(damage.into());
     }
-    let cut_off = folder.file(&format!("damaged-{at:020}.bin"));
-    let bytes = keep(&folder, at, &cut_off)?;
-    folder.cut(at).map_err(io_error(&cut_off))?;
+    let (cut_off, bytes) = keep(&folder, at)?;
+    folder.cut(at)?;
     Ok(Some(Repaired { end, cut_off, bytes }))
 }
 
@@ -59,23 +61,59 @@ fn read_all(log: impl Read) -> Result<LogEnd, LogError> {
     Ok(reader.end())
 }
 
-/// Copies the bytes behind a position to a new file, whole or not at all, and returns their number. Keeps the file of
-/// an interrupted repair, which may have cut off a part of these bytes.
-fn keep(folder: &Folder, at: u64, cut_off: &Path) -> Result<u64, FileLogError> {
-    if let Ok(kept) = fs::metadata(cut_off) {
-        folder.sync().map_err(io_error(cut_off))?;
-        return Ok(kept.len());
+/// Keeps the bytes behind a position in a file, and returns the file and its length. An interrupted repair may have
+/// kept these bytes, and cut off a part of them. The file of a repair that was completed has other bytes.
+fn keep(folder: &Folder, at: u64) -> Result<(PathBuf, u64), FileLogError> {
+    let mut number = 1;
+    loop {
+        let cut_off = folder.file(&match number {
+            1 => format!("damaged-{at:020}.bin"),
+            _ => format!("damaged-{at:020}-{number}.bin"),
+        });
+        if !cut_off.try_exists().map_err(io_error(&cut_off))? {
+            let bytes = copy(rest(folder, at)?, folder, &cut_off).map_err(io_error(&cut_off))?;
+            return Ok((cut_off, bytes));
+        }
+        if begins_with(&cut_off, rest(folder, at)?).map_err(io_error(&cut_off))? {
+            let kept = folder.sync().and_then(|()| cut_off.metadata());
+            let bytes = kept.map_err(io_error(&cut_off))?.len();
+            return Ok((cut_off, bytes));
+        }
+        number += 1;
     }
-    let unfinished = folder.file(UNFINISHED);
+}
+
+/// The bytes of the log behind a position.
+fn rest(folder: &Folder, at: u64) -> Result<impl Read + use<>, FileLogError> {
     let mut log = folder.read(u64::MAX)?;
-    let mut copy = || {
-        io::copy(&mut (&mut log).take(at), &mut io::sink())?;
-        let mut file = DiskFile::create(&unfinished)?;
-        let bytes = io::copy(&mut log, &mut file)?;
-        file.sync_all()?;
-        disk::rename(&unfinished, cut_off)?;
-        folder.sync()?;
-        Ok(bytes)
-    };
-    copy().map_err(io_error(cut_off))
+    io::copy(&mut (&mut log).take(at), &mut io::sink()).map_err(io_error(folder.root()))?;
+    Ok(log)
+}
+
+/// Copies the bytes to a new file, whole or not at all, and returns their number.
+fn copy(mut bytes: impl Read, folder: &Folder, cut_off: &Path) -> io::Result<u64> {
+    let unfinished = folder.file(UNFINISHED);
+    let mut file = DiskFile::create(&unfinished)?;
+    let length = io::copy(&mut bytes, &mut file)?;
+    file.sync_all()?;
+    disk::rename(&unfinished, cut_off)?;
+    folder.sync()?;
+    Ok(length)
+}
+
+/// Whether the file begins with these bytes.
+fn begins_with(path: &Path, mut bytes: impl Read) -> io::Result<bool> {
+    let mut file = File::open(path)?;
+    let (mut wanted, mut found) = (Vec::new(), Vec::new());
+    loop {
+        wanted.clear();
+        found.clear();
+        if (&mut bytes).take(COMPARED_BYTES).read_to_end(&mut wanted)? == 0 {
+            return Ok(true);
+        }
+        (&mut file).take(wanted.len() as u64).read_to_end(&mut found)?;
+        if wanted != found {
+            return Ok(false);
+        }
+    }
 }

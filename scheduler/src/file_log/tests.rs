@@ -148,6 +148,20 @@ fn a_snapshot_replaces_finished_segments_while_the_writer_goes_on() {
     work(&engine, "e");
 }
 
+/// Otherwise the state of the snapshot would be taken for an earlier one.
+#[test]
+fn the_states_before_a_snapshot_cannot_be_read() {
+    let folder = tempfile::tempdir().unwrap();
+    work(&start(folder.path(), SMALL), "a");
+    let held = Compactor::open(folder.path()).unwrap().compact().unwrap().unwrap().last.0;
+    let log = bytes_of(folder.path());
+    let refused = Replay::read(&log[..], Some(held - 1)).unwrap_err();
+    let is_told =
+        matches!(refused, LogError::BeginsLater { begin, wanted } if begin == held && wanted == held - 1);
+    assert!(is_told, "{refused}");
+    assert_eq!(Replay::read(&log[..], Some(held)).unwrap().seq().0, held);
+}
+
 /// A crash may leave segments that a snapshot replaces, and a snapshot that is not whole.
 #[test]
 fn leftovers_of_a_killed_compactor_are_removed() {
@@ -313,10 +327,7 @@ fn a_repair_that_was_interrupted_is_done_again() {
     let engine = start(whole.path(), SMALL);
     work(&engine, "a");
     drop(engine);
-    let damaged = whole.path().join(Name::Segment(2).text());
-    let mut bytes = fs::read(&damaged).unwrap();
-    *bytes.last_mut().unwrap() ^= 1;
-    fs::write(&damaged, bytes).unwrap();
+    damage(whole.path(), 2);
     let last = segments(whole.path()) as u64;
     assert!(last > 4);
     let copy = || {
@@ -344,6 +355,47 @@ fn a_repair_that_was_interrupted_is_done_again() {
         assert_eq!(fs::read(&again.cut_off).unwrap(), fs::read(&expected.cut_off).unwrap());
         assert_eq!(bytes_of(folder.path()), bytes_of(repaired.path()));
     }
+}
+
+/// Flips the last bit of a segment.
+fn damage(folder: &Path, number: u64) {
+    let segment = folder.join(Name::Segment(number).text());
+    let mut bytes = fs::read(&segment).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    fs::write(&segment, bytes).unwrap();
+}
+
+/// The engine writes its first group where the repaired log ends. If that one is damaged, the file of the first repair
+/// has other bytes.
+#[test]
+fn each_repair_at_the_same_byte_keeps_the_bytes_that_it_cuts_off() {
+    let folder = tempfile::tempdir().unwrap();
+    drop(start(folder.path(), SMALL));
+    let mut kept = Vec::new();
+    for name in ["a", "b", "c"] {
+        work(&start(folder.path(), SMALL), name);
+        damage(folder.path(), 2);
+        let before = bytes_of(folder.path());
+        let repaired = repair(folder.path()).unwrap().unwrap();
+        let rest = before[repaired.end.at as usize..].to_vec();
+        assert_eq!(bytes_of(folder.path()), before[..repaired.end.at as usize]);
+        assert_eq!(repaired.bytes, rest.len() as u64);
+        kept.push((repaired.end.at, repaired.cut_off, rest));
+        for (at, cut_off, rest) in &kept {
+            assert_eq!((*at, &fs::read(cut_off).unwrap()), (kept[0].0, rest), "{}", cut_off.display());
+        }
+    }
+    assert!(kept[2].1.ends_with(format!("damaged-{:020}-3.bin", kept[0].0)), "{}", kept[2].1.display());
+}
+
+/// A folder is in the place of the segment.
+#[test]
+fn a_segment_that_cannot_be_cut_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let segment = folder.path().join(Name::Segment(1).text());
+    fs::create_dir(&segment).unwrap();
+    let failed = Folder::open(folder.path()).unwrap().cut(0).unwrap_err();
+    assert!(matches!(&failed, FileLogError::Io { path, .. } if *path == segment), "{failed}");
 }
 
 #[test]

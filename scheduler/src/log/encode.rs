@@ -10,7 +10,7 @@ use crate::change::{AskSpec, Change, SubmittedAsk};
 use crate::facts::EndCause;
 use crate::ids::{ApplicationId, AskId, ContainerId, SlotId};
 use crate::request::ResourceAllocationCommitRequest;
-use crate::resource::Resources;
+use crate::resource::{RESOURCE_TYPES_MAX, Resources};
 
 // The positions of the variants of `Change`.
 const ASK_SUBMITTED: u8 = 14;
@@ -104,8 +104,21 @@ impl Encoder {
     }
 }
 
-/// A plain ask has at most 1 + 2 * 10 + 57 + 33 bytes: amounts have 43 bits. Beyond this length it may find no room.
-const RECORDS_FULL: u8 = 255 - 130;
+/// The most bytes of a number with this many bits.
+const fn bytes_of(bits: usize) -> usize {
+    bits.div_ceil(7)
+}
+
+/// The most bytes of the longest record, a plain ask: two identifiers, the size, then the parts from the devices to the
+/// partition and from the hosts to the allocation request.
+const RECORD_BYTES_MAX: usize = 1
+    + 4 * bytes_of(32)
+    + (1 + RESOURCE_TYPES_MAX * bytes_of(64))
+    + (1 + 2 * bytes_of(32) + 1 + bytes_of(32))
+    + (2 + 1 + 2 + 1 + bytes_of(64));
+
+/// Beyond this length, the longest record may find no room.
+const RECORDS_FULL: u8 = (u8::MAX as usize - RECORD_BYTES_MAX) as u8;
 
 /// The bytes of a few records, on their way to the frame. A length of eight bits indexes without a check.
 #[derive(Debug)]
@@ -215,6 +228,8 @@ impl Default for Records {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use proptest::prelude::*;
     use smallvec::smallvec;
     use thin_vec::thin_vec;
@@ -309,17 +324,39 @@ mod tests {
         }
     }
 
-    /// The longest records are rare; the length must not wrap.
-    #[test]
-    fn the_longest_plain_ask_fits_into_a_record() {
-        let id = AskId::new(u32::MAX, u32::MAX);
-        let application = ApplicationId::new(u32::MAX, u32::MAX);
-        let size = Resources::new(&[i64::MIN; 8]);
-        let spec = AskSpec { priority: u32::MAX, ..AskSpec::new(size, u32::MAX) }
+    /// An ask whose parts are all as long as they can be, with this amount of each type.
+    fn longest(amount: i64) -> Change {
+        let mut spec = AskSpec { priority: u32::MAX, ..AskSpec::new(Resources::new(&[amount; 8]), u32::MAX) }
             .in_partition(PartitionId(u32::MAX));
-        let change = Change::AskSubmitted { ask: id, application, spec };
-        let mut encoder = Encoder::new(Vec::new());
-        encoder.add(&change);
-        assert_eq!(encoder.into_frame(), postcard::to_allocvec(&change).unwrap());
+        spec.allocation_request_id = u64::MAX;
+        let (ask, application) = (AskId::new(u32::MAX, u32::MAX), ApplicationId::new(u32::MAX, u32::MAX));
+        Change::AskSubmitted { ask, application, spec }
+    }
+
+    /// The length of eight bits must not wrap. Ends of four and five bytes fill the records to each length before it.
+    #[test]
+    fn the_longest_plain_ask_fits_behind_any_records() {
+        let end = |index| Change::ContainerEnded {
+            container: ContainerId::new(index, 0),
+            cause: EndCause::Completed,
+        };
+        let mut lengths = BTreeSet::new();
+        for (short, long) in (0..64).flat_map(|short| (0..4).map(move |long| (short, long))) {
+            for ask in [longest(AMOUNT_MAX), longest(i64::MIN)] {
+                let mut encoder = Encoder::new(Vec::new());
+                let mut expected = Vec::new();
+                let ends = (0..short).map(|_| end(1)).chain((0..long).map(|_| end(1 << 7)));
+                for change in ends {
+                    encoder.add(&change);
+                    expected.extend(postcard::to_allocvec(&change).unwrap());
+                }
+                lengths.insert(encoder.records.length);
+                encoder.add(&ask);
+                expected.extend(postcard::to_allocvec(&ask).unwrap());
+                assert_eq!(encoder.into_frame(), expected, "{short} short and {long} long ends");
+            }
+        }
+        assert!(lengths.contains(&RECORDS_FULL));
+        assert_eq!(postcard::to_allocvec(&longest(i64::MIN)).unwrap().len(), RECORD_BYTES_MAX);
     }
 }

@@ -71,6 +71,14 @@ pub enum LogError {
         /// The requested change.
         wanted: u64,
     },
+    /// The log begins with a snapshot, and the requested change is older.
+    #[error("change {wanted} was asked for, and the log begins with the state after change {begin}")]
+    BeginsLater {
+        /// The last change in the snapshot.
+        begin: u64,
+        /// The requested change.
+        wanted: u64,
+    },
 }
 
 /// The end of the whole frames of a log.

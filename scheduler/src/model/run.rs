@@ -115,12 +115,8 @@ fn check_selected(models: Vec<Model>, options: &Options) -> Result<ExitCode, Run
 
 fn check_under(asked: Checker, models: Vec<Model>, options: &Options) -> Result<ExitCode, RunError> {
     match (Checker::BUILT, asked) {
-        (Checker::Once, Checker::Once) => {
-            models.into_iter().for_each(Model::check);
-            Ok(ExitCode::SUCCESS)
-        }
-        (Checker::Once, checker) => Ok(cargo::run_again(checker, options)?),
         (built, asked) if built == asked => supervise::check_all(&models, options),
+        (Checker::Once, checker) => Ok(cargo::run_again(checker, options)?),
         (built, asked) => Err(RunError::OtherChecker { built, asked }),
     }
 }

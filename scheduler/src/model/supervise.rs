@@ -51,6 +51,10 @@ fn holds(model: &Model, options: &Options) -> Result<bool, RunError> {
         return Ok(worker(&mut command(model, options, true))?.success());
     }
     let status = worker(&mut command(model, options, false))?;
+    if Checker::BUILT == Checker::Once {
+        // An order on real threads is not recorded, so it cannot be replayed.
+        return Ok(status.success());
+    }
     if !status.success() {
         // The first replay saves the failing order itself, so that the next one runs no other.
         let again = worker(command(model, options, true).stdout(Stdio::null()).stderr(Stdio::null()))?;

@@ -18,13 +18,13 @@ pub(crate) struct Identifiers {
 impl Identifiers {
     /// Follows a change and its effects. Handles take identifiers before the change comes to the log. So each pool
     /// gives out the identifier that the change names, even out of turn.
-    pub(super) fn follow(&mut self, taken: Taken, effects: &Effects) {
+    pub(super) fn follow(&mut self, taken: TakenIds, effects: &Effects) {
         match taken {
-            Taken::Nothing => {}
-            Taken::Node(id) => self.nodes.take(id),
-            Taken::Application(id) => self.applications.take(id),
-            Taken::Ask(id) => self.asks.take(id),
-            Taken::Asks(ids) => ids.into_iter().for_each(|id| self.asks.take(id)),
+            TakenIds::Nothing => {}
+            TakenIds::Node(id) => self.nodes.take(id),
+            TakenIds::Application(id) => self.applications.take(id),
+            TakenIds::Ask(id) => self.asks.take(id),
+            TakenIds::Asks(ids) => ids.into_iter().for_each(|id| self.asks.take(id)),
         }
         effects.vacated_nodes.iter().for_each(|(id, _)| self.nodes.give_back(*id));
         effects.vacated_applications.iter().for_each(|id| self.applications.give_back(*id));
@@ -47,9 +47,9 @@ impl Identifiers {
     }
 }
 
-/// The identifier that a handle took for a change.
+/// The identifiers that handles took for a change.
 #[derive(Clone, Debug)]
-pub(super) enum Taken {
+pub(super) enum TakenIds {
     Nothing,
     Node(NodeId),
     Application(ApplicationId),
@@ -57,7 +57,7 @@ pub(super) enum Taken {
     Asks(Vec<AskId>),
 }
 
-impl Taken {
+impl TakenIds {
     pub(super) fn by(change: &Change) -> Self {
         match change {
             Change::NodeAdded { node, .. } => Self::Node(*node),

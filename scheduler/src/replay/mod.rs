@@ -8,12 +8,13 @@ mod snapshot;
 #[cfg(test)]
 mod tests;
 
+use std::cmp::Ordering;
 use std::io::Read;
 
 pub use follower::{FollowedLog, Follower};
 #[cfg(feature = "fuzz")]
 pub use fuzz::fuzz_log;
-use identifiers::Taken;
+use identifiers::TakenIds;
 pub(crate) use identifiers::{FollowedPool, Identifiers};
 
 use crate::audit::AuditReport;
@@ -46,7 +47,7 @@ impl Replay {
     /// Replays `source` up to and including change number `at`, or all of it.
     ///
     /// # Errors
-    /// If the log cannot be read, a change does not fit, or the log ends before `at`.
+    /// If the log cannot be read, a change does not fit, the log ends before `at`, or its snapshot is newer than `at`.
     pub fn read(source: impl Read, at: Option<u64>) -> Result<Self, LogError> {
         let mut reader = LogReader::new(source)?;
         let mut replay = Self::begin(&mut reader)?;
@@ -54,11 +55,20 @@ impl Replay {
             let Some(change) = reader.next_change()? else { break };
             replay.step(change)?;
         }
-        match at {
-            Some(wanted) if replay.seq().0 < wanted => {
-                Err(LogError::TooShort { held: replay.seq().0, wanted })
-            }
-            _ => Ok(replay),
+        at.map_or(Ok(()), |at| replay.check_position(at))?;
+        Ok(replay)
+    }
+
+    /// Checks that the state is that after change `wanted`, when all changes up to there were applied.
+    ///
+    /// # Errors
+    /// [`LogError::TooShort`] if the log ended before, [`LogError::BeginsLater`] if it begins with a newer snapshot.
+    pub fn check_position(&self, wanted: u64) -> Result<(), LogError> {
+        let held = self.seq().0;
+        match held.cmp(&wanted) {
+            Ordering::Less => Err(LogError::TooShort { held, wanted }),
+            Ordering::Equal => Ok(()),
+            Ordering::Greater => Err(LogError::BeginsLater { begin: held, wanted }),
         }
     }
 
@@ -78,7 +88,7 @@ impl Replay {
         let Some(Change::Configured { config }) = reader.next_change()? else {
             return Err(problem("a log begins with a configuration".into()));
         };
-        config.validate().map_err(|error| problem(error.to_string()))?;
+        config.validate_logged().map_err(|error| problem(error.to_string()))?;
         let mut replay = Self::of(State::new(&config), Identifiers::default());
         replay.names_racks = reader.names_racks();
         replay.committer().apply(Change::Configured { config });
@@ -116,7 +126,7 @@ impl Replay {
         events: &mut Vec<Event>,
     ) -> Result<CommitSeq, LogError> {
         let seq = self.seq().0 + 1;
-        let taken = Taken::by(&change);
+        let taken = TakenIds::by(&change);
         let racks = self.state.facts.racks.len();
         self.effects.clear();
         let done = self.number_racks(&change).and_then(|()| self.apply(change));

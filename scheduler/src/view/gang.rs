@@ -5,7 +5,7 @@ use std::fmt::{self, Display, Formatter};
 use serde::{Deserialize, Serialize};
 
 use super::{NodeView, View};
-use crate::facts::{GangStyle, GangTopology};
+use crate::facts::{GangStyle, GangTopology, RoleKind};
 use crate::ids::{ApplicationId, AskId, GangId};
 use crate::label::{counted, seconds};
 use crate::resource::Resources;
@@ -117,6 +117,23 @@ impl<'a> View<'a> {
             turn_until_ms: facts.turn_until_ms(id),
             turns: gang.turns.ended,
         })
+    }
+}
+
+impl View<'_> {
+    /// The gangs that wait or have running members, with their applications and with the asks of their members.
+    #[must_use]
+    pub fn gang_asks(&self) -> Vec<(GangId, ApplicationId, Vec<AskId>)> {
+        let facts = &self.state.facts;
+        let waiting = facts.gangs.iter().map(|(id, gang)| {
+            let asks = gang.roles.iter().filter(|role| role.kind != RoleKind::Real).map(|role| role.ask);
+            (*id, gang.application, asks.collect())
+        });
+        let started = facts.started_gangs().filter_map(|(id, gang)| {
+            let member = facts.containers.get(gang.members().next()?)?;
+            Some((id, member.application, gang.roles.iter().map(|role| role.ask).collect()))
+        });
+        waiting.chain(started).collect()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Placement rules: the leaf of an application, derived from the list of all queues.
 
 use apportion::ApplicationSpec;
-use apportion::config::{Creation, MappingAction, Otherwise, PathPart, PlaceIn, QueuePath, Whose};
+use apportion::config::{Creation, Fallback, MappingAction, PathPart, PlaceIn, QueuePath, RuleFilter};
 
 use super::Oracle;
 
@@ -13,7 +13,7 @@ impl Oracle {
         let wants_default = ["", "default", "root.default"].contains(&spec.queue.as_str());
         let mut default = Some("root.default".to_owned());
         for rule in &mapping.rules {
-            if !(mapping.override_requested || wants_default) || !is_about(&rule.whose, spec) {
+            if !(mapping.override_requested || wants_default) || !is_about(&rule.filter, spec) {
                 continue;
             }
             match &rule.action {
@@ -21,7 +21,7 @@ impl Oracle {
                 MappingAction::SetDefault(path) => {
                     default = self.written_out(path, spec, default.as_deref());
                 }
-                MappingAction::Place(PlaceIn { queue, otherwise, if_permitted, create }) => {
+                MappingAction::Place(PlaceIn { queue, fallback, if_permitted, create }) => {
                     let path = self.written_out(queue, spec, default.as_deref());
                     let may = |path: &String| {
                         let lowest = self.tree.destination(path).expect("it leads somewhere").0;
@@ -32,11 +32,11 @@ impl Oracle {
                         Creation::Leaf => 1,
                         Creation::Path => usize::MAX,
                     };
-                    match (path.and_then(|path| self.leaf_or_made(&path, most)).filter(may), otherwise) {
+                    match (path.and_then(|path| self.leaf_or_made(&path, most)).filter(may), fallback) {
                         (Some(leaf), _) => return Some(leaf),
-                        (None, Otherwise::Skip) => {}
-                        (None, Otherwise::Reject) => return None,
-                        (None, Otherwise::Default) => return self.leaf_or_made(&default?, 0),
+                        (None, Fallback::Skip) => {}
+                        (None, Fallback::Reject) => return None,
+                        (None, Fallback::Default) => return self.leaf_or_made(&default?, 0),
                     }
                 }
             }
@@ -109,10 +109,10 @@ impl Oracle {
     }
 }
 
-fn is_about(whose: &Whose, spec: &ApplicationSpec) -> bool {
-    let named = [&whose.users, &whose.groups, &whose.applications].map(Vec::len) != [0; 3];
-    let is_one = whose.users.contains(&spec.user)
-        || spec.groups.iter().any(|group| whose.groups.contains(group))
-        || whose.applications.contains(&spec.name);
-    !named || is_one != whose.except
+fn is_about(filter: &RuleFilter, spec: &ApplicationSpec) -> bool {
+    let named = [&filter.users, &filter.groups, &filter.applications].map(Vec::len) != [0; 3];
+    let is_one = filter.users.contains(&spec.user)
+        || spec.groups.iter().any(|group| filter.groups.contains(group))
+        || filter.applications.contains(&spec.name);
+    !named || is_one != filter.except
 }

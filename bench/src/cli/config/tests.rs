@@ -4,10 +4,10 @@ use std::path::Path;
 
 use apportion::config::{
     AccessList, AllocationSizes, ApplicationLimits, ApplicationOrdering, AutoCreation, Bound, Capacity,
-    Creation, EngineConfig, EngineLimits, Factor, HeartbeatPolicy, HolderLimit, Lifetimes, LocalityDelay,
-    MappingAction, MappingRule, Maximum, NodeOrderKind, OpportunisticPolicy, Otherwise, ParallelLimits,
+    Creation, EngineConfig, EngineLimits, Factor, Fallback, HeartbeatPolicy, HolderLimit, Lifetimes,
+    LocalityDelay, MappingAction, MappingRule, Maximum, NodeOrderKind, OpportunisticPolicy, ParallelLimits,
     PartitionAccess, PartitionCapacity, Percent, PlaceIn, PreemptionPolicy, PreemptionRounds, QueueConfig,
-    QueueMapping, QueueOrdering, QueuePath, QueueState, ReservationPolicy, Semantics, Share, Whose,
+    QueueMapping, QueueOrdering, QueuePath, QueueState, ReservationPolicy, RuleFilter, Semantics, Share,
     WithinQueueOrder, WithinQueuePolicy,
 };
 use apportion::{NodeSpec, ResourceTypes, Resources};

@@ -83,14 +83,25 @@ pub(super) struct Names {
 }
 
 impl Names {
+    /// The names of the state with which a log begins.
     pub(super) fn new(view: &View<'_>) -> Self {
+        let (mut jobs, mut asks, mut containers) = (HashMap::new(), HashMap::new(), HashMap::new());
+        for (id, known) in view.applications() {
+            let [name, user, queue] = [known.name(), known.user(), known.queue()].map(str::to_owned);
+            jobs.insert(id, Job { name, user, queue });
+            for container in known.containers() {
+                asks.insert(container.ask, id);
+                containers.insert(container.container, (id, container.node));
+            }
+        }
+        asks.extend(view.asks().map(|ask| (ask.id(), ask.application())));
         Self {
             types: view.resource_types().clone(),
-            nodes: HashMap::new(),
-            jobs: HashMap::new(),
-            asks: HashMap::new(),
-            gangs: HashMap::new(),
-            containers: HashMap::new(),
+            nodes: view.nodes().map(|node| (node.id(), node.name().to_owned())).collect(),
+            jobs,
+            asks,
+            gangs: view.gang_asks().into_iter().map(|(gang, application, _)| (gang, application)).collect(),
+            containers,
         }
     }
 
@@ -145,6 +156,19 @@ impl Names {
             "user" => self.jobs.values().map(|job| job.user.clone()).collect(),
             "node" => self.nodes.values().cloned().collect(),
             _ => BTreeSet::new(),
+        }
+    }
+
+    /// Whether the state or a change that was read has this thing, by its name or identifier.
+    pub(super) fn has(&self, thing: &str, name: &str) -> bool {
+        match thing {
+            "job" => {
+                name.parse().is_ok_and(|id| self.jobs.contains_key(&id)) || self.all(thing).contains(name)
+            }
+            "ask" => name.parse().is_ok_and(|id| self.asks.contains_key(&id)),
+            "gang" => name.parse().is_ok_and(|id| self.gangs.contains_key(&id)),
+            "container" => name.parse().is_ok_and(|id| self.containers.contains_key(&id)),
+            _ => self.all(thing).contains(name),
         }
     }
 

@@ -41,11 +41,13 @@ pub(super) struct Filter {
 
 /// Kinds that are listed only if named, because they come with every step of time.
 const FREQUENT: [&str; 2] = ["time_advanced", "heartbeats"];
+/// The kind of the first line of a log that begins with a snapshot.
+pub(super) const SNAPSHOT: &str = "snapshot";
 
 impl Filter {
     /// Checks that the kinds exist.
     pub(super) fn check(&self) -> Result<(), Failure> {
-        let mut known = Change::LABELS.iter().chain(EventKind::LABELS);
+        let mut known = Change::LABELS.iter().chain(EventKind::LABELS).chain(&[SNAPSHOT]);
         let Some(unknown) = self.kind.iter().find(|kind| !known.clone().any(|label| label == kind)) else {
             return Ok(());
         };

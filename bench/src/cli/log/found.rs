@@ -38,10 +38,13 @@ impl<'f> Found<'f> {
 
     /// The message for a filter that nothing in the log matches.
     pub(super) fn unknown(&self, names: &Names, view: &View<'_>) -> Option<String> {
-        let is_queue = |path: &str| view.queues().any(|queue| queue.path() == path);
+        // A log that begins with a snapshot may have no change about a job of the snapshot.
+        let is_known = |named: &Named| match named.thing {
+            "queue" => view.queues().any(|queue| queue.path() == named.name),
+            thing => names.has(thing, &named.name),
+        };
         let unmet = self.is_met.iter().zip(self.named).filter(|(is_met, _)| !**is_met);
-        let named =
-            unmet.map(|(_, named)| named).find(|named| named.thing != "queue" || !is_queue(&named.name))?;
+        let named = unmet.map(|(_, named)| named).find(|named| !is_known(named))?;
         let known: BTreeSet<String> = match named.thing {
             "queue" => view.queues().map(|queue| queue.path().to_owned()).collect(),
             thing => names.all(thing),

@@ -11,7 +11,7 @@ use apportion::replay::Replay;
 use clap::Args;
 
 use self::entry::{About, Entry, Names, word};
-use self::filter::{Filter, Named};
+use self::filter::{Filter, Named, SNAPSHOT};
 use self::found::Found;
 use super::Failure;
 use super::config::printable;
@@ -58,20 +58,15 @@ pub(super) fn run(args: &LogArgs) -> Result<(), Failure> {
 fn list(args: &LogArgs, out: &mut impl Write) -> Result<(), Failure> {
     let mut input = LogInput::open(&args.file, "--to")?;
     let mut replay = input.begin()?;
+    input.check_beginning(args.to, &mut replay)?;
     let mut names = Names::new(&replay.view());
     let (mut events, mut left) = (Vec::new(), args.limit.unwrap_or(u64::MAX));
-    let configured = Entry {
-        seq: replay.seq().0,
-        now_ms: 0,
-        kind: "configured",
-        about: About::default(),
-        events: Vec::new(),
-    };
+    let beginning = beginning(&mut replay);
     let named = args.filter.named();
     let mut found = Found::new(&named);
-    let mut is_begun = has_begun(args.from, &configured);
+    let mut is_begun = has_begun(args.from, &beginning);
     if is_begun {
-        print(args, &named, configured, &mut left, out)?;
+        print(args, &named, beginning, &mut left, out)?;
     }
     while left > 0
         && let Some(change) = input.next()?
@@ -114,6 +109,13 @@ impl LogArgs {
         }
         Ok(())
     }
+}
+
+/// The configuration, or the snapshot that has the changes up to its number.
+fn beginning(replay: &mut Replay) -> Entry {
+    let (seq, now_ms) = (replay.seq().0, replay.view().now_ms());
+    let kind = if seq > 1 { SNAPSHOT } else { "configured" };
+    Entry { seq, now_ms, kind, about: About::default(), events: Vec::new() }
 }
 
 fn entry(

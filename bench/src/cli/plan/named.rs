@@ -12,10 +12,20 @@ use super::losses::losses;
 use crate::cli::log_input::gang_of_first;
 
 /// The gangs of a log, with their asks.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(in crate::cli) struct Gangs(BTreeMap<GangId, (ApplicationId, Vec<AskId>)>);
 
 impl Gangs {
+    /// The gangs of the state with which a log begins.
+    pub(in crate::cli) fn new(view: &View<'_>) -> Self {
+        Self(
+            view.gang_asks()
+                .into_iter()
+                .map(|(gang, application, asks)| (gang, (application, asks)))
+                .collect(),
+        )
+    }
+
     pub(in crate::cli) fn record(&mut self, change: &Change) {
         let Change::GangSubmitted { asks, spec } = change else { return };
         if let Some(gang) = asks.first().and_then(|first| gang_of_first(*first)) {

@@ -1,8 +1,8 @@
 //! The decision: the rule that applies, and the leaf it leads to.
 
 use super::{
-    Creation, DEFAULT_QUEUE, FoundQueue, MappingAction, NotPlaced, Otherwise, PlaceIn, QueueMapping, Queues,
-    Submission, Whose,
+    Creation, DEFAULT_QUEUE, Fallback, FoundQueue, MappingAction, NotPlaced, PlaceIn, QueueMapping, Queues,
+    RuleFilter, Submission,
 };
 
 impl QueueMapping {
@@ -16,7 +16,7 @@ impl QueueMapping {
         let rules =
             if self.override_requested || submission.requests_default() { &self.rules[..] } else { &[] };
         let mut default = Some(DEFAULT_QUEUE.to_owned());
-        for rule in rules.iter().filter(|rule| rule.whose.includes(submission)) {
+        for rule in rules.iter().filter(|rule| rule.filter.includes(submission)) {
             let place = match &rule.action {
                 MappingAction::Reject => return Err(NotPlaced::Rejected),
                 MappingAction::SetDefault(path) => {
@@ -28,10 +28,10 @@ impl QueueMapping {
             if let Some(path) = place.leaf(submission, default.as_deref(), queues) {
                 return Ok(path);
             }
-            match place.otherwise {
-                Otherwise::Skip => {}
-                Otherwise::Reject => return Err(NotPlaced::Rejected),
-                Otherwise::Default => {
+            match place.fallback {
+                Fallback::Skip => {}
+                Fallback::Reject => return Err(NotPlaced::Rejected),
+                Fallback::Default => {
                     let leaf = default.and_then(|path| leaf_called(&path, queues));
                     return leaf.ok_or(NotPlaced::Rejected);
                 }
@@ -77,7 +77,7 @@ impl PlaceIn {
     }
 }
 
-impl Whose {
+impl RuleFilter {
     /// Every application.
     #[must_use]
     pub fn everybody() -> Self {

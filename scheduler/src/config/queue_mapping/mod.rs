@@ -38,14 +38,15 @@ impl Default for QueueMapping {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MappingRule {
     /// The applications that the rule applies to.
-    pub whose: Whose,
+    #[serde(alias = "whose")]
+    pub filter: RuleFilter,
     /// The effect on those applications.
     pub action: MappingAction,
 }
 
 /// A set of applications, by submitter and name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Whose {
+pub struct RuleFilter {
     /// Applications of these users,
     pub users: Vec<String>,
     /// or of members of these groups,
@@ -75,7 +76,8 @@ pub struct PlaceIn {
     /// The queues that may be created if the queue does not exist.
     pub create: Creation,
     /// The fallback if the path leads to no leaf and no leaf can be created.
-    pub otherwise: Otherwise,
+    #[serde(alias = "otherwise")]
+    pub fallback: Fallback,
     /// Whether a queue to which the user may not submit counts as missing, as in YuniKorn. If false, the
     /// application is refused there.
     pub if_permitted: bool,
@@ -85,7 +87,7 @@ impl PlaceIn {
     /// Places in an existing leaf; without it the next rule is tried.
     #[must_use]
     pub fn existing(queue: QueuePath) -> Self {
-        Self { queue, create: Creation::Nothing, otherwise: Otherwise::Skip, if_permitted: false }
+        Self { queue, create: Creation::Nothing, fallback: Fallback::Skip, if_permitted: false }
     }
 }
 
@@ -103,7 +105,7 @@ pub enum Creation {
 
 /// The fallback for an application whose rule leads to no leaf.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Otherwise {
+pub enum Fallback {
     /// Try the next rule.
     #[default]
     Skip,

@@ -58,7 +58,7 @@ fn to(queue: &str) -> PlaceIn {
 }
 
 fn place(place: PlaceIn) -> MappingRule {
-    MappingRule { whose: Whose::everybody(), action: MappingAction::Place(place) }
+    MappingRule { filter: RuleFilter::everybody(), action: MappingAction::Place(place) }
 }
 
 fn queue_mapping(rules: impl IntoIterator<Item = MappingRule>) -> QueueMapping {
@@ -93,7 +93,7 @@ fn decide(queue_mapping: &QueueMapping, given: &Given) -> Result<String, NotPlac
 /// The queue in which one rule alone places the application; `-` if the rule passes it on to a rule that rejects
 /// it.
 fn alone(rule: PlaceIn, given: &Given) -> String {
-    let rejected = MappingRule { whose: Whose::everybody(), action: MappingAction::Reject };
+    let rejected = MappingRule { filter: RuleFilter::everybody(), action: MappingAction::Reject };
     decide(&queue_mapping([place(rule), rejected]), given).unwrap_or_else(|_| "-".to_owned())
 }
 
@@ -147,28 +147,28 @@ fn requested_queues_are_read_as_yarn_and_yunikorn_read_them() {
 #[test]
 fn a_rule_applies_to_its_users_groups_and_applications() {
     let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
-    let whose = |users: &[&str], groups: &[&str], applications: &[&str]| Whose {
+    let filter = |users: &[&str], groups: &[&str], applications: &[&str]| RuleFilter {
         users: names(users),
         groups: names(groups),
         applications: names(applications),
         except: false,
     };
-    for (whose, is_ann_meant) in [
-        (Whose::everybody(), true),
-        (whose(&["ann"], &[], &[]), true),
-        (whose(&["bob"], &[], &[]), false),
-        (whose(&["bob", "ann"], &[], &[]), true),
-        (whose(&[], &["ops"], &[]), true),
-        (whose(&["bob"], &["ops"], &[]), true),
-        (whose(&["ops"], &["ann"], &["ann"]), false),
-        (whose(&[], &[], &["etl"]), true),
+    for (filter, is_ann_meant) in [
+        (RuleFilter::everybody(), true),
+        (filter(&["ann"], &[], &[]), true),
+        (filter(&["bob"], &[], &[]), false),
+        (filter(&["bob", "ann"], &[], &[]), true),
+        (filter(&[], &["ops"], &[]), true),
+        (filter(&["bob"], &["ops"], &[]), true),
+        (filter(&["ops"], &["ann"], &["ann"]), false),
+        (filter(&[], &[], &["etl"]), true),
     ] {
         let given = ann();
         let Given { user, groups, application, queue, tags } = &given;
         let submission = Submission { user, groups, application, queue, tags };
-        assert_eq!(whose.includes(&submission), is_ann_meant, "{whose:?}");
-        if whose != Whose::everybody() {
-            let others = Whose { except: true, ..whose };
+        assert_eq!(filter.includes(&submission), is_ann_meant, "{filter:?}");
+        if filter != RuleFilter::everybody() {
+            let others = RuleFilter { except: true, ..filter };
             assert_eq!(others.includes(&submission), !is_ann_meant, "{others:?}");
         }
     }
@@ -177,15 +177,15 @@ fn a_rule_applies_to_its_users_groups_and_applications() {
 #[test]
 fn a_rule_without_a_leaf_skips_rejects_or_uses_the_default_queue() {
     let last = place(to("root.apps.etl"));
-    for (otherwise, ends) in [
-        (Otherwise::Skip, Ok("root.apps.etl".to_owned())),
-        (Otherwise::Reject, Err(NotPlaced::Rejected)),
-        (Otherwise::Default, Ok("root.default".to_owned())),
+    for (fallback, ends) in [
+        (Fallback::Skip, Ok("root.apps.etl".to_owned())),
+        (Fallback::Reject, Err(NotPlaced::Rejected)),
+        (Fallback::Default, Ok("root.default".to_owned())),
     ] {
         for queue in ["root.users.bob", "root.users", "root.users.%tag(absent)", "twin"] {
             // None of these queues can be created, so a missing queue stays missing.
             for create in [Creation::Nothing, Creation::Leaf, Creation::Path] {
-                let rule = PlaceIn { otherwise, create, ..to(queue) };
+                let rule = PlaceIn { fallback, create, ..to(queue) };
                 assert_eq!(decide(&queue_mapping([place(rule), last.clone()]), &ann()), ends, "{queue}");
             }
         }
@@ -194,9 +194,11 @@ fn a_rule_without_a_leaf_skips_rejects_or_uses_the_default_queue() {
 
 #[test]
 fn the_default_queue_is_what_the_last_rule_about_it_says() {
-    let set =
-        |queue| MappingRule { whose: Whose::everybody(), action: MappingAction::SetDefault(path(queue)) };
-    let fall_back = || place(PlaceIn { otherwise: Otherwise::Default, ..to("root.none") });
+    let set = |queue| MappingRule {
+        filter: RuleFilter::everybody(),
+        action: MappingAction::SetDefault(path(queue)),
+    };
+    let fall_back = || place(PlaceIn { fallback: Fallback::Default, ..to("root.none") });
     let ends = |first, second| decide(&queue_mapping([set(first), set(second), fall_back()]), &ann());
     assert_eq!(ends("root.closed", "root.users.%user"), Ok("root.users.ann".to_owned()));
     assert_eq!(ends("root.users", "root.groups.dev.%user"), Ok("root.groups.dev.ann".to_owned()));
@@ -214,8 +216,8 @@ fn a_rule_may_skip_queues_that_the_user_may_not_submit_to() {
 
 #[test]
 fn without_a_matching_rule_the_requested_queue_counts() {
-    let of_bob = Whose { users: vec!["bob".to_owned()], ..Whose::default() };
-    let rules = queue_mapping([MappingRule { whose: of_bob, action: MappingAction::Reject }]);
+    let of_bob = RuleFilter { users: vec!["bob".to_owned()], ..RuleFilter::default() };
+    let rules = queue_mapping([MappingRule { filter: of_bob, action: MappingAction::Reject }]);
     for (requested, ends) in [
         ("", Ok("root.default")),
         ("default", Ok("root.default")),

@@ -8,7 +8,7 @@ use crate::nearest::{hint, nearest};
 pub(crate) fn check(queue_mapping: &QueueMapping, root: &QueueConfig) -> Result<(), ConfigError> {
     for (position, rule) in queue_mapping.rules.iter().enumerate() {
         let refused = |problem| ConfigError::QueueMapping { rule: position + 1, problem };
-        if rule.whose.except && rule.whose.is_everybody() {
+        if rule.filter.except && rule.filter.is_everybody() {
             return Err(refused("`except` is empty: users, groups or applications are needed".to_owned()));
         }
         let (path, create) = match &rule.action {

@@ -7,12 +7,12 @@ fn rules() -> Vec<MappingRule> {
     let place = PlaceIn {
         queue: path("root.%provided"),
         create: Creation::Leaf,
-        otherwise: Otherwise::Default,
+        fallback: Fallback::Default,
         if_permitted: true,
     };
     let names = || vec!["ann".to_owned()];
-    let whose = Whose { users: names(), groups: names(), applications: names(), except: true };
-    let rule = |action| MappingRule { whose: whose.clone(), action };
+    let filter = RuleFilter { users: names(), groups: names(), applications: names(), except: true };
+    let rule = |action| MappingRule { filter: filter.clone(), action };
     vec![
         rule(MappingAction::Place(place)),
         rule(MappingAction::SetDefault(path("root.b"))),
