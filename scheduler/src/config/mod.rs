@@ -35,8 +35,8 @@ pub use queue::{
 pub(crate) use queue_checks::{Known, check_queue_alone, check_siblings, check_tree, is_queue_name};
 pub(crate) use queue_mapping::check as check_queue_mapping;
 pub use queue_mapping::{
-    Creation, Fallback, MappingAction, MappingRule, ParsePathError, PathPart, PlaceIn, QueueMapping, QueuePath,
-    RuleFilter,
+    Creation, Fallback, MappingAction, MappingRule, ParsePathError, PathPart, PlaceIn, QueueMapping,
+    QueuePath, RuleFilter,
 };
 pub(crate) use queue_mapping::{FoundQueue, NotPlaced, Queues, Submission};
 pub use reconfiguration::{QueueDifferences, QueueUpdate, Reconfiguration};

@@ -101,7 +101,7 @@ fn check_selected(models: Vec<Model>, options: &Options) -> Result<ExitCode, Run
     });
     if let Some(name) = &options.replay {
         let model = pick(models, name)?;
-        return check_under(asked, vec![model], options);
+        return check_under(asked, &[model], options);
     }
     let all = list(&models);
     let selected: Vec<Model> = models.into_iter().filter(|model| options.selects(&model.name)).collect();
@@ -110,12 +110,12 @@ fn check_selected(models: Vec<Model>, options: &Options) -> Result<ExitCode, Run
         println!("no model's name contains `{}`; the models are: {all}", options.names.join("` or `"));
         return Ok(ExitCode::SUCCESS);
     }
-    check_under(asked, selected, options)
+    check_under(asked, &selected, options)
 }
 
-fn check_under(asked: Checker, models: Vec<Model>, options: &Options) -> Result<ExitCode, RunError> {
+fn check_under(asked: Checker, models: &[Model], options: &Options) -> Result<ExitCode, RunError> {
     match (Checker::BUILT, asked) {
-        (built, asked) if built == asked => supervise::check_all(&models, options),
+        (built, asked) if built == asked => supervise::check_all(models, options),
         (Checker::Once, checker) => Ok(cargo::run_again(checker, options)?),
         (built, asked) => Err(RunError::OtherChecker { built, asked }),
     }
