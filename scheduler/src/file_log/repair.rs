@@ -28,8 +28,8 @@ pub struct Repaired {
 }
 
 /// Cuts off a log at its first group that is not whole, and keeps the rest in a file `damaged-<position>.bin` beside
-/// it, or `damaged-<position>-<number>.bin` if an earlier repair kept other bytes under that name. Changes that were
-/// announced may be lost. `None` if all groups are whole; then nothing is changed.
+/// it. If an earlier repair kept other bytes under that name, the file is `damaged-<position>-<number>.bin`. Changes
+/// that were announced may be lost. `None` if all groups are whole; then nothing is changed.
 ///
 /// # Errors
 /// If a writer or a compaction has the log, a segment is missing, no group is whole, or the file system fails. The log

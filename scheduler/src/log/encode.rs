@@ -109,8 +109,8 @@ const fn bytes_of(bits: usize) -> usize {
     bits.div_ceil(7)
 }
 
-/// The most bytes of the longest record, a plain ask: two identifiers, the size, then the parts from the devices to the
-/// partition and from the hosts to the allocation request.
+/// The most bytes of the longest record, a plain ask. It has two identifiers and the size. Then come the parts from the
+/// devices to the partition and from the hosts to the allocation request.
 const RECORD_BYTES_MAX: usize = 1
     + 4 * bytes_of(32)
     + (1 + RESOURCE_TYPES_MAX * bytes_of(64))
