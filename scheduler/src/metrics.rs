@@ -48,7 +48,7 @@ fn record_stats(stats: EngineStats) {
         reserved,
         rejected,
         batches,
-        sets_out_max,
+        sets_checked_out_max,
         groups,
         refused,
         placed_by_committer,
@@ -63,7 +63,7 @@ fn record_stats(stats: EngineStats) {
         counter!("apportion_requests_rejected_total", "reason" => reason).absolute(count);
     }
     counter!("apportion_batches_total").absolute(batches);
-    gauge!("apportion_sets_out_max").set(sets_out_max as f64);
+    gauge!("apportion_sets_checked_out_max").set(sets_checked_out_max as f64);
     counter!("apportion_groups_total").absolute(groups);
     for (reason, count) in refused {
         counter!("apportion_calls_refused_total", "reason" => reason).absolute(count);
@@ -81,7 +81,7 @@ fn record_health(health: &Health) {
         last_commit_ms,
         messages_waiting,
         sets_wanted,
-        sets_out,
+        sets_checked_out,
         round_pending,
         proposers_given_up,
         // As in the statistics.
@@ -93,7 +93,7 @@ fn record_health(health: &Health) {
     gauge!("apportion_last_commit_ms").set(last_commit_ms as f64);
     gauge!("apportion_messages_waiting").set(messages_waiting as f64);
     gauge!("apportion_sets_wanted").set(f64::from(sets_wanted));
-    gauge!("apportion_sets_out").set(sets_out as f64);
+    gauge!("apportion_sets_checked_out").set(sets_checked_out as f64);
     gauge!("apportion_preemption_round_pending").set(f64::from(u8::from(round_pending)));
     counter!("apportion_proposers_given_up_total").absolute(proposers_given_up);
 }

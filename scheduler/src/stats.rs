@@ -23,8 +23,9 @@ pub struct EngineStats {
     pub rejected: BTreeMap<&'static str, u64>,
     /// Decided batches, including empty ones.
     pub batches: u64,
-    /// The most placement sets that may be out at a time: fewer when proposals collide.
-    pub sets_out_max: u64,
+    /// The most placement sets that may be checked out at a time: fewer when proposals collide.
+    #[serde(alias = "sets_out_max")]
+    pub sets_checked_out_max: u64,
     /// Group commits.
     pub groups: u64,
     /// Refused calls, by reason.

@@ -30,7 +30,7 @@ impl io::Write for Subscriber {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if let Some(engine) = ENGINE.get() {
             engine.read(|view| LOOKS.fetch_add(1 + view.node_count(), Ordering::Relaxed));
-            assert!(engine.health().sets_out < 64);
+            assert!(engine.health().sets_checked_out < 64);
         }
         LINES.lock().unwrap().write(bytes)
     }

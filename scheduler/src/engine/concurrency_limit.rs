@@ -1,4 +1,4 @@
-//! The limit on sets out at a time: lower while proposers collide, higher while they do not.
+//! The limit on sets checked out at a time: lower while proposers collide, higher while they do not.
 //!
 //! With one set out there is one batch on its way, so no proposals collide. Two signals show that too many sets are
 //! out. One is rejected proposals. The other is the work of passes that lost a race: they proposed nothing because
@@ -42,7 +42,7 @@ struct Seen {
 
 #[derive(Debug)]
 pub(super) struct ConcurrencyLimit {
-    sets_out_max: u64,
+    sets_checked_out_max: u64,
     /// The largest possible number of sets.
     sets_max: u64,
     /// Windows in a row without collisions.
@@ -54,12 +54,12 @@ impl ConcurrencyLimit {
     /// Begins at the largest possible number of sets.
     pub(super) fn new(partitions: usize) -> Self {
         let sets_max = (partitions * SETS_MAX) as u64;
-        Self { sets_out_max: sets_max, sets_max, peaceful: 0, seen: Seen::default() }
+        Self { sets_checked_out_max: sets_max, sets_max, peaceful: 0, seen: Seen::default() }
     }
 
-    /// The most sets out at a time at present.
-    pub(super) fn sets_out_max(&self) -> u64 {
-        self.sets_out_max
+    /// The most sets checked out at a time at present.
+    pub(super) fn sets_checked_out_max(&self) -> u64 {
+        self.sets_checked_out_max
     }
 
     /// Counts a batch. At the end of a window, returns the new limit; `sets()` is the present number of sets.
@@ -73,14 +73,15 @@ impl ConcurrencyLimit {
         let rejected = 100 * rejected / requests.max(1);
         if rejected > REJECTED_PERCENT_HIGH || lost > LOST_RACE_PERCENT_HIGH {
             self.peaceful = 0;
-            self.sets_out_max = (self.sets_out_max.min(sets()) / 2).max(1);
+            self.sets_checked_out_max = (self.sets_checked_out_max.min(sets()) / 2).max(1);
         } else if rejected < REJECTED_PERCENT_LOW && lost < LOST_RACE_PERCENT_LOW {
             self.peaceful += 1;
             if self.peaceful.is_multiple_of(PEACEFUL_WINDOWS) {
-                self.sets_out_max = (self.sets_out_max + self.sets_out_max.div_ceil(4)).min(self.sets_max);
+                self.sets_checked_out_max =
+                    (self.sets_checked_out_max + self.sets_checked_out_max.div_ceil(4)).min(self.sets_max);
             }
         }
-        Some(self.sets_out_max)
+        Some(self.sets_checked_out_max)
     }
 }
 
@@ -167,12 +168,12 @@ mod tests {
     #[test]
     fn a_window_in_which_no_pass_looked_at_a_node_tells_nothing() {
         let mut concurrency_limit = ConcurrencyLimit::new(1);
-        let before = concurrency_limit.sets_out_max();
+        let before = concurrency_limit.sets_checked_out_max();
         for _ in 0..WINDOW {
             concurrency_limit
                 .record(Decided { requests: 0, rejected: 0, visits: 0, lost_race: false }, || SETS);
         }
-        assert_eq!(concurrency_limit.sets_out_max(), before);
+        assert_eq!(concurrency_limit.sets_checked_out_max(), before);
     }
 
     /// At the end of a backlog there are more sets than asks; looking at those sets for nothing costs next to nothing.
@@ -183,7 +184,7 @@ mod tests {
             for (requests, visits, lost_race) in [(1, 100, false), (0, 0, true), (0, 0, true)] {
                 let said =
                     concurrency_limit.record(Decided { requests, rejected: 0, visits, lost_race }, || SETS);
-                assert!(said.is_none_or(|sets_out_max| sets_out_max >= SETS), "{said:?}");
+                assert!(said.is_none_or(|sets_checked_out_max| sets_checked_out_max >= SETS), "{said:?}");
             }
         }
     }

@@ -64,7 +64,10 @@ impl GroupCommitter {
     pub(super) fn new(shared: Arc<Shared>, inbox: Inbox<Message>, publisher: Publisher) -> Self {
         // The configured partitions do not include the default one.
         let concurrency_limit = ConcurrencyLimit::new(shared.config.partitions.len() + 1);
-        let stats = EngineStats { sets_out_max: concurrency_limit.sets_out_max(), ..EngineStats::default() };
+        let stats = EngineStats {
+            sets_checked_out_max: concurrency_limit.sets_checked_out_max(),
+            ..EngineStats::default()
+        };
         Self {
             shared,
             inbox,
@@ -350,12 +353,12 @@ impl GroupCommitter {
         self.adapt(state, Decided { requests, rejected, visits, lost_race });
     }
 
-    /// Adapts the number of sets out to the rate of collisions between proposers.
+    /// Adapts the number of sets checked out to the rate of collisions between proposers.
     fn adapt(&mut self, state: &State, decided: Decided) {
         let sets = || state.partitions().map(|partition| u64::from(state.node_shards.sets(partition))).sum();
-        if let Some(sets_out_max) = self.concurrency_limit.record(decided, sets) {
-            self.stats.sets_out_max = sets_out_max;
-            self.shared.leases.set_out_max(sets_out_max);
+        if let Some(sets_checked_out_max) = self.concurrency_limit.record(decided, sets) {
+            self.stats.sets_checked_out_max = sets_checked_out_max;
+            self.shared.leases.set_checked_out_max(sets_checked_out_max);
         }
     }
 

@@ -26,7 +26,8 @@ pub struct Health {
     /// Placement sets that are worth a pass.
     pub sets_wanted: u32,
     /// Placement sets that a proposer has, or a batch on its way to the committer.
-    pub sets_out: u64,
+    #[serde(alias = "sets_out")]
+    pub sets_checked_out: u64,
     /// Whether a round of preemption is wanted, is computed, or has steps left.
     pub round_pending: bool,
     /// Panics of proposers.
@@ -42,7 +43,7 @@ impl Health {
     /// Whether work is left.
     #[must_use]
     pub fn has_work(&self) -> bool {
-        self.messages_waiting > 0 || self.sets_wanted > 0 || self.sets_out > 0 || self.round_pending
+        self.messages_waiting > 0 || self.sets_wanted > 0 || self.sets_checked_out > 0 || self.round_pending
     }
 }
 
@@ -54,14 +55,14 @@ impl Engine {
         // In this order, because a message is sent before it is processed.
         let progress = shared.progress();
         let sent = shared.sent();
-        let (sets_wanted, sets_out) = shared.leases.count();
+        let (sets_wanted, sets_checked_out) = shared.leases.count();
         Health {
             is_running: self.is_running(),
             last_group_ms: progress.last_group_ms,
             last_commit_ms: progress.last_commit_ms,
             messages_waiting: sent.saturating_sub(progress.processed),
             sets_wanted,
-            sets_out,
+            sets_checked_out,
             round_pending: !shared.round.is_idle(),
             proposer_panics: shared.proposer_panics.get(),
             proposers_given_up: shared.proposers_given_up.get(),

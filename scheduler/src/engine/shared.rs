@@ -325,7 +325,7 @@ impl Shared {
 
     /// Whether no proposer is left and every proposal is decided.
     pub(crate) fn is_stalled(&self, progress: &Progress) -> bool {
-        progress.proposers == 0 && self.leases.count_out() == 0 && !self.round.is_under_way()
+        progress.proposers == 0 && self.leases.count_checked_out() == 0 && !self.round.is_under_way()
     }
 
     /// The number of proposers that would have work.

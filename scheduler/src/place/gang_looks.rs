@@ -77,18 +77,18 @@ impl Leases {
         self.gangs_wanted.swap(1, Ordering::AcqRel);
     }
 
-    /// Takes the lease of a look for gangs, if one is wanted. The look counts as a set that is out of the pool.
+    /// Takes the lease of a look for gangs, if one is wanted. The look counts as a set that is checked out.
     pub(crate) fn take_gang_looks(&self) -> GangCheckout {
         let mut slot = self.gang_slot.lock();
         if slot.leased {
             return GangCheckout::Nothing;
         }
         // Counted before the word is cleared, as in `take`.
-        let check_out = CheckOut::out(&self.out);
+        let check_out = CheckOut::begin(&self.checked_out);
         if self.gangs_wanted.swap(0, Ordering::AcqRel) == 0 {
             return GangCheckout::InVain;
         }
-        check_out.stay_out();
+        check_out.keep();
         slot.leased = true;
         GangCheckout::Taken(slot.looks.take().unwrap_or_default())
     }
@@ -98,7 +98,7 @@ impl Leases {
         // Locked until the return is counted, as the slot of a set is.
         let mut slot = self.gang_slot.lock();
         *slot = GangSlot { leased: false, looks: Some(looks) };
-        self.out.fetch_add(RETURNED, Ordering::Release);
+        self.checked_out.fetch_add(RETURNED, Ordering::Release);
     }
 
     pub(super) fn is_looking_for_gangs(&self) -> bool {

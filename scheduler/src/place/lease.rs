@@ -16,11 +16,11 @@ pub(crate) struct Leases {
     /// By partition: the sets over which a pass could find something, one bit each. Written under
     /// the write guard, before the signal is raised; taking a set clears its bit.
     wanted: Vec<AtomicU64>,
-    /// Low half: the sets that are out of the pool or about to leave it. High half: the number of returns.
-    pub(super) out: AtomicU64,
-    /// The most sets that may be out at a time; written by the committer. Exceeding it by one set for a moment does no
+    /// Low half: the sets that are checked out or about to leave it. High half: the number of returns.
+    pub(super) checked_out: AtomicU64,
+    /// The most sets that may be checked out at a time; written by the committer. Exceeding it by one set for a moment does no
     /// harm.
-    out_max: AtomicU64,
+    checked_out_max: AtomicU64,
     order: NodeOrderKind,
     /// 1 if waiting gangs are worth a look. Written and taken as `wanted` is.
     pub(super) gangs_wanted: AtomicU64,
@@ -37,9 +37,9 @@ struct Slot {
 #[derive(Debug)]
 pub(crate) enum Checkout {
     Taken(Box<PlacementSet>),
-    /// No set is wanted, in the pool and allowed out.
+    /// No set is wanted, in the pool and allowed to leave it.
     Nothing,
-    /// No set was taken. The attempt raised the count of sets out for a moment, in which the committer may have taken
+    /// No set was taken. The attempt raised the count for a moment, in which the committer may have taken
     /// the engine for busy, so it has to look again.
     InVain,
 }
@@ -51,20 +51,20 @@ impl Checkout {
     }
 }
 
-const OUT: u64 = (1 << 32) - 1;
-/// Added to `out` when a set comes back: one set less out, one more return.
+const CHECKED_OUT: u64 = (1 << 32) - 1;
+/// Added to `checked_out` when a set comes back: one set less, one more return.
 pub(super) const RETURNED: u64 = (1 << 32) - 1;
 
-/// Counts a set as out. Dropping the guard undoes that.
+/// Counts a set as checked out. Dropping the guard undoes that.
 pub(super) struct CheckOut<'a>(&'a AtomicU64);
 
 impl<'a> CheckOut<'a> {
-    pub(super) fn out(out: &'a AtomicU64) -> Self {
-        out.fetch_add(1, Ordering::AcqRel);
-        Self(out)
+    pub(super) fn begin(checked_out: &'a AtomicU64) -> Self {
+        checked_out.fetch_add(1, Ordering::AcqRel);
+        Self(checked_out)
     }
 
-    pub(super) fn stay_out(self) {
+    pub(super) fn keep(self) {
         std::mem::forget(self);
     }
 }
@@ -80,8 +80,8 @@ impl Leases {
         Self {
             slots: (0..partitions * SETS_MAX).map(|_| Mutex::new(Slot::default())).collect(),
             wanted: (0..partitions).map(|_| AtomicU64::new(0)).collect(),
-            out: AtomicU64::new(0),
-            out_max: AtomicU64::new(u64::MAX),
+            checked_out: AtomicU64::new(0),
+            checked_out_max: AtomicU64::new(u64::MAX),
             order,
             gangs_wanted: AtomicU64::new(0),
             gang_slot: Mutex::new(GangSlot::default()),
@@ -109,28 +109,28 @@ impl Leases {
             return None;
         }
         // Counted before the bit is cleared: a thread that sees the bit cleared also sees the count.
-        let check_out = CheckOut::out(&self.out);
+        let check_out = CheckOut::begin(&self.checked_out);
         if self.wanted[id.partition().index()].fetch_and(!id.bit(), Ordering::AcqRel) & id.bit() == 0 {
             *looked_in_vain = true;
             return None;
         }
-        check_out.stay_out();
+        check_out.keep();
         slot.leased = true;
         let set = slot.set.take();
         drop(slot);
         Some(set.unwrap_or_else(|| Box::new(PlacementSet::new(id, self.order))))
     }
 
-    /// Sets the most sets that may be out at a time.
-    pub(crate) fn set_out_max(&self, sets: u64) {
-        self.out_max.store(sets, Ordering::Relaxed);
+    /// Sets the most sets that may be checked out at a time.
+    pub(crate) fn set_checked_out_max(&self, sets: u64) {
+        self.checked_out_max.store(sets, Ordering::Relaxed);
     }
 
     /// Takes a wanted set, searching from the `start`-th set on so that proposers spread out. Takes none while the
-    /// maximum is out. Each of those comes back in a group commit or an undo, which raises the signal.
+    /// maximum is checked out. Each of those comes back in a group commit or an undo, which raises the signal.
     pub(crate) fn take_wanted(&self, start: u32) -> Checkout {
         let mut looked_in_vain = false;
-        if self.count_out() >= self.out_max.load(Ordering::Relaxed) {
+        if self.count_checked_out() >= self.checked_out_max.load(Ordering::Relaxed) {
             return Checkout::Nothing;
         }
         // All sets from `start` on, then those before it: a proposer that starts after its last set reaches all sets.
@@ -151,10 +151,10 @@ impl Leases {
         }
     }
 
-    /// The number of proposers that could take a wanted set now. Some of the counted sets may be out.
+    /// The number of proposers that could take a wanted set now. Some of the counted sets may be checked out.
     pub(crate) fn takeable(&self) -> usize {
-        let may_go_out = self.out_max.load(Ordering::Relaxed).saturating_sub(self.count_out());
-        u64::from(self.count_wanted()).min(may_go_out) as usize
+        let allowed = self.checked_out_max.load(Ordering::Relaxed).saturating_sub(self.count_checked_out());
+        u64::from(self.count_wanted()).min(allowed) as usize
     }
 
     /// Gives a set back.
@@ -162,7 +162,7 @@ impl Leases {
         let mut slot = self.slots[set.id().index()].lock();
         debug_assert!(slot.leased, "a set comes back once");
         *slot = Slot { leased: false, set: Some(set) };
-        self.out.fetch_add(RETURNED, Ordering::Release);
+        self.checked_out.fetch_add(RETURNED, Ordering::Release);
     }
 
     /// Passes the set to `look` in its slot, if it is in the pool. Meanwhile no proposer can take the set. It still
@@ -188,15 +188,15 @@ impl Leases {
     }
 
     /// The number of sets that are not in the pool.
-    pub(crate) fn count_out(&self) -> u64 {
-        self.out.load(Ordering::Acquire) & OUT
+    pub(crate) fn count_checked_out(&self) -> u64 {
+        self.checked_out.load(Ordering::Acquire) & CHECKED_OUT
     }
 
     /// The number of wanted sets, and the number of leased sets. A set that came back meanwhile counts as leased:
-    /// otherwise a set that was out at the first look and wanted at the second would be missed. A failed look does not
+    /// otherwise a set that was checked out at the first look and wanted at the second would be missed. A failed look does not
     /// count: a proposer may look at old bits long after the engine reported that it is quiet.
     pub(crate) fn count(&self) -> (u32, u64) {
-        let returns = || self.out.load(Ordering::Acquire) & !OUT;
+        let returns = || self.checked_out.load(Ordering::Acquire) & !CHECKED_OUT;
         let before = returns();
         let wanted = self.count_wanted();
         // A slot stays locked until its set's return is counted. So if the returns are unchanged, no set has come back.
@@ -212,17 +212,17 @@ impl Leases {
     }
 
     /// Whether every set is in the pool and none is worth a pass. Then no set can be taken before the next publication.
-    /// A taken set is out before its bit is cleared, and a dropped set is wanted before it is in the pool. So the two
+    /// A taken set is checked out before its bit is cleared, and a dropped set is wanted before it is in the pool. So the two
     /// looks at the count overlook neither; the high half shows whether a set came back.
     pub(crate) fn is_idle(&self) -> bool {
-        let before = self.out.load(Ordering::Acquire);
-        before & OUT == 0 && !self.any_wanted() && self.out.load(Ordering::Acquire) == before
+        let before = self.checked_out.load(Ordering::Acquire);
+        before & CHECKED_OUT == 0 && !self.any_wanted() && self.checked_out.load(Ordering::Acquire) == before
     }
 
     /// Whether every set is in the pool.
     #[cfg(test)]
     pub(crate) fn all_in_pool(&self) -> bool {
-        self.count_out() == 0
+        self.count_checked_out() == 0
     }
 
     /// Whether every set of one partition is in the pool.

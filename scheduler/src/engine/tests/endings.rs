@@ -144,7 +144,7 @@ fn a_group_that_panics_over_a_batch_ends_the_engine() {
 /// A partition with endless work does not starve another one.
 #[test]
 fn every_partition_gets_its_turn() {
-    for sets_out_max in [1, 64] {
+    for sets_checked_out_max in [1, 64] {
         let mut config = config([leaf("a")]);
         config.partitions = vec!["gpu".to_owned()];
         config.limits.batch_requests = 1;
@@ -157,13 +157,13 @@ fn every_partition_gets_its_turn() {
         hand.ask(application, AskSpec::new(memory(1), 500));
         let small = hand.ask(application, AskSpec::new(memory(1), 1).in_partition(gpu));
         hand.commit();
-        hand.engine.shared.leases.set_out_max(sets_out_max);
+        hand.engine.shared.leases.set_checked_out_max(sets_checked_out_max);
         let is_pending = |hand: &Hand| hand.engine.read(|view| view.ask(small).is_some());
         for _ in 0..4 {
             let Some(batch) = hand.parts.proposers[0].propose() else { break };
             hand.parts.proposers[0].send(batch).unwrap();
             hand.commit();
         }
-        assert!(!is_pending(&hand), "with {sets_out_max} sets out at most");
+        assert!(!is_pending(&hand), "with {sets_checked_out_max} sets checked out at most");
     }
 }

@@ -291,7 +291,7 @@ fn batches_may_be_held_up_and_lost() {
     while let Some(batch) = hand.parts.proposers[0].propose() {
         batches.push(batch);
     }
-    assert!(batches.len() > 2 && hand.engine.health().sets_out == batches.len() as u64);
+    assert!(batches.len() > 2 && hand.engine.health().sets_checked_out == batches.len() as u64);
     let lost = batches.remove(0);
     while let Some(late) = batches.pop() {
         hand.parts.proposers[1].send(late).unwrap();

@@ -1,4 +1,4 @@
-//! Rejected proposals: fewer sets out at a time, and finally the committer's own proposal.
+//! Rejected proposals: fewer sets checked out at a time, and finally the committer's own proposal.
 
 use super::hand::{Hand, busy};
 use super::{config, leaf, memory};
@@ -247,14 +247,14 @@ fn proposers_are_held_back_while_proposals_collide() {
         }
         rivals.lose(true);
     }
-    assert_eq!(rivals.hand.engine.stats().sets_out_max, 1);
+    assert_eq!(rivals.hand.engine.stats().sets_checked_out_max, 1);
 }
 
 /// A proposer that is held back is woken when a set has come back.
 #[test]
 fn no_more_sets_are_out_than_may_be() {
     let (mut hand, containers) = busy();
-    hand.engine.shared.leases.set_out_max(1);
+    hand.engine.shared.leases.set_checked_out_max(1);
     assert_eq!(hand.engine.shared.leases.takeable(), 1);
     let batch = hand.parts.proposers[0].propose().expect("a set is wanted");
     assert!(hand.parts.proposers[1].propose().is_none(), "one is out");
@@ -265,7 +265,7 @@ fn no_more_sets_are_out_than_may_be() {
     hand.expect_idle(containers);
 }
 
-/// Amounts in flight are a reason for fewer sets out; a full cluster is not.
+/// Amounts in flight are a reason for fewer sets checked out; a full cluster is not.
 #[test]
 fn a_pass_knows_whether_it_lost_a_race() {
     let mut config = config([leaf("a")]);
