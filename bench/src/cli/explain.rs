@@ -125,7 +125,7 @@ fn explain_job(
         return serde_json::to_string_pretty(&figures).map_err(|error| error.to_string());
     }
     if explained.is_empty() {
-        return Ok(format!("{name} has asked for nothing up to change {}.", view.seq()));
+        return Ok(format!("{name} has asked for nothing that the log knows up to change {}.", view.seq()));
     }
     let left_out = explained.len().saturating_sub(KINDS_MAX);
     let shown: Vec<String> =

@@ -129,6 +129,8 @@ pub fn from_yarn_files(
     let names = [Some(files.queues), files.site, files.resource_types].map(|file| file.map(|file| file.name));
     let place = |name: &str| names.iter().position(|known| *known == Some(name));
     report.sort_by_key(|entry| (place(&entry.file_name), entry.line));
+    // A template with a star is read once for each queue that it is for.
+    report.dedup();
     config.validate().map_err(|error| refused(&settings, error))?;
     Ok(Imported { config, not_carried_over: report })
 }

@@ -197,16 +197,17 @@ impl GroupCommitter {
         self.gather_room(&mut state);
         self.committer(&mut state).place_starved();
         self.ring_timers(&mut state);
-        self.advance_rounds(&mut state);
+        self.advance_round(&mut state);
         self.gather_room(&mut state);
         self.promote_requested(&mut state);
-        let round_ms = self.rounds.next_ms(state.facts.now_ms);
-        self.next_timer_ms = state.timers.next_ms().into_iter().chain(round_ms).min();
-        self.now_ms = state.facts.now_ms;
         state.recompute_limits();
         state.wake_without_headroom();
         state.seek_reservations();
         shared.publish_wanted(&state);
+        self.end_round(&state);
+        let round_ms = self.rounds.next_ms(state.facts.now_ms);
+        self.next_timer_ms = state.timers.next_ms().into_iter().chain(round_ms).min();
+        self.now_ms = state.facts.now_ms;
         let has_changed = state.facts.changes > changes_before;
         if !state.facts.gangs.is_empty() && (has_changed || !state.gang_waits.overdue_turns.is_empty()) {
             shared.leases.want_gangs();

@@ -29,6 +29,7 @@ pub struct Health {
     #[serde(alias = "sets_out")]
     pub sets_checked_out: u64,
     /// Whether a round of preemption is wanted, is computed, or has steps left.
+    #[serde(default)]
     pub round_pending: bool,
     /// Panics of proposers.
     pub proposer_panics: u64,
@@ -55,6 +56,8 @@ impl Engine {
         // In this order, because a message is sent before it is processed.
         let progress = shared.progress();
         let sent = shared.sent();
+        // Before the sets, because a round that ends leaves sets worth a pass.
+        let round_pending = !shared.round.is_idle();
         let (sets_wanted, sets_checked_out) = shared.leases.count();
         Health {
             is_running: self.is_running(),
@@ -63,7 +66,7 @@ impl Engine {
             messages_waiting: sent.saturating_sub(progress.processed),
             sets_wanted,
             sets_checked_out,
-            round_pending: !shared.round.is_idle(),
+            round_pending,
             proposer_panics: shared.proposer_panics.get(),
             proposers_given_up: shared.proposers_given_up.get(),
             refused: progress.stats.refused,

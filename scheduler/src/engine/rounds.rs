@@ -188,10 +188,11 @@ impl GroupCommitter {
         self.stats.preemption_rounds += 1;
     }
 
-    /// Carries out some steps of the present round, or sees whether another one is due.
-    pub(super) fn advance_rounds(&mut self, state: &mut State) {
-        let Some(config) = &self.shared.config.preemption else { return };
-        let interval_ms = config.interval_ms;
+    /// Carries out some steps of the present round.
+    pub(super) fn advance_round(&mut self, state: &mut State) {
+        if self.rounds.left.is_empty() {
+            return;
+        }
         let steps = self.rounds.left.len().min(STEPS_PER_GROUP);
         let mut recheck = Recheck::default();
         for _ in 0..steps {
@@ -199,6 +200,13 @@ impl GroupCommitter {
                 self.carry_out_step(state, step, &mut recheck);
             }
         }
+    }
+
+    /// Ends the present round after its last step, and sees whether another one is due. The sets that the round left
+    /// worth a pass are published before: so a watchdog sees work all the time.
+    pub(super) fn end_round(&mut self, state: &State) {
+        let Some(config) = &self.shared.config.preemption else { return };
+        let interval_ms = config.interval_ms;
         if self.rounds.is_present && self.rounds.left.is_empty() {
             self.rounds.is_present = false;
             self.shared.round.transition_idle();

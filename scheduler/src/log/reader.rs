@@ -71,10 +71,10 @@ pub enum LogError {
         /// The requested change.
         wanted: u64,
     },
-    /// The log begins with a snapshot, and the requested change is older.
+    /// The requested change is older than the snapshot or the configuration with which the log begins.
     #[error("change {wanted} was asked for, and the log begins with the state after change {begin}")]
     BeginsLater {
-        /// The last change in the snapshot.
+        /// The last change in the snapshot; 1 without one.
         begin: u64,
         /// The requested change.
         wanted: u64,

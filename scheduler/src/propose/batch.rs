@@ -73,7 +73,7 @@ pub(crate) enum RoundStep {
 }
 
 /// The work whose result a batch is.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) enum Work {
     /// A pass over a set. The batch owns its lease.
     Pass(Box<PlacementSet>),
@@ -184,6 +184,18 @@ impl Drop for ProposalBatch {
         if !self.has_nothing_to_give_back() {
             let owner = Arc::clone(&self.owner);
             owner.undo(self);
+        }
+    }
+}
+
+/// Without the nodes of the set.
+impl fmt::Debug for Work {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Pass(set) => f.debug_tuple("Pass").field(&set.id()).finish(),
+            Self::Unleased => f.write_str("Unleased"),
+            Self::Round(steps) => f.debug_tuple("Round").field(&steps.len()).finish(),
+            Self::GangLook(_) => f.write_str("GangLook"),
         }
     }
 }

@@ -62,7 +62,7 @@ impl Replay {
     /// Checks that the state is that after change `wanted`, when all changes up to there were applied.
     ///
     /// # Errors
-    /// [`LogError::TooShort`] if the log ended before, [`LogError::BeginsLater`] if it begins with a newer snapshot.
+    /// [`LogError::TooShort`] if the log ended before, [`LogError::BeginsLater`] if it begins later.
     pub fn check_position(&self, wanted: u64) -> Result<(), LogError> {
         let held = self.seq().0;
         match held.cmp(&wanted) {

@@ -19,10 +19,15 @@ pub(crate) fn refused<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Coun
     read(deserializer, Refusal::LABELS)
 }
 
+/// The present label of a reason.
+fn renamed(name: &str) -> &str {
+    if name == "invalid_limits" { "invalid_configuration" } else { name }
+}
+
 fn read<'de, D: Deserializer<'de>>(deserializer: D, labels: &[&'static str]) -> Result<Counts, D::Error> {
     let counts = BTreeMap::<String, u64>::deserialize(deserializer)?;
     let known = counts.into_iter().map(|(name, count)| {
-        let label = labels.iter().find(|label| **label == name);
+        let label = labels.iter().find(|label| **label == renamed(&name));
         label.map(|label| (*label, count)).ok_or_else(|| {
             D::Error::custom(format_args!("unknown reason `{name}`; known are {}", labels.join(", ")))
         })

@@ -25,13 +25,13 @@
 //! | `InFlightUnits`, `InFlightResources` (`InFlightList` has a mutex) | proposers add under the read guard, the committer takes back under the write guard | the same | relaxed: the lock orders proposers against the committer, and between proposers only totals matter |
 //! | `Leases::wanted` | a thread with the write guard (the committer, or a thread that drops a batch) swaps it in; taking a set clears its bit | proposers, `is_idle`, `takeable`, the committer's report, health | acquire-release on every change: a thread that sees a bit gone sees the count of the thread that took it |
 //! | `Leases::gangs_wanted` | the committer, and a thread that drops a look for gangs; a look clears it | as `wanted` | as `wanted` |
-//! | `Leases::out` | taking, and giving back | `is_idle`, `is_stalled`, `take_wanted`, `takeable`, health | taking acquires and releases, giving back releases, looks acquire: a drop's publication of wanted sets happens before the count it releases |
-//! | `Leases::out_max` | the committer | `take_wanted`, `takeable` | relaxed: one set more for a moment does no harm |
+//! | `Leases::checked_out` | taking, and giving back | `is_idle`, `is_stalled`, `take_wanted`, `takeable`, health | taking acquires and releases, giving back releases, looks acquire: a drop's publication of wanted sets happens before the count it releases |
+//! | `Leases::checked_out_max` | the committer | `take_wanted`, `takeable` | relaxed: one set more for a moment does no harm |
 //! | the gate | senders count; shutdown, or the committer's end, closes | shutdown (the number of messages that passed), `run_until_quiet`, health | acquire-release on one word |
 //! | `ManualClock` | the thread that sets it, forward only | the committer | release, acquire: a thread that sees the time also sees the work done before it was set |
 //! | `Shared::ends_after` | shutdown, before it wakes the committer | the committer, after each group | release, acquire |
 //! | a channel's `closed` | the inbox, before its last look | outboxes, after a send | sequentially consistent: either the last look finds a message, or its sender sees the word and drops it |
-//! | `Round::phase` | the committer wants and ends a round of preemption; a proposer takes it; a thread that drops its batch wants it again, or ends it after a panic | proposers, the committer, waiting callers | wanting releases, taking acquires, ending does both: from wanted to ended it is busy, so the engine does not look quiet |
+//! | `Round::phase` | the committer wants and ends a round of preemption; a proposer takes it; a thread that drops its batch wants it again, or ends it after a panic | proposers, the committer, waiting callers, health | wanting releases, taking acquires, ending does both: from wanted to ended it is busy, so the engine does not look quiet |
 //! | `Round::due_ms` | the committer, under the write guard | `Engine::next_timer_ms` | release, acquire: a caller that sees the engine quiet sees the time too |
 //! | `Counter`, `Figures` | any thread | any thread | relaxed, or a mutex of its own: statistics, recorded outside every other lock |
 //!

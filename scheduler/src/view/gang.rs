@@ -121,7 +121,8 @@ impl<'a> View<'a> {
 }
 
 impl View<'_> {
-    /// The gangs that wait or have running members, with their applications and with the asks of their members.
+    /// The gangs that wait or have running members, with their applications and with the asks of their members. A gang
+    /// that has started is left out if all of its members were placeholders, and so are the asks of its placeholders.
     #[must_use]
     pub fn gang_asks(&self) -> Vec<(GangId, ApplicationId, Vec<AskId>)> {
         let facts = &self.state.facts;

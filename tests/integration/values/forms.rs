@@ -104,6 +104,12 @@ fn the_names_in_json_are_the_labels() {
     assert_eq!(json(&Refusal::CannotGrow(RejectReason::NodeFull)), json!({"cannot_grow": "node_full"}));
     let earlier: Refusal = serde_json::from_value(json!("invalid_limits")).unwrap();
     assert_eq!(earlier, Refusal::InvalidConfiguration);
+    let cluster = Cluster::serial(engine([leaf("a", 100)]));
+    let mut earlier = json(&cluster.engine.health());
+    earlier["refused"] = json!({"invalid_limits": 2});
+    earlier.as_object_mut().unwrap().remove("round_pending");
+    let health: Health = serde_json::from_value(earlier).unwrap();
+    assert_eq!((health.refused["invalid_configuration"], health.round_pending), (2, false));
     let change = Change::TimeAdvanced { now_ms: 5 };
     assert_eq!(json(&change), json!({change.label(): {"now_ms": 5}}));
     assert_eq!(json(&Mode::Parallel { proposers: 2 }), json!({"parallel": {"proposers": 2}}));
