@@ -37,10 +37,14 @@ fn add_long(folder: &Path, long: &mut Vec<String>) {
         };
         let text = std::fs::read_to_string(&path).expect("readable text");
         let path = path.strip_prefix(files::root()).unwrap_or(&path).display();
-        for (line, words) in find(&text).into_iter().filter(|(_, words)| words.len() > MOST_WORDS) {
+        for (line, words) in find(&text).into_iter().filter(is_long) {
             long.push(format!("{path}:{line}: {} words: {} ...", words.len(), words[..8].join(" ")));
         }
     }
+}
+
+fn is_long((_, words): &Sentence) -> bool {
+    words.len() > MOST_WORDS
 }
 
 /// The sentences of comments that have lines of their own. Each block is a document.
@@ -161,6 +165,8 @@ fn a_sentence_of_26_words_is_found_and_one_of_25_is_not() {
         let counts = sentences.into_iter().map(|(line, words)| (line, words.len()));
         counts.filter(|(_, count)| *count > 0).collect()
     };
+    let is_found = |count| in_document(&words(count)).iter().any(is_long);
+    assert_eq!([25, 26].map(is_found), [false, true]);
     // Abbreviations, numbers, code and links do not end a sentence, and each is one word.
     let text = format!("Short.\nIt has e.g. 2.7 `pieces of\ncode`, [a](link to.) and {}. End", words(24));
     assert_eq!(counts(in_document(&text)), [(1, 1), (2, 31), (3, 1)]);
