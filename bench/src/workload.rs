@@ -40,7 +40,7 @@ pub struct Job {
     /// Stages; each starts when the previous one is done (reduces after maps).
     pub stages: Vec<Vec<Tasks>>,
     /// Whether the containers of a stage work together, as in a distributed training. The stage begins when all of them
-    /// run, ends for all of them at the same time, and is lost as a whole when one is preempted.
+    /// run, and ends for all of them at the same time. It is lost as a whole when one is preempted.
     pub starts_together: bool,
 }
 

@@ -81,8 +81,8 @@ pub struct ComponentCounters {
     pub preempted: u64,
     /// Instances that exceeded their resources.
     pub limits_exceeded: u64,
-    /// Instances that ended without a failure: released, ended by themselves with exit status 0, lost with
-    /// their node or ended by the manager (−100, −105 to −107).
+    /// Instances that ended without a failure. They were released, ended by themselves with exit status 0, were
+    /// lost with their node, or were ended by the manager (−100, −105 to −107).
     pub completed: u64,
     /// Containers released on arrival, because the component did not need them any more.
     pub surplus: u64,

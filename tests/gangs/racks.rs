@@ -100,8 +100,8 @@ proptest! {
         prop_assert_eq!(racks(&cluster).len(), fewest(&free, members));
     }
 
-    /// With members of two sizes: one rack if a rack can start the gang by itself, and otherwise as many as a gang
-    /// without a topology could need at most.
+    /// With members of two sizes, the gang takes one rack if a rack can start it by itself. Otherwise it takes
+    /// as many as a gang without a topology could need at most.
     #[test]
     fn one_rack_is_taken_whenever_it_suffices(
         nodes in prop::collection::vec((0..3usize, 1..5i64), 1..8),

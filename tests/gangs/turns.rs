@@ -181,7 +181,7 @@ fn a_gang_alone_moves_to_a_node_that_comes_later() {
     assert!(busy.view(gang).is_none(), "it starts on the other node");
 }
 
-/// The only node of the first gang changes more often than the limit: each time the gang gives its room back, and
+/// The only node of the first gang changes more often than the limit. Each time the gang gives its room back, and
 /// holds it again at once.
 #[test]
 fn a_node_that_changes_prolongs_no_turn() {

@@ -21,7 +21,7 @@ fn q3() -> EngineConfig {
     engine(leaves.map(|(name, percent)| leaf(name, percent).with_user_limit_factor(factor)))
 }
 
-/// Three applications on ten nodes of 20, with 20, 40 and 60 containers and a master each: exactly 123 are allocated,
+/// Three applications on ten nodes of 20, with 20, 40 and 60 containers and a master each. Exactly 123 are allocated,
 /// in every mode and at every later time.
 fn exact_fill(config: EngineConfig, mode: Mode) {
     let mut cluster = Cluster::start(config, mode);
@@ -112,7 +112,7 @@ fn case_02_node_over_allocation_against_proposers() {
     assert_eq!(cluster.allocated(nodes[0]), 6);
 }
 
-/// Two nodes, the second drained; on the first a master of 1, a container of 6, and a reservation for one of two
+/// Two nodes, the second drained. On the first are a master of 1, a container of 6, and a reservation for one of two
 /// containers of 5. Returns the application and the container.
 fn with_reservation() -> (Cluster, [NodeId; 2], ApplicationId, ContainerId) {
     let mut config = engine([leaf("a", 100)]);

@@ -168,8 +168,8 @@ fn case_7_a_reservation_beats_starvation_and_hands_over() {
     cluster.ask(second, &[20], 2);
     cluster.ask(third, &[5], 2);
     cluster.run();
-    // Queues hold their reservations, and the root's maximum is 100: 80 in use leave room for one reservation of 20, so
-    // one node is reserved; the source has two. The smaller asks find the root full.
+    // Queues hold their reservations, and the root's maximum is 100. With 80 in use, it has room for one reservation
+    // of 20, so one node is reserved; the source has two. The smaller asks find the root full.
     let quota: Quota = cluster.quota("root");
     assert_eq!((quota.used[0], quota.reserved[0]), (100, 20));
     assert_eq!((cluster.running(second).len(), cluster.running(third).len()), (0, 0));

@@ -63,7 +63,7 @@ impl Pool {
     }
 }
 
-/// Checks that shares are as equal, by weight, as whole containers allow: without its last container, an
+/// Checks that shares are as equal, by weight, as whole containers allow. Without its last container, an
 /// application's share is at most the share of any application that wants more. `slack` containers are added to the
 /// first one's use.
 fn expect_fair(used: &[u64], wanted: &[u32], weights: &[u64], slack: u64) -> Result<(), TestCaseError> {
@@ -157,7 +157,7 @@ proptest! {
         }
     }
 
-    /// In a FIFO leaf with equal applications, no application is passed over: while an ask waits, no later ask of the
+    /// In a FIFO leaf with equal applications, no application is passed over. While an ask waits, no later ask of the
     /// same size gets a container.
     #[test]
     fn a_fifo_leaf_serves_applications_in_order(

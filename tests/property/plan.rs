@@ -1,6 +1,6 @@
 //! Plans: a random cluster and a list of operations, in small numbers that shrink well.
 //!
-//! A pick names every object. It is taken modulo the number of objects at that moment, so any part of a plan can be
+//! A pick names every object. It is taken modulo the number of objects at that moment. So any part of a plan can be
 //! left out and the rest stays meaningful.
 
 use std::fmt;
@@ -97,7 +97,7 @@ pub(crate) struct LimitsPlan {
 /// Limits of users and groups.
 #[derive(Clone, Debug)]
 pub(crate) struct HolderPlan {
-    /// The holders, except those that an earlier plan of the queue has named: bits 0 to 3 are users, 4 and 5 groups,
+    /// The holders, except those that an earlier plan of the queue has named. Bits 0 to 3 are users, 4 and 5 groups,
     /// 6 other users and 7 other groups.
     pub(crate) who: u8,
     pub(crate) maximum: [Option<u8>; 3],

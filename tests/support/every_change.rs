@@ -240,8 +240,8 @@ impl Run {
         }
     }
 
-    /// A container that is being stopped, an opportunistic one, a draining node, a silent one, and the first node on a
-    /// rack for which an ask has waited.
+    /// Leaves a container that is being stopped and an opportunistic one. Leaves a draining node, a silent one, and
+    /// the first node on a rack for which an ask has waited.
     fn leave_unfinished(&mut self, application: ApplicationId, nodes: &[NodeId]) {
         for _ in 0..4 {
             self.handle.heartbeat(&nodes[..3]).unwrap();
@@ -258,8 +258,8 @@ impl Run {
     }
 }
 
-/// What there is, in words that do not depend on the program: one line for each node, queue, ask, reservation and
-/// container, then the digest of the state.
+/// The state, in words that do not depend on the program. It has one line for each node, queue, ask, reservation
+/// and container, then the digest of the state.
 pub fn facts(engine: &Engine) -> String {
     engine.read(|view| {
         let mut text = format!("changes {}, time {} ms\n", view.seq().0, view.now_ms());

@@ -1,7 +1,7 @@
 //! Mutants: each is a patch in `tests/mutants/` with one deliberate defect and the tests that detect it.
 //!
-//! Above its diff, each patch names the invariants that the defect breaks, the tests of one program that all turn
-//! red, and the defect, a line each. `cargo mutate` applies the patches one after another, and `tests/tidy` checks
+//! Above its diff, each patch has three lines. They name the broken invariants, the tests of one program that all
+//! turn red, and the defect. `cargo mutate` applies the patches one after another, and `tests/tidy` checks
 //! the headers.
 
 use std::fs;

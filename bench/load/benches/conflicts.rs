@@ -57,8 +57,8 @@ fn measure(criterion: &mut Criterion) {
     }
 }
 
-/// The rate of `proposers` as a percentage of one proposer's rate, by the medians of alternating rounds, and the
-/// percentage of their proposals that is rejected.
+/// The rate of `proposers` as a percentage of one proposer's rate, by the medians of alternating rounds. The second
+/// number is the percentage of their proposals that is rejected.
 fn kept_and_rejected_percent(proposers: usize, room: Room) -> (f64, f64) {
     let (mut one, mut many) = (storm(1, room), storm(proposers, room));
     let mut seconds = [Vec::new(), Vec::new()];

@@ -1,5 +1,5 @@
-//! Measures containers from ask to completion by the reader of their events: a thread that waits for the stream, or a
-//! task of a tokio runtime.
+//! Measures containers from ask to completion by the reader of their events. The reader is a thread that waits for the
+//! stream, or a task of a tokio runtime.
 //!
 //! ```text
 //! cargo run --release -p apportion-load --example delivery

@@ -29,8 +29,8 @@ pub struct Record {
     pub timing: EngineTiming,
     /// Latency from ask to commit, in nanoseconds, where asks come at a rate.
     pub latency_ns: Option<Histogram<u64>>,
-    /// The used part of the capacity that asks can get, at the end, before the last completions arrived, for the
-    /// resource type that runs out first.
+    /// The used part of the capacity that asks can get, for the resource type that runs out first. It is measured at
+    /// the end, before the last completions arrived.
     pub used_part: f64,
     /// Requested containers that were not placed at the end.
     pub pending: u64,

@@ -116,8 +116,8 @@ impl Profile {
         Self { nodes: Nodes::Equal(32), sizes: &[(1, 4, 96), (4, 16, 4)], ..Self::backlog_s(containers) }
     }
 
-    /// W3 of `docs/workloads.md`, without application masters, minimum user limits and preemption: a
-    /// deep tree of unequal queues, whose users all want more than fits; this many containers in total.
+    /// W3 of `docs/workloads.md`, without application masters, minimum user limits and preemption. A deep tree
+    /// of unequal queues, whose users all want more than fits. There are this many containers in total.
     #[must_use]
     pub fn wide_tree(containers: usize) -> Self {
         Self {

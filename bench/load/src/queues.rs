@@ -25,8 +25,8 @@ const MAXIMUM_TIMES: f64 = 4.0;
 pub(crate) enum Tree {
     /// Four organisations with leaves of equal weight; the applications of ten users in each leaf take turns.
     Organisations,
-    /// W3 of `docs/workloads.md`: three levels of ten queues each, siblings' weights by Zipf's law, a maximum of four
-    /// times the guarantee, every second leaf fair; users by Zipf's law.
+    /// W3 of `docs/workloads.md`: three levels of ten queues each. Siblings' weights and users follow Zipf's law, the
+    /// maximum is four times the guarantee, and every second leaf is fair.
     Wide,
 }
 

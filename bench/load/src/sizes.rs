@@ -35,8 +35,8 @@ pub fn draw_size(sizes: &[SizeWeight], random: &mut impl RngExt) -> Resources {
     unreachable!("the weights sum to 100")
 }
 
-/// The vcores of a node, with 4 GiB for each, as in W1 of `docs/workloads.md`: six of ten have 32, three have 64, one
-/// has 96.
+/// The vcores of a node, with 4 GiB for each, as in W1 of `docs/workloads.md`. Six nodes of ten have 32, three have
+/// 64, one has 96.
 #[must_use]
 pub fn node_vcores(number: usize) -> i64 {
     match number % 10 {

@@ -1,6 +1,6 @@
 //! A discrete model of the engine's threads on a machine with any number of cores.
 //!
-//! It knows the guard, the sets, the batches and the times of each step, and nothing else: no cache lines that
+//! It knows the guard, the sets, the batches and the times of each step, and nothing else. It has no cache lines that
 //! travel, no wake-ups, no limits. So it says which step bounds the rate, and flatters machines on which threads
 //! share much. `examples/cores.rs` prints it.
 

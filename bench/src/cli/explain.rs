@@ -33,7 +33,7 @@ run.log --ask ask-12 --at 5000\n  apportion-bench explain run.log --ask openb-po
 pub(super) struct ExplainArgs {
     /// The log: a file, or the folder of a file log.
     file: PathBuf,
-    /// The ask, gang or container, or the job whose asks to explain; without it, the asks that have been pending
+    /// The ask, gang or container, or the job whose asks to explain. Without it, the asks that have been pending
     /// longest, one of each size and queue.
     #[arg(long, value_name = "ID|NAME")]
     ask: Option<String>,

@@ -90,7 +90,7 @@ enum Command {
     Verify(verify::VerifyArgs),
     /// Explains why an ask of a log written with `--log` was pending at some change, or how it ended.
     Explain(explain::ExplainArgs),
-    /// Plans a round of preemption for the state in a log, and changes nothing: who would lose which containers, for
+    /// Plans a round of preemption for the state in a log, and changes nothing. Who would lose which containers, for
     /// whom, and who is owed more but cannot be helped?
     Preempt(Box<preempt::PreemptArgs>),
     /// Lists the changes of a log written with `--log`, with their events: all, or those about a job, a node, a queue.

@@ -53,8 +53,8 @@ pub(super) struct SweepArgs {
     /// The order in which all leaves serve their applications; by default as the queues are configured.
     #[arg(long, value_name = "ORDER,..", value_delimiter = ',')]
     application_orders: Vec<ApplicationOrderArg>,
-    /// Whether the engine preempts containers: `on` with the settings of the file given with --queues, or with YARN's
-    /// defaults if it has none; by default as in the file.
+    /// Whether the engine preempts containers; by default as in the file given with --queues. `on` takes the settings
+    /// of that file, or YARN's defaults if it has none.
     #[arg(long, value_name = "ON|OFF,..", value_delimiter = ',')]
     preemption: Vec<PreemptionArg>,
     /// Seeds of the random values: everything in the demo; task counts and times (synth), sizes and times (swim),

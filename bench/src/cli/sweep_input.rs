@@ -18,7 +18,7 @@ use crate::workload::Workload;
 #[command(group(clap::ArgGroup::new("source").required(true)))]
 pub(super) struct WorkloadArgs {
     /// The demo's workload instead of a trace. It has this number of nodes (500 if no number is given), of 32 vcores
-    /// and 128 GiB, and jobs that arrive for a minute of virtual time.
+    /// and 128 GiB. Its jobs arrive for a minute of virtual time.
     #[arg(long, value_name = "NODES", num_args = 0..=1, default_missing_value = "500")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=100_000))]
     #[arg(group = "source", conflicts_with_all = ["format", "workload", "nodes", "queues"])]

@@ -26,8 +26,8 @@ pub(super) struct TraceArgs {
     /// Which of the fitting nodes comes first; overrides the file given with --queues.
     #[arg(long, value_enum)]
     node_order: Option<NodeOrderArg>,
-    /// Whether the engine preempts containers: `on` with the settings of the file given with --queues, or with YARN's
-    /// defaults if it has none; by default as in the file. A preempted task starts again from zero.
+    /// Whether the engine preempts containers; by default as in the file given with --queues. `on` takes the settings
+    /// of that file, or YARN's defaults if it has none. A preempted task starts again from zero.
     #[arg(long, value_enum)]
     preemption: Option<PreemptionArg>,
     /// The step of virtual time: an event between two ticks takes effect at the later one.

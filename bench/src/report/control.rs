@@ -96,8 +96,8 @@ impl ControlReport {
         self.interruption().is_some() && self.records().all(is_nothing)
     }
 
-    /// The defects of the results: audit violations; without faults, containers that were not moved or restarted, or a
-    /// broken budget; requests without exactly one final answer.
+    /// The defects of the results: audit violations, and requests without exactly one final answer. Without faults,
+    /// also containers that were not moved or restarted, or a broken budget.
     #[must_use]
     pub fn defects(&self) -> Vec<String> {
         let mut defects = Vec::new();

@@ -62,7 +62,7 @@ impl Scenario {
 /// Reads a scenario.
 ///
 /// # Errors
-/// When the file cannot be read, is not YAML, has unknown content, has a configuration that no
+/// When the file cannot be read, is not YAML, or has unknown content. When it has a configuration that no
 /// engine can run on, or requires something that parallel mode cannot do.
 pub fn read_file(path: &Path) -> Result<Scenario, BadScenario> {
     let file = path.display().to_string();

@@ -1,4 +1,4 @@
-//! A year of a service on virtual time: an application like HBase that is stopped and started, crashes, and loses
+//! A year of a service on virtual time. An application like HBase is stopped and started, crashes, and loses
 //! hosts, on a cluster that other jobs keep busy. How often do its instances return to their hosts?
 
 mod application;

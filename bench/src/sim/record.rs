@@ -22,8 +22,8 @@ pub struct RunRecord {
     /// Registered nodes.
     pub nodes: usize,
     /// Containers that the workload asks for. Each is counted in exactly one of `placed`, `unplaceable`,
-    /// `cancelled` and `pending_at_end`, and once more for each time that it was preempted, or given back with its
-    /// gang.
+    /// `cancelled` and `pending_at_end`. It is counted once more for each time that it was preempted, or given back
+    /// with its gang.
     pub asks: u64,
     /// Containers placed; a preempted container is placed again.
     pub placed: u64,

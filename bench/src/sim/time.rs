@@ -1,7 +1,7 @@
 //! Virtual time: its ticks, and its end.
 
-/// The end of virtual time, after 290 million years: later than any time of a trace, and the sum of two times up to it
-/// does not overflow.
+/// The end of virtual time, after 290 million years. It is later than any time of a trace, and the sum of two times up
+/// to it does not overflow.
 pub(super) const END_MS: u64 = u64::MAX / 2;
 
 /// The time `delay_ms` after `at_ms`, or `None` if virtual time ends before.

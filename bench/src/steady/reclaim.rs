@@ -132,8 +132,8 @@ impl Reclaim {
         self.looks.last().map_or(0.0, |look| look.returning_fair)
     }
 
-    /// How long after the return the leaves had converged: from then on, for a minute at least, they missed no more
-    /// than 5 % of their fair shares together. What one leaf has too much does not make up for what another one
+    /// How long after the return the leaves had converged. From then on, for a minute at least, they missed no more
+    /// than 5 % of their fair shares together. The surplus of one leaf does not make up for what another one
     /// misses.
     #[must_use]
     pub fn converged_ms(&self) -> Option<u64> {

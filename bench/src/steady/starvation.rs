@@ -29,8 +29,8 @@ pub struct Starvation {
     pub interrupted: Option<Interruption>,
     /// Containers placed.
     pub placed: u64,
-    /// Virtual time from being first in the queue's order to placement, over large containers that got no room at the
-    /// time at which they came first.
+    /// Virtual time from being first in the queue's order to placement. It covers large containers that got no room at
+    /// the time at which they came first.
     pub first_to_placed_ms: Histogram<u64>,
     /// How long they were first themselves. Asks that still wait count with their time so far.
     pub at_head_ms: Histogram<u64>,

@@ -47,7 +47,7 @@ impl DividedQueue {
     }
 }
 
-/// The fair dominant share of each leaf, in the order of the tree, if `scarce` is the available amount of the type that
+/// The fair dominant share of each leaf, in the order of the tree. `scarce` is the available amount of the type that
 /// runs out first.
 pub(super) fn water_fill(queue: &DividedQueue, scarce: f64) -> Vec<f64> {
     match &queue.below {

@@ -167,8 +167,8 @@ pub fn read_workload(
 /// simulator. Amounts are in the resource types that [`read_workload`] gives for the same format.
 ///
 /// # Errors
-/// When the file cannot be read, is not such a list, has an impossible value, has no node, or the format has no list
-/// of nodes.
+/// When the file cannot be read, is not such a list, has an impossible value, or has no node. When the format has no
+/// list of nodes.
 pub fn read_nodes(format: Format, source: Source<'_>) -> Result<Vec<NodeSpec>, TraceError> {
     let file = source.name().to_owned();
     let nodes = match format {

@@ -2,8 +2,8 @@
 
 use super::error::shown;
 
-/// The largest number in a trace: every format can write it exactly, including formats that have only
-/// floating point, and as seconds it can still be converted to milliseconds.
+/// The largest number in a trace. Every format can write it exactly, including formats that have only
+/// floating point. As seconds, it can still be converted to milliseconds.
 pub(super) const WHOLE_MAX: u64 = 1 << 53;
 
 /// A whole number from 0 to [`WHOLE_MAX`]; `12.0` is accepted too.

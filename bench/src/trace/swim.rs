@@ -1,8 +1,8 @@
 //! SWIM's samples of Facebook's MapReduce clusters (Chen et al., MASCOTS'11).
 //!
 //! The files give the time of a job and the bytes that it moved. The reader makes up the rest from these and
-//! a seed: containers by the `A1` rule of `docs/workloads.md`, one `S1` size for each job, and
-//! log-normal durations.
+//! a seed. Containers follow the `A1` rule of `docs/workloads.md`, each job has one `S1` size, and
+//! durations are log-normal.
 
 use apportion::{NodeSpec, Resources};
 use rand::distr::weighted::WeightedIndex;

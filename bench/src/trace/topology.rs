@@ -43,7 +43,7 @@ struct Labels(Vec<(String, bool)>);
 ///
 /// A node without amounts has those of the simulator's configuration, 10,240 MiB and 10 virtual cores. A
 /// node that is an empty object is skipped: Hadoop's own sample has one. A label becomes the attribute
-/// `label:NAME` with the value `exclusive` or `shared`; it is not a partition, so asks without a label may
+/// `label:NAME` with the value `exclusive` or `shared`. It is not a partition, so asks without a label may
 /// use the node as well.
 pub(super) fn read_nodes(source: Source<'_>) -> Result<Nodes, TraceError> {
     let mut documents = Documents::new(source);

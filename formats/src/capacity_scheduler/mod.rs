@@ -2,7 +2,7 @@
 //!
 //! `docs/configuration.md`, "From YARN", lists the imported keys and their meaning. All other keys that YARN knows
 //! are reported as [`NotCarriedOver`](super::NotCarriedOver). Unknown keys are errors. So are settings that
-//! YARN refuses: capacities of siblings that do not sum to 100 %, queues that are configured but not listed, a
+//! YARN refuses: sibling capacities that do not sum to 100 %, configured queues that are not listed, a
 //! maximum below the capacity.
 
 mod access;

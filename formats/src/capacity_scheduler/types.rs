@@ -23,7 +23,7 @@ pub(super) struct Types {
 }
 
 impl Types {
-    /// The types of `engine`, else memory, vcores and all listed resources: `yarn.io/gpu` becomes `gpu`, and a
+    /// The types of `engine`, else memory, vcores and all listed resources. `yarn.io/gpu` becomes `gpu`, and a
     /// resource with the unit `Gi` gets a name that ends in `_gi`.
     pub(super) fn read(
         settings: &Settings<'_>,
@@ -81,7 +81,7 @@ impl Types {
         Ok((index, amount))
     }
 
-    /// The engine's type for a resource of YARN, and the number of the engine's units per unit of YARN: `memory` is
+    /// The engine's type for a resource of YARN, and the number of the engine's units per unit of YARN. `memory` is
     /// `memory_mib`, `vcores` is `vcore_milli`, `yarn.io/gpu` is `gpu_milli` or `gpu`.
     fn type_of(&self, name: &str) -> Result<(usize, i128), String> {
         const OWN_MEMORY: &str = "memory_mib";

@@ -153,7 +153,7 @@ use crate::file::Source;
 ///
 /// # Errors
 /// The first mistake, with its line and column. It is broken TOML, an unknown key (with the nearest known one), a
-/// value of the wrong type or range, or a configuration that `validate` refuses.
+/// value of wrong type or range, or a configuration that `validate` refuses.
 pub fn from_toml(text: &str, file_name: &str) -> Result<EngineConfig, ConfigFileError> {
     let source = Source::new(file_name, text)?;
     let table = DeTable::parse(source.text()).map_err(|error| {

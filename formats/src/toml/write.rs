@@ -15,7 +15,7 @@ use super::{opportunistic, preemption, queue_mapping};
 
 /// Writes the configuration as a native file.
 ///
-/// [`from_toml`](super::from_toml) reads an equal configuration from the text, under three conditions:
+/// [`from_toml`](super::from_toml) reads an equal configuration from the text, under three conditions.
 /// [`EngineConfig::validate`] accepts the configuration, amounts of uncounted types are zero, and mixed capacities
 /// were made by [`Capacity::mixed`] and [`Maximum::mixed`].
 #[must_use]

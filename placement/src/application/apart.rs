@@ -15,8 +15,8 @@ impl Fleet {
         self.component(component).is_some_and(super::component::Component::is_anti_affine)
     }
 
-    /// Returns whether the service requests instances of the component one by one: the manager cannot keep
-    /// them all apart, or some started before they had to be apart.
+    /// Returns whether the service requests instances of the component one by one. It does if the manager cannot
+    /// keep them all apart, or some started before they had to be apart.
     pub(super) fn is_one_by_one(&self, component: ComponentId) -> bool {
         let all_are_known = self.component(component).is_none_or(|known| known.untagged.is_empty());
         self.is_anti_affine(component) && (self.asks_one_by_one || !all_are_known)

@@ -135,7 +135,7 @@ pub struct ServiceSettings {
 }
 
 impl Default for ServiceSettings {
-    /// Slider's failure window of six hours and short life of one minute, the seed's history age of seven
+    /// Slider's failure window of six hours and short life of one minute. The seed's history age of seven
     /// days, and pauses from 1 to 64 s.
     fn default() -> Self {
         const MINUTE_MS: u64 = 60_000;

@@ -85,8 +85,8 @@ impl JobSpec {
     /// Samza's default: six minutes, plus the second that Samza adds.
     pub const LAST_RETRY_DELAY_MS: u64 = 361_000;
 
-    /// Creates a job with Samza's defaults: host affinity, 5 s for a host, 8 retries with at most 300 s
-    /// between them, and no node failure threshold.
+    /// Creates a job with Samza's defaults: host affinity, 5 s for a host, 8 retries at most 300 s
+    /// apart, and no node failure threshold.
     #[must_use]
     pub fn new(name: impl Into<String>, processors: Vec<ProcessorSpec>) -> Self {
         Self {

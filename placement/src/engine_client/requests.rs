@@ -82,7 +82,7 @@ impl Requests {
     }
 }
 
-/// Translates a request into an ask. Omits a host whose rack is named too: the engine would wait for the
+/// Translates a request into an ask. Omits a host whose rack is named too. The engine would wait for the
 /// host before it tries the rack, and the service has done that already.
 pub(super) fn ask_spec(handle: &Handle, request: &ContainerRequest) -> Result<AskSpec, ClientError> {
     let mut spec = AskSpec::new(request.size, 1).with_priority(request.priority);

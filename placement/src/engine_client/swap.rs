@@ -16,7 +16,7 @@ pub(super) fn commit_request(
     ResourceAllocationCommitRequest { release: [container].into_iter().collect(), ..allocate }
 }
 
-/// Swaps in progress: `waiting` has requests by the container that is being stopped for them, `begun` has
+/// Swaps in progress. `waiting` has requests by the container that is being stopped for them. `begun` has
 /// the unanswered commit requests with the containers that they end.
 #[derive(Debug, Default)]
 pub(super) struct Swaps {

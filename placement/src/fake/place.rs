@@ -58,7 +58,7 @@ impl FakeCluster {
     }
 
     /// Cancels a request. If the cluster does not name the request of a container, equal requests are
-    /// interchangeable: a served one is cancelled in place of the waiting one.
+    /// interchangeable. Then a served one is cancelled in place of the waiting one.
     pub(super) fn take_back(&mut self, request: RequestId) -> Result<(), ClientError> {
         if self.served.remove(&request).is_some() {
             return Ok(());

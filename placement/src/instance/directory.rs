@@ -1,7 +1,7 @@
 //! Instance folders, which keep instances between runs (`slider.md` D30).
 //!
-//! An instance is a folder with its three definition files and the folders `snapshot` (the definition as
-//! given), `generated` (with inherited values filled in), `database` and `history`. One rename creates or
+//! An instance is a folder with three definition files and the folders `snapshot` (the definition as
+//! given), `generated` (inherited values filled in), `database` and `history`. One rename creates or
 //! removes it.
 //!
 //! A new definition is written completely under `pending` before its files move to their places one by one.

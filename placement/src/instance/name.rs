@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-/// The name of an application instance, unique for its user: a lower-case letter, then lower-case letters, digits, `-`
-/// and `_` (Slider model, "Cluster name", and the `_` of its commands).
+/// The name of an application instance, unique for its user. It is a lower-case letter, then lower-case letters,
+/// digits, `-` and `_` (Slider model, "Cluster name", and the `_` of its commands).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct InstanceName(String);
 

@@ -299,8 +299,8 @@ proptest! {
         }
     }
 
-    /// F20: any set of keys is either refused or resolved to components that can run: numbers from 1, unique numbers
-    /// and names, and sizes within bounds.
+    /// F20: any set of keys is either refused or resolved to components that can run. These have numbers from 1,
+    /// unique numbers and names, and sizes within bounds.
     #[test]
     fn resolved_components_can_run(
         global in options(),

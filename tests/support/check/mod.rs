@@ -66,7 +66,7 @@ pub struct Checker {
     /// A reservation ended in the present step. The pass that ended it does not look at its node again.
     has_ended_reservations: bool,
     /// In the present step, headroom was blocked for an ask that may borrow nodes. A pass over lent nodes does not
-    /// learn that the headroom is free again, since the asks that blocked it are on borrowed nodes by then.
+    /// learn that the headroom is free again. The asks that blocked it are on borrowed nodes by then.
     has_blocked_headroom: bool,
     /// The node of the pass that is the present step, if the step is one.
     pass: Option<NodeId>,

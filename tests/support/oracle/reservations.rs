@@ -112,8 +112,8 @@ impl Oracle {
         }
     }
 
-    /// Whether the ask could certainly have a container without giving a reservation back: it wants more than it has
-    /// reserved, or is starved, and no limit blocks it. Less is certain about a pass for several containers.
+    /// Whether the ask could certainly have a container without giving a reservation back. It could if it wants more
+    /// than it reserved, or is starved, and no limit blocks it. Less is certain about a pass for several containers.
     #[must_use]
     pub fn needs_no_swap(&self, id: AskId, is_single_step: bool) -> bool {
         let (books, ask) = (self.books(), &self.asks[&id]);

@@ -12,8 +12,8 @@ use crate::report::{count_text, counted};
 
 const HINT: &str = "; --limit 0 shows all";
 
-/// Names at most `limit` of each: pairs of queues, asks that are helped, their containers in all, the victims of one
-/// container, and queues and asks that are not helped. Each ask has at least one of its containers named.
+/// Names at most `limit` of each kind. The kinds are pairs of queues, helped asks, their containers in all, the
+/// victims of one container, and queues and asks that are not helped. Each ask has at least one container named.
 pub(in crate::cli) fn text(plan: &PreemptionPlan, view: &View<'_>, gangs: &Gangs, limit: usize) -> String {
     let all = helped(plan, view, gangs);
     let mut summary = vec![head(plan)];

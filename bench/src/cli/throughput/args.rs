@@ -45,7 +45,7 @@ pub(in crate::cli) struct ThroughputArgs {
     /// The workload of the engine.
     #[arg(long, value_enum, default_value_t = WorkloadName::Churn)]
     pub(super) workload: WorkloadName,
-    /// Number of nodes, a tenth of them in a separate partition [default: 5000 for fill and backlog-s, 20000 for
+    /// Number of nodes, a tenth in another partition [default: 5000 for fill and backlog-s, 20000 for
     /// backlog-l, 2000 for wide-tree, 1000000 for scale, 10000 otherwise].
     #[arg(long, value_parser = clap::value_parser!(u32).range(10..=10_000_000))]
     nodes: Option<u32>,

@@ -4,8 +4,8 @@
 //! An action first finds a place. The new container is reserved and counts for nothing. Then the service
 //! stops the old container. When that has ended, the service starts the reserved container.
 //!
-//! Two kinds of action release and request in one step (`takeover.rs`): a container that is stopped first,
-//! and a standby whose place another container takes (`hand_over.rs`). If anything fails, the review
+//! Two kinds of action release and request in one step (`takeover.rs`). One stops a container first, and in
+//! the other a container takes the place of a standby (`hand_over.rs`). If anything fails, the review
 //! requests the missing instance as usual: on its last host, then elsewhere.
 
 mod begin;

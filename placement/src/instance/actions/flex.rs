@@ -37,7 +37,7 @@ impl Count {
 }
 
 impl InstanceClient {
-    /// Saves new numbers of instances, and passes them to the application if it runs: `3` sets three, `+2`
+    /// Saves new numbers of instances, and passes them to the application if it runs. `3` sets three, `+2`
     /// adds two and `-1` removes one, relative to the definition.
     ///
     /// The answer tells whether anything changed. It is negative if the instance never ran.

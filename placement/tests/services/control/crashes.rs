@@ -1,5 +1,5 @@
-//! I1 to I6 of `samza.md` 1.13, and that a crash loses nothing: random requests, callbacks and failures, with crashes
-//! of the coordinator between any two writes of the store.
+//! I1 to I6 of `samza.md` 1.13, and that a crash loses nothing. Requests, callbacks and failures are random, and the
+//! coordinator crashes between any two writes of the store.
 
 use std::collections::BTreeMap;
 
