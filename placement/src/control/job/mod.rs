@@ -1,6 +1,6 @@
 //! A running job: the containers of its processors, and the requests under way.
 //!
-//! A request becomes a [`Plan`] of steps, one for each processor concerned. A step runs only while no other
+//! A request becomes a `Plan` of steps, one for each processor concerned. A step runs only while no other
 //! step concerns the same processor or its standbys (`samza.md` 1.13, I1). A step consists of moves. A move
 //! is a placement action of the [`Service`] below, or the start or stop of a standby.
 //!
