@@ -1,6 +1,6 @@
 //! An embedder's program that is model-checked together with the engine.
 //!
-//! The program keeps one container of a service running: it asks for a container, and asks for another as soon as
+//! The program keeps one container of a service running. It asks for a container, and for another as soon as
 //! it learns that the first has ended. Meanwhile an operator removes the container's node. In every order of events
 //! the service must end with exactly one container, on the remaining node.
 //!

@@ -1,4 +1,4 @@
-//! Looks into the log of an engine: the state after each change, why an ask waited at a moment of the past, and how
+//! Looks into the log of an engine: the state after each change, why an ask waited at a past moment, and how
 //! it ended.
 //!
 //! ```sh

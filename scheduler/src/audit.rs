@@ -3,9 +3,9 @@
 //! Checks the invariants that one state shows. It reads the whole state, so its time is proportional to the state's
 //! size. It is meant for production, too.
 //!
-//! It checks I1, I2, I4 to I6, I9, I10, I12, I18 and I19. Of I13 it checks parked lanes, paused sets, timers, asks
-//! that wait for hosts, opportunistic asks, gangs that could start and applications that wait for activation. In a
-//! busy engine it skips I9, paused sets, gangs that could start or gather (I13, I18) and the sets' part of I12: these
+//! It checks I1, I2, I4 to I6, I9, I10, I12, I18 and I19. Of I13 it checks parked lanes, paused sets, timers, waits
+//! for hosts, opportunistic asks, gangs that could start and applications that wait for activation. In a busy engine
+//! it skips I9, paused sets, gangs that could start or gather (I13, I18) and the sets' part of I12. These
 //! hold only while no proposer works. The tests damage a state once for each of these invariants.
 
 mod applications;

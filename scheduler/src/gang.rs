@@ -17,9 +17,9 @@
 //! # Invariants
 //!
 //! * A gang that has not started has no container, no reservation and no amount in flight.
-//! * I18: in each partition at most one gang holds room: the first that could gather when its turn began, or a gang
-//!   that was submitted since and precedes it. A gang that holds room waits for room of earlier gangs, or
-//!   for the end of a later gang's turn. So two gangs cannot block each other, however large they are.
+//! * I18: in each partition at most one gang holds room. It is the first gang that could gather when its turn began,
+//!   or one that was submitted since and precedes that gang. A gang that holds room waits for room of earlier gangs,
+//!   or for the end of a later gang's turn. So two gangs cannot block each other, however large they are.
 //!
 //! The audit checks both, and that no gang waits which could start. `propose/gather.rs` says why there is no deadlock.
 //!

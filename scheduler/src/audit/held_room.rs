@@ -18,8 +18,8 @@ pub(super) fn places(facts: &Facts) -> impl Iterator<Item = (PartitionId, &HeldP
         .flat_map(|(partition, held)| held.nodes.values().flatten().map(move |place| (*partition, place)))
 }
 
-/// I18: a gang that holds room gathers, and its application is active. Its places are counted, are at most one for
-/// each member, and are on open nodes of the partition, on one rack if its topology demands that.
+/// I18: a gang that holds room gathers, and its application is active. Its places are counted, and are at most one for
+/// each member. They are on open nodes of the partition, on one rack if its topology demands that.
 pub(super) fn check(facts: &Facts, report: &mut AuditReport) {
     for (partition, held) in &facts.held_rooms {
         let id = held.gang;

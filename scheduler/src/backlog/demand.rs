@@ -151,8 +151,8 @@ impl Backlog {
         }
     }
 
-    /// Ends the waits that a node's gained room can help: of shapes that are closed in the set, and of asks that wait
-    /// for this host or its rack. Stamps would not work here: under churn nearly every group stamps every set, and no
+    /// Ends the waits that a node's gained room can help: of shapes closed in the set, and of asks for this host or
+    /// its rack. Stamps would not work here: under churn nearly every group stamps every set, and no
     /// shape would stay closed.
     pub(crate) fn room_gained(&mut self, facts: &Facts, set: SetId, id: NodeId, version: u64) {
         if !self.closed[set.index()].is_empty() {

@@ -3,9 +3,9 @@
 //! Source: YARN-8804. In YARN a queue blocks all headroom that it might use. Here it blocks one container for each
 //! of its blocked lanes, and only in queues whose limits block these lanes.
 //!
-//! Each child that a pass leaves behind adds its blocked headroom to its parent's: that of parked lanes, and that of
-//! lanes which the pass found blocked. Later asks have to fit beside it. Blocked headroom decides only the order:
-//! commits do not look at it. A lane without headroom is parked until use or the headroom changes.
+//! Each child that a pass leaves behind adds its blocked headroom to its parent's. That is the headroom of parked
+//! lanes, and of lanes which the pass found blocked. Later asks have to fit beside it. Blocked headroom decides only
+//! the order: commits do not look at it. A lane without headroom is parked until use or the headroom changes.
 
 use std::collections::BTreeMap;
 

@@ -23,7 +23,7 @@
 //!
 //! # What happens to an ask at a limit
 //!
-//! No node matters then. The pass reports the lane and the limit, and the committer *parks* the lane: it is not
+//! No node matters then. The pass reports the lane and the limit, and the committer *parks* the lane. The lane is not
 //! runnable until the use at this limit falls, or the limit changes. `parking.rs` lists the reasons to park with the
 //! events that undo each. `waits.rs` has the rule, which goes by stamps. `commit/observe.rs` says why no wake-up is
 //! lost.

@@ -4,7 +4,7 @@
 //!
 //! | found | recorded as | undone by |
 //! |---|---|---|
-//! | no node of the set fits the shape | shape closed in that set | a node of the set gains room that fits, may be reserved, or its rack falls below a cap on a tag; the partition is resharded |
+//! | no node of the set fits the shape | shape closed in that set | a node of the set gains room that fits, may be reserved, or its rack falls below a tag's cap; the partition is resharded |
 //! | named hosts full | ask waits, out of its lane | a host or rack gains room; its locality delay passes; where nodes count, one more node with room, or one node less |
 //! | queue limit, user limit | lane parked at that queue or user | use or amounts in flight at that queue or user fall; limits change |
 //! | blocked headroom of earlier queues | lane parked, among all lanes without headroom | use, priorities or blocked headroom change anywhere; limits change |

@@ -5,11 +5,11 @@
 //! happens, so no wake-up is lost (I13).
 //!
 //! A limit keeps its stamp while no lane is parked at it, because a pass that will park a lane there may be under way.
-//! The lane's own stamp counts for every limit, because slots are reused: a report about the former lane in the slot
+//! The lane's own stamp counts for every limit, because slots are reused. A report about the former lane in the slot
 //! must not park its successor.
 //!
-//! Waits for room on a node work differently, since nearly every group brings room to some node of a set: `demand.rs`
-//! (shapes) and `locality.rs` (asks that name hosts or racks).
+//! Waits for room on a node work differently, since nearly every group brings room to some node of a set. See
+//! `demand.rs` (shapes) and `locality.rs` (asks that name hosts or racks).
 
 use crate::ids::{LaneId, LeafUserId, LimitUsageId, QueueId, SetId};
 
@@ -317,7 +317,7 @@ mod tests {
     }
 
     proptest! {
-        /// Equals a list of all events: a lane is parked only if no event since the look helped it, and wakes with the
+        /// Equals a list of all events: a lane is parked only if no event since the look helped it. It wakes with the
         /// first event that helps.
         #[test]
         fn equal_a_list_of_events(steps in proptest::collection::vec(step(), 0..80)) {

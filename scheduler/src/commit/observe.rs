@@ -11,10 +11,10 @@
 //!   section. Parking is refused if the stamp is newer than v. Pausing a set goes by the version of the last decision
 //!   in the same way.
 //! * Room has no stamps. The ring of the set's changed nodes takes their place. A shape stays open if it fits a node
-//!   that changed since the pass followed the ring, or if the ring no longer reaches back that far. It also stays open
-//!   if its slot has a new occupant, or if a proposal of the batch was rejected: then the pass debited its view too
-//!   much. So does a shape with a limit of tagged containers on a rack if a tagged container ended since v. With its
-//!   own containers on top, the pass may have found a limit reached that is not.
+//!   that changed since the pass followed the ring, or if the ring reaches back less far. It also stays open if its
+//!   slot has a new occupant, or if a proposal of the batch was rejected. A rejection means that the pass debited its
+//!   view too much. So does a shape with a limit of tagged containers on a rack if a tagged container ended since v.
+//!   With its own containers on top, the pass may have found a limit reached that is not.
 //! * An ask that waits for hosts has no stamp at its hosts and racks. The recording looks at them again and returns
 //!   the ask to its lane if one has room. Where nodes count, it also looks at the nodes that gained room since v.
 //! * In both cases, `may_fit_on` and `Backlog::room_gained` use the same test, `Facts::can_take`.

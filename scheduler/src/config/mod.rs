@@ -99,8 +99,8 @@ pub(crate) fn gather_limit_ms() -> Option<u64> {
 const STOP_TIMEOUT_MS: u64 = 60_000;
 
 impl EngineConfig {
-    /// A configuration with defaults for most clusters: spread order, reservations after two seconds, half a second
-    /// of locality delay for the rack and another half for any node, no heartbeats.
+    /// A configuration with defaults for most clusters: spread order, reservations after two seconds, no heartbeats.
+    /// The locality delay is half a second for the rack and another half for any node.
     #[must_use]
     pub fn new(resources: ResourceTypes, root: QueueConfig) -> Self {
         Self {

@@ -57,8 +57,8 @@ impl Handle {
     }
 
     /// Moves an application to another leaf. Its use and reservations are charged to that leaf and to its user
-    /// there. The ticket has the change, or the refusal: the application is unknown, or the leaf is gone or stopped, is
-    /// at its limit of applications, or would exceed its maximum.
+    /// there. The ticket has the change, or the refusal. The engine refuses an unknown application, and a leaf that is
+    /// gone or stopped, is at its limit of applications, or would exceed its maximum.
     ///
     /// An active application stays active, above the limits on active applications there if necessary.
     ///

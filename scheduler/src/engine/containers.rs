@@ -129,7 +129,7 @@ impl Handle {
     }
 
     /// Sets the size of a container, rounded up as for asks; its devices stay. Shrinking takes effect at once. For
-    /// growth, the ticket tells whether the node, the queues and the user have room for the difference, as for a
+    /// growth, the ticket tells whether node, queues and user have room for the difference, as for a
     /// new container of that size. If not, it names the obstacle and the container stays as it is. The engine
     /// queues nothing: after a refusal the caller may try again. The ticket refuses an unknown container.
     ///

@@ -57,8 +57,8 @@ impl GroupCommitter {
         }
     }
 
-    /// Acts on the timer of a node at `at_ms`. A heartbeat sets no timer. A timer that rings sets the next one,
-    /// even if that one is due as well, so that nodes fall silent in the order of their last heartbeats.
+    /// Acts on the timer of a node at `at_ms`. A heartbeat sets no timer. A timer that rings sets the next one, even
+    /// if that one is due as well. So nodes fall silent in the order of their last heartbeats.
     fn check_silence(&mut self, state: &mut State, node: NodeId, at_ms: u64) {
         let (Some(policy), Some(facts)) = (state.facts.config.heartbeat, state.facts.nodes.get(node)) else {
             return;

@@ -11,7 +11,7 @@ use crate::stats::counts;
 /// hangs in the embedder's clock or log sink.
 ///
 /// An engine is stuck if it runs, [has work](Self::has_work), and its [`last_group_ms`](Self::last_group_ms) stands
-/// still while time goes on: its threads are gone, or the embedder's code holds them up. If all proposers have
+/// still while time goes on. Then its threads are gone, or the embedder's code holds them up. If all proposers have
 /// [given up](Self::proposers_given_up), the engine proposes nothing more.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Health {

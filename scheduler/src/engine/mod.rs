@@ -2,7 +2,7 @@
 //!
 //! # Quiet
 //!
-//! The engine is quiet when the inbox is empty, no set is worth a pass, every lease is in the pool, and no timer is
+//! The engine is quiet when the inbox is empty, no set is worth a pass, all leases are pooled, and no timer is
 //! due. The wanted sets and the leases are two separate words, and a set moves between them. Taking a set first
 //! counts it as out and then clears its bit. Dropping its batch first publishes the set as wanted and then gives it
 //! back. `Leases::is_idle` therefore reads the count, the bits, and the count again. The high half of the count
@@ -34,7 +34,7 @@
 //!
 //! | fault | what happens | shown by |
 //! |---|---|---|
-//! | a proposer panics, at any step | unwinding drops its batch, which gives lease, units and amounts back; the panic is counted (`Health::proposer_panics`); the proposer starts again, up to 100 times without a sent batch | `engine/tests/faults.rs`, `cargo soak` |
+//! | a proposer panics, at any step | unwinding drops its batch, which returns lease, units and amounts; `Health::proposer_panics` counts the panic; the proposer restarts, up to 100 times without a sent batch | `engine/tests/faults.rs`, `cargo soak` |
 //! | a batch is late, out of order, or lost | late: judged by the state as it is then; lost: as above | the same, `models/batches.rs` |
 //! | the clock jumps | the committer rings all due timers in one group | `cargo soak`, properties |
 //! | clock or log sink hang | callers are held back; with a clock that hangs, readers of the state too; `Health` can be read meanwhile | `a_stalled_committer_holds_callers_back`, `cargo soak` |
@@ -208,8 +208,8 @@ impl Engine {
     }
 
     /// Makes an engine that runs on the caller's threads: one per part, or one that steps all parts. Otherwise the
-    /// engine behaves as in parallel mode. A single thread must step the parts before it waits for quiet, for an
-    /// event or for room in the inbox; otherwise it waits for itself. [`run_until_quiet`](Self::run_until_quiet)
+    /// engine behaves as in parallel mode. A single thread must step the parts before it waits for quiet, for an event
+    /// or for room in the inbox. Otherwise it waits for itself. [`run_until_quiet`](Self::run_until_quiet)
     /// waits for the threads; after [`shutdown`](Self::shutdown) they end by themselves.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! Rounds of preemption in a running engine.
 //!
-//! The committer decides when a round is due, a proposer computes it on a copy of the state, and the committer carries
+//! The committer decides when a round is due, and a proposer computes it on a copy of the state. The committer carries
 //! out its steps, a few in each group. Only the copy is made under the read guard. A round is due an interval after it
 //! became worthwhile: asks wait and the state has changed since the last round, or victims are announced. So an engine
 //! in which nothing waits makes no rounds.
@@ -75,8 +75,8 @@ impl Round {
         self.phase.fetch_or(NEWS, Ordering::Release);
     }
 
-    /// The batch had a round. The round is wanted again, unless it panicked: then the committer wants one an interval
-    /// later, so that a fault of preemption does not stop the proposers.
+    /// The batch had a round. The round is wanted again, unless it panicked. After a panic, the committer wants one an
+    /// interval later, so that a fault of preemption does not stop the proposers.
     pub(super) fn record_lost_round(&self) {
         if std::thread::panicking() { self.transition_idle() } else { self.transition_wanted() }
     }

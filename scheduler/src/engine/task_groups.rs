@@ -28,12 +28,12 @@ pub struct SubmittedGroupAsk {
 /// A role of a gang [with placeholders](crate::gang::GangSpec::with_placeholders) is a task group of its application.
 /// Its name is known until the application ends.
 impl Handle {
-    /// Asks for real containers of a task group. Each unit takes the place of one placeholder of the group: the
+    /// Asks for real containers of a task group. Each unit takes the place of one placeholder of the group. The
     /// placeholder [ends as replaced](crate::EndCause::Replaced) and the container starts on its node, in one change.
     /// The difference in size is given back.
     ///
     /// A unit that is larger than every placeholder in some type, or that their nodes may not serve, stays pending as
-    /// an ordinary ask; a placeholder is released for it. Without a running placeholder, the unit is an ordinary ask
+    /// an ordinary ask. A placeholder is released for it. Without a running placeholder, the unit is an ordinary ask
     /// too, and a pending placeholder is cancelled for it. While the gang of the group waits, the ask waits with it.
     ///
     /// ```

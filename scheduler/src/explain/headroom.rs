@@ -11,7 +11,7 @@ use crate::ids::{LeafUserId, PartitionId, QueueId, ShapeId};
 use crate::resource::Resources;
 use crate::state::State;
 
-/// The blocker of an ask that is within all limits: a queue above it has headroom, but an earlier sibling on the
+/// The blocker of an ask within all limits: a queue above it has headroom, but an earlier sibling on the
 /// path waits for that headroom.
 pub(super) fn headroom_blocker(state: &State, ask: &Ask) -> Option<Blocker> {
     let facts = &state.facts;

@@ -11,7 +11,7 @@ use crate::resource::{Amounts, Resources};
 use crate::state::State;
 
 /// The first obstacle of an ask that is not a node. The order is activation, gang, reservations, units in flight,
-/// queues from the root to the leaf, limits of users and groups in queues, user limit, and blocked headroom.
+/// queues from root to leaf, user and group limits in queues, user limit, and blocked headroom.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "what", rename_all = "snake_case")]
 #[non_exhaustive]

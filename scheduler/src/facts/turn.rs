@@ -142,8 +142,8 @@ impl Facts {
         self.partitions_wanted(gang).contains(&partition)
     }
 
-    /// The lap of a new gang of the application: the last lap of gangs of its priority or above, or else the first of
-    /// all laps. So the new gang comes before those of lower priority that are not in an earlier lap.
+    /// The lap of a new gang of the application: the last lap of gangs of its priority or above, or else the very
+    /// first lap. So the new gang comes before those of lower priority that are not in an earlier lap.
     pub(crate) fn lap_of_new(&self, application: ApplicationId) -> u64 {
         let priority = |id| self.applications.at(id).priority;
         let laps = |is_behind: &dyn Fn(&&WaitingGang) -> bool| {

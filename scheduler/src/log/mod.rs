@@ -2,7 +2,7 @@
 //!
 //! A log is a header and frames. A frame holds the changes of one group commit and a checksum. A torn end or other
 //! damage is an error with its position; the frames before it are intact. A frame that is not whole counts as torn if
-//! no whole frame follows it: then a crash has cut the log there, and a [recovery](crate::Engine::recover) goes on
+//! no whole frame follows it. Then a crash has cut the log there, and a [recovery](crate::Engine::recover) goes on
 //! before it.
 //!
 //! In place of the header, a log may begin with a snapshot. It has a header of its own, then a frame with the number of

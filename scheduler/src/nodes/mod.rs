@@ -23,13 +23,13 @@
 //!    name. It does not start a container that it runs or has reported as ended.
 //! 6. If a heartbeat is refused, it registers again.
 //! 7. It sends one registration at a time. The transport delivers messages in order and none twice, as one connection
-//!    does: a late copy of a registration would report a state of the past.
+//!    does. A late copy of a registration would report a state of the past.
 //!
 //! # Starts and crashes
 //!
 //! A container is started at most once. An agent that lost an answer asks again with its old version, and the answer
 //! names the same starts. An agent that registers again may have lost its memory. A start that was handed out before
-//! and not confirmed is then not repeated: if the agent does not report the container, it has ended as
+//! and not confirmed is then not repeated. If the agent does not report the container, it has ended as
 //! [lost](crate::EndCause::NodeLost). A start that was never handed out is still to come.
 //!
 //! After a manager [recovered](crate::Engine::recover), the tracker takes all containers of the engine for handed out,

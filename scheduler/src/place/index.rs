@@ -16,8 +16,8 @@ pub(super) struct BucketIndex {
     counts: [u32; BUCKETS],
     /// The steps that have members, one bit each.
     occupied: u128,
-    /// Componentwise upper bound on the free amounts in each step. Exact after a full scan, raised by insertions, never
-    /// lowered by removals: a search may visit a step for nothing, but never skips a node that fits.
+    /// Componentwise upper bound on the free amounts in each step. Exact after a full scan, raised by insertions,
+    /// never lowered by removals. A search may visit a step for nothing, but never skips a node that fits.
     most_free: Vec<Resources>,
     /// By position: the step, or `ABSENT`.
     steps: Vec<u8>,

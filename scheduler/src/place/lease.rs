@@ -192,8 +192,8 @@ impl Leases {
         self.checked_out.load(Ordering::Acquire) & CHECKED_OUT
     }
 
-    /// The number of wanted sets, and the number of leased sets. A set that came back meanwhile counts as leased:
-    /// otherwise a set that was checked out at the first look and wanted at the second would be missed. A failed look
+    /// The number of wanted sets, and the number of leased sets. A set that came back meanwhile counts as leased.
+    /// Otherwise a set that was checked out at the first look and wanted at the second would be missed. A failed look
     /// does not count: a proposer may look at old bits long after the engine reported that it is quiet.
     pub(crate) fn count(&self) -> (u32, u64) {
         let returns = || self.checked_out.load(Ordering::Acquire) & !CHECKED_OUT;

@@ -209,7 +209,7 @@ impl NodeShards {
         reservations.len() < before
     }
 
-    /// The number of sets that the partition should be cut into: powers of two, with a gap between growing and
+    /// The number of sets to cut the partition into: powers of two, with a gap between growing and
     /// shrinking so that the number changes rarely.
     pub(crate) fn sets_wanted(&self, partition: PartitionId, limits: &EngineLimits) -> u32 {
         let members = &self.partitions[partition.index()];

@@ -1,9 +1,9 @@
 //! Preemption for gangs that wait: room for the whole minimum, or nothing.
 //!
 //! Gangs come before single containers, in the order in which they are tried. A part of what a gang needs is of no
-//! use. So a round may take for it all that leaves owe: neither the part for natural termination nor the most of a
+//! use. So a round may take for it all that leaves owe. Neither the part for natural termination nor the most of a
 //! round holds it back. The plan tries one member after another as if they were single containers, in all partitions
-//! of the gang, and takes everything back if one of them finds no room.
+//! of the gang. It takes everything back if one of them finds no room.
 //!
 //! # What is not there
 //!

@@ -85,7 +85,7 @@ struct Candidate {
 }
 
 /// The turn of a queue among its siblings; the smallest is served first. Queues below their guarantees come first, of
-/// these the ones of highest priority, then the ones with the smallest fair amount in proportion to the guarantee.
+/// these the ones of highest priority, then those with the smallest fair amount in proportion to the guarantee.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Turn {
     is_satisfied: bool,

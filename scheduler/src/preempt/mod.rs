@@ -14,8 +14,8 @@
 //! Gangs that wait come first (`gangs`): one gets room for its whole minimum in one commit request, or nothing. For a
 //! gang, and for the first container of a round, leaves may lose more than the part of a round: all that they owe.
 //!
-//! With [`WithinQueuePolicy`], applications of one leaf may take from each other after that (`within`): those of higher
-//! priority, or those of users within their user limits. The victims are chosen by the same rules.
+//! With [`WithinQueuePolicy`], applications of one leaf may take from each other after that (`within`): those of
+//! higher priority, or of users within their user limits. The victims are chosen by the same rules.
 //!
 //! The victims of a unit are as few as possible, then the cheapest by [`PreemptionCost`], then with the least amount
 //! to spare. Masters come last. Within a node, announced victims are tried first, then placeholders, opportunistic
@@ -93,7 +93,7 @@ pub struct PreemptionPlan {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gangs: Vec<GangPreemption>,
     /// The containers that would be started in place of others. Commit [all requests](Self::requests) in their order
-    /// and at once: a pass between two of them may use room that the second counts on, and the second is
+    /// and at once. A pass between two of them may use room that the second counts on, and the second is
     /// then rejected.
     pub preemptions: Vec<Preemption>,
     /// The asks of queues that are owed more, but would get nothing more, in the order in which they are due.

@@ -246,7 +246,7 @@ impl<'a> PlannedUse<'a> {
 
     /// Whether the leaf may lose this much at once, and that helps with the `lacking` amount: it owes all of it. If
     /// it kept less than its fair amount, a gang that ends as a whole would be owed the room first, start
-    /// again, and end again.
+    /// and end again.
     pub(super) fn may_lose_all(
         &self,
         leaf: QueueId,
@@ -260,7 +260,7 @@ impl<'a> PlannedUse<'a> {
         lost.types().any(helps) && lost.types().all(stays)
     }
 
-    /// Whether each queue above the leaf keeps its guarantee if it loses this much on top of the victims, with and
+    /// Whether each queue above the leaf keeps its guarantee if it loses this besides the victims, with and
     /// without the containers that the plan starts. A queue that is above the beneficiary, too, keeps the room.
     pub(super) fn parents_stay(
         &self,

@@ -90,7 +90,7 @@ fn announce(state: &State, start: &Start<'_>, wait_ms: u64, steps: &mut Vec<Roun
 }
 
 /// Takes back announcements of containers that the plan does not name. This happens at once if the ask wants nothing
-/// any more or, before the kill time, if the plan names enough announced victims for the ask. Otherwise it happens
+/// any more or, before the kill time, if the plan names enough announced victims for it. Otherwise it happens
 /// `wait_ms` after the kill time, because a round names only a part of the owed amount, not always the same
 /// containers. A container that is named again meanwhile keeps its kill time. Otherwise the ask would wait again.
 fn withdraw(state: &State, plan: &PreemptionPlan, wait_ms: u64, steps: &mut Vec<RoundStep>) {

@@ -27,8 +27,8 @@ pub(super) struct Wanted<'a> {
     pub(super) ignores_budgets: bool,
 }
 
-/// The loss on a node; the smallest is best. The order is by the number of masters, of victims, their cost, the
-/// share of the node freed beyond the need, the highest rank of a victim, and the node.
+/// The loss on a node; the smallest is best. The order is by number of masters, of victims, their cost, share of the
+/// node freed beyond need, highest rank of a victim, and node.
 ///
 /// The first five are packed into two integers, because a plan compares losses all the time, and moves them in a heap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,8 +1,8 @@
 //! Proposing the start of a gang: nodes for the minimum of each role, in one request.
 //!
 //! A look for gangs needs no lease. It reads the nodes of the facts, and ignores amounts in flight: if other requests
-//! come first, the committer looks again under its own guard. Roles are placed in their order. Each member goes to
-//! the first node in the configured order, as a pass would choose it, but an ask's hosts and racks come first,
+//! come first, the committer looks again under its own guard. Roles are placed in their order. Each member goes to the
+//! first node in the configured order, as a pass would choose it. But an ask's hosts and racks come first,
 //! without a delay. On one rack, the first rack by number that holds the minimum is taken. `nearest_racks.rs` looks
 //! for few racks. Room that the gang holds is free to it. For a gang that finds too little room, `gather.rs` plans
 //! where to hold some.

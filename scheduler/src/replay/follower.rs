@@ -26,8 +26,8 @@ pub struct Follower {
     has_failed: bool,
 }
 
-/// The log of an engine with a [`Follower`]: writes to another sink, and keeps a copy of each group that was written,
-/// as long as the follower is there.
+/// The log of an engine with a [`Follower`]. It writes to another sink, and keeps a copy of each group that was
+/// written, as long as the follower is there.
 pub struct FollowedLog {
     sink: Box<dyn LogSink>,
     waiting: Weak<Waiting>,

@@ -16,8 +16,8 @@ pub(crate) struct GangWaits {
     pub(crate) room_is_limited: bool,
     /// Gangs whose turn may be over. The next look for gangs decides.
     pub(crate) overdue_turns: BTreeSet<GangId>,
-    /// Gangs that held all room for their minimum and could not start, with the version of the nodes and that in which
-    /// a container with tags last ended.
+    /// Gangs that held all room for their minimum and could not start. The first version is that of the nodes. In the
+    /// second, a container with tags last ended.
     failed_starts: BTreeMap<GangId, (u64, u64)>,
 }
 

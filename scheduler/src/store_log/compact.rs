@@ -15,8 +15,8 @@ pub struct StoreCompactor {
 
 impl StoreCompactor {
     /// Replaces all groups by a snapshot; `None` if there is none, or if the log was closed. Takes about as long as a
-    /// recovery. The engine goes on meanwhile, and waits only for transactions of the snapshot: up to a mebibyte of it
-    /// at a time, and the last one, which removes the groups. A second compaction waits for the first.
+    /// recovery. The engine goes on meanwhile, and waits only for transactions of the snapshot. They write up to a
+    /// mebibyte of it at a time, and the last one removes the groups. A second compaction waits for the first.
     ///
     /// # Errors
     /// If a group is damaged, or the store fails. On an error the log is unchanged.

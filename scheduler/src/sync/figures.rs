@@ -1,4 +1,4 @@
-//! Statistics, on which no decision depends. So all builds use the real types: a model need not try their orders,
+//! Statistics, on which no decision depends. So all builds use the real types. A model need not try their orders,
 //! and their use is no [step](super::fault) at which a test could ask for a panic.
 #![allow(clippy::disallowed_types, reason = "this module is where the raw types are named")]
 

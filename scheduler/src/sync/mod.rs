@@ -14,7 +14,7 @@
 //! # Models of an embedder's program
 //!
 //! An embedder can check its own code together with the engine: a cache that follows events, or a second queue in
-//! front of the handle. Its code then uses the primitives of this module, takes the working parts from
+//! front of the handle. Its code then uses this module's primitives, takes the working parts from
 //! [`Engine::assemble`](crate::Engine::assemble), and gives each part to a thread or steps it by hand. The module
 //! `model`, with the feature of the same name, runs all of it in many orders.
 //!
@@ -31,15 +31,15 @@
 //! | `ManualClock` | the thread that sets it, forward only | the committer | release, acquire: a thread that sees the time also sees the work done before it was set |
 //! | `Shared::ends_after` | shutdown, before it wakes the committer | the committer, after each group | release, acquire |
 //! | a channel's `closed` | the inbox, before its last look | outboxes, after a send | sequentially consistent: either the last look finds a message, or its sender sees the word and drops it |
-//! | `Round::phase` | the committer wants and ends a round of preemption; a proposer takes it; a thread that drops its batch wants it again, or ends it after a panic | proposers, the committer, waiting callers, health | wanting releases, taking acquires, ending does both: from wanted to ended it is busy, so the engine does not look quiet |
+//! | `Round::phase` | the committer wants and ends a round of preemption; a proposer takes it. A thread that drops its batch wants it again, or ends it after a panic | proposers, the committer, waiting callers, health | wanting releases, taking acquires, ending does both: from wanted to ended it is busy, so the engine does not look quiet |
 //! | `Round::due_ms` | the committer, under the write guard | `Engine::next_timer_ms` | release, acquire: a caller that sees the engine quiet sees the time too |
 //! | `Counter`, `Figures` | any thread | any thread | relaxed, or a mutex of its own: statistics, recorded outside every other lock |
 //!
 //! # What each checker covers
 //!
 //! `cargo loom` runs the models of `scheduler/src/engine/models/`: a few steps of two threads, in every order up to
-//! two preemptions. With `APPORTION_MODELS=deep` nearly all of them run without a bound. The table beside the
-//! models lists the bug that each would catch, and the properties of the real locks, channels and maps that the
+//! two preemptions. With `APPORTION_MODELS=deep` nearly all of them run without a bound. The table beside the models
+//! lists the bug that each would catch. It also lists the properties of the real locks, channels and maps that the
 //! model does not prove. `cargo shuttle` runs the whole engine under 1,000 schedules per test: random plans against
 //! the sequential model, and a crowd of 12 threads. Shuttle treats every atomic as sequentially consistent, so only
 //! loom checks orderings.

@@ -31,7 +31,7 @@ pub struct GangView {
     pub gathers: bool,
     /// Whether room is held for it, or will be on the nodes that were chosen: it is the first gang in some partition.
     pub is_gathering: bool,
-    /// When it gives the room back, if that does not grow and another gang or other nodes can be tried; `None`: it
+    /// When it gives the room back, if that does not grow and another gang or other nodes can be tried. `None`: it
     /// holds none, or there is no [limit](crate::config::EngineConfig::gather_limit_ms).
     #[serde(default)]
     pub turn_until_ms: Option<u64>,

@@ -113,8 +113,8 @@ impl<'a> QueueView<'a> {
         users.filter(|user| user.inactive > 0 && user.inactive == user.applications).count() as u32
     }
 
-    /// The urgency of its demand: the highest priority of an application with pending asks in it and below, with
-    /// offsets and fences applied on the way up. `i32::MIN` if nothing is pending.
+    /// The urgency of its demand: the highest priority of applications with pending asks in it and below, offsets and
+    /// fences applied on the way up. `i32::MIN` if nothing is pending.
     #[must_use]
     pub fn demand_priority(&self) -> i32 {
         self.state.facts.demand_priority(self.id)

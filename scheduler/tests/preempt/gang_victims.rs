@@ -13,7 +13,7 @@ use crate::{Cluster, at_once, queue, reasons, victims};
 const ONE: &[i64] = &[1];
 
 /// Two queues with these guarantees. The first runs a gang of six on six nodes, of which two workers and the master
-/// have to be there, if the minimum says so.
+/// must be there, if the minimum says so.
 fn with_gang(guarantees: [i64; 2], minimum: u32) -> (Cluster, ApplicationId) {
     let [a, b] = guarantees;
     let cluster = Cluster::new([queue("a", &[a], None), queue("b", &[b], None)]);

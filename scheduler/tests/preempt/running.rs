@@ -205,7 +205,7 @@ impl Load {
     }
 }
 
-/// Follows the log: each commit that preempts starts a container, meets all disruption budgets, and takes no queue
+/// Follows the log. Each commit that preempts starts a container, meets all disruption budgets, and takes no queue
 /// below its guarantee that is not above the beneficiary.
 fn check_log(log: &[u8]) -> Replay {
     let mut reader = LogReader::new(log).unwrap();

@@ -5,8 +5,8 @@ use loom::thread;
 use super::{Cluster, Workers, work_off};
 use crate::engine::Handle;
 
-/// A proposer runs one pass and sends its result on its own thread, while `helps` happens and the committer works;
-/// then all remaining work is done. The pass serves the pending ask only if it comes after the event.
+/// A proposer runs one pass and sends its result on its own thread, while `helps` happens and the committer works.
+/// Then all remaining work is done. The pass serves the pending ask only if it comes after the event.
 pub(super) fn pass_against(workers: &mut Workers, handle: &Handle, helps: impl FnOnce(&Handle)) {
     work_off(&mut workers.committer);
     let mut proposer = workers.proposer();

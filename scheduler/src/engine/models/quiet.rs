@@ -50,7 +50,7 @@ fn a_wait_for_quiet_against_a_submission() {
 
 /// I13. A batch that held the only unit is dropped while the committer reports. Before, the other set's pass had
 /// found all units in flight, so no set was worth a pass. The bug: a report that reads the wanted sets before it
-/// checks that all leases are in the pool, and so misses the units that the batch gave back.
+/// checks that all leases are pooled, and misses units that the batch gave back.
 #[test]
 fn a_batch_that_is_dropped_is_no_quiet() {
     model(Bound::None, || {

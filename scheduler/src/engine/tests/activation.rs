@@ -50,9 +50,9 @@ fn a_user_whose_application_waits_for_activation_counts_as_active() {
     assert_eq!(bench.engine.read(|view| view.container_count()), proposed, "and nothing was rejected");
 }
 
-/// The leaf's share for masters is 13 % of 500. A user's part of it depends on the number of active users, the
-/// leaf's minimum for each user, the user's weight up to the whole, and the leaf's factor. It is rounded up to
-/// the next container of 10.
+/// The leaf's share for masters is 13 % of 500. A user's part of it depends on the number of active users and the
+/// leaf's minimum for each user. The user's weight, up to the whole, and the leaf's factor count, too. The part is
+/// rounded up to the next container of 10.
 #[test]
 fn masters_run_within_the_share_of_the_leaf_and_of_their_user() {
     for (minimum, weight, factor, others, active) in [

@@ -9,8 +9,8 @@ use crate::ids::{ApplicationId, AskId};
 use crate::propose::ProposalBatch;
 use crate::request::{AllocationProposal, CommitOutcome, RejectReason, ResourceAllocationCommitRequest};
 
-/// A leaf with a tiny guarantee. It limits each user to a tenth of its use, or to an equal share of the active
-/// users' use if that is larger, plus one container.
+/// A leaf with a tiny guarantee. It limits each user to a tenth of its use, or to an equal share of the active users'
+/// use if larger, plus one container.
 struct Shared {
     bench: Bench,
 }

@@ -34,8 +34,8 @@ impl<I> IdPool<I> {
 }
 
 impl<I: SlotId> IdPool<I> {
-    /// Whether the pool gives out the identifiers of a table with these slots: it lists the next identifier of each
-    /// vacant slot once, and nothing else.
+    /// Whether the pool gives out the identifiers of a table with these slots. Then it lists the next identifier of
+    /// each vacant slot once, and nothing else.
     pub(in crate::facts) fn fits<T>(&self, slots: &[Slot<T>]) -> bool {
         let next_of = |(index, slot): (u32, &Slot<T>)| I::new(index, slot.generation).successor();
         let is_vacant = |(_, slot): &(u32, &Slot<T>)| slot.value.is_none();
