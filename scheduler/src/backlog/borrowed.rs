@@ -18,7 +18,7 @@
 
 use smallvec::SmallVec;
 
-use super::{Backlog, Count, WaitKey};
+use super::{Backlog, Count, Lane, WaitKey};
 use crate::ids::{LaneId, LeafUserId, ShapeId};
 
 /// The demand for a borrowed variant.
@@ -92,15 +92,23 @@ impl Backlog {
         }
         let (user, shape) = (self.lane(own).user, self.lane(own).shape);
         for variant in self.variants_of(shape) {
-            let lane = self.lane_of.get(&(user, variant));
-            if lane.is_some_and(|lane| self.lane(*lane).is_runnable()) {
+            let lane = self.lanes.of(user, variant);
+            if lane.is_some_and(|lane| self.lane(lane).is_runnable()) {
                 self.count_ahead(variant, count);
             }
         }
     }
 
+    /// Counts one more, or one less, runnable borrowed lane.
+    pub(super) fn count_borrowed_runnable(&mut self, borrowed: LaneId, count: Count) {
+        let Lane { user, shape, .. } = *self.lane(borrowed);
+        if self.is_own_at_limit(user, shape) {
+            self.count_ahead(shape, count);
+        }
+    }
+
     /// Counts one more, or one less, runnable lane that is due because of its own lane's limit.
-    pub(super) fn count_ahead(&mut self, variant: ShapeId, count: Count) {
+    fn count_ahead(&mut self, variant: ShapeId, count: Count) {
         self.change_demand(variant, |demand| {
             if let Some(borrowed) = &mut demand.borrowed {
                 count.add_to(&mut borrowed.ahead);
@@ -110,7 +118,7 @@ impl Backlog {
 
     /// Whether a limit blocks the own lane of a borrowed lane.
     pub(super) fn is_own_at_limit(&self, user: LeafUserId, variant: ShapeId) -> bool {
-        let own = self.lane_of.get(&(user, self.own_shape(variant)));
-        own.and_then(|own| self.waits.key_of(*own)).is_some_and(WaitKey::is_limit)
+        let own = self.lanes.of(user, self.own_shape(variant));
+        own.and_then(|own| self.waits.key_of(own)).is_some_and(WaitKey::is_limit)
     }
 }

@@ -1,6 +1,6 @@
 //! The backlog's part of the audit: the backlog equals a rebuild from the facts.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::{Backlog, WaitKey};
 use crate::facts::Facts;
@@ -94,10 +94,10 @@ impl Backlog {
     fn check_headroom(&self, facts: &Facts, findings: &mut Findings) {
         let mut blocked_headroom = vec![vec![Resources::ZERO; facts.partitions.len()]; facts.queues.len()];
         let mut owners = 0;
-        for id in self.lane_of.values() {
-            let lane = self.lane(*id);
-            let Some(blocks) = self.headroom.owners.get(id) else { continue };
-            let Some(WaitKey::QueueLimit(limited)) = self.waits.key_of(*id) else {
+        for id in self.lanes.ids() {
+            let lane = self.lane(id);
+            let Some(blocks) = self.headroom.owners.get(&id) else { continue };
+            let Some(WaitKey::QueueLimit(limited)) = self.waits.key_of(id) else {
                 findings.check(false, "I12", || {
                     format!("{id} blocks headroom but is not parked at a queue's limit")
                 });
@@ -110,7 +110,7 @@ impl Backlog {
             }
         }
         for (index, expected) in blocked_headroom.iter().enumerate() {
-            let kept = &self.queues[index].blocked_headroom;
+            let kept = &self.headroom.queues[index];
             findings.check(expected == kept, "I12", || {
                 format!("below queue {index} lanes block {kept:?}, not {expected:?}")
             });
@@ -150,24 +150,22 @@ impl Backlog {
     }
 
     fn check_lanes(&self, rebuilt: &Self, findings: &mut Findings) {
-        for (&(user, shape), &id) in &self.lane_of {
+        for id in self.lanes.ids() {
             let lane = self.lane(id);
             for (key, slot) in lane.order.iter() {
                 let asks = self.asks_in(slot, id).map(|entry| &entry.asks);
-                let variant =
-                    rebuilt.lane_of.get(&(user, shape)).map(|variant| (rebuilt.lane(*variant), *variant));
-                let Some((variant, variant_id)) = variant else {
+                let Some(same) = rebuilt.lanes.of(lane.user, lane.shape) else {
                     findings.check(false, "I12", || format!("{id} is missing in a rebuild"));
                     continue;
                 };
-                let expected = rebuilt.asks_in(slot, variant_id).map(|entry| &entry.asks);
+                let expected = rebuilt.asks_in(slot, same).map(|entry| &entry.asks);
                 // Asks that wait for hosts are in a rebuilt lane, not in the kept one.
                 let is_part =
                     asks.zip(expected).is_some_and(|(asks, all)| asks.iter().all(|ask| all.contains(ask)));
                 findings.check(is_part, "I12", || {
                     format!("{id} lists asks of slot {slot} that a rebuild does not list")
                 });
-                findings.check(variant.order.contains((key, slot)), "I12", || {
+                findings.check(rebuilt.lane(same).order.contains((key, slot)), "I12", || {
                     format!("{id} lists slot {slot} under a stale key")
                 });
             }
@@ -183,9 +181,9 @@ impl Backlog {
         let (mut runnable, mut ahead) = (BTreeMap::<ShapeId, u32>::new(), BTreeMap::<ShapeId, u32>::new());
         let mut listed = 0;
         let mut below = vec![vec![0u32; facts.partitions.len() * 2]; facts.queues.len()];
-        for id in self.lane_of.values() {
-            let lane = self.lane(*id);
-            let first = lane.order.first().filter(|_| self.waits.key_of(*id).is_none());
+        for id in self.lanes.ids() {
+            let lane = self.lane(id);
+            let first = lane.order.first().filter(|_| self.waits.key_of(id).is_none());
             findings.check(lane.listed == first, "I12", || format!("{id} is listed under {:?}", lane.listed));
             if lane.is_runnable() {
                 listed += 1;
@@ -202,10 +200,10 @@ impl Backlog {
                 }
             }
         }
-        let kept: usize = self.queues.iter().flat_map(|queue| &queue.runnable).map(BTreeSet::len).sum();
+        let kept = self.runnable.count_listed();
         findings.check(kept == listed, "I12", || format!("lanes listed: {kept}, runnable: {listed}"));
         for (index, counts) in below.iter().enumerate() {
-            let kept = &self.queues[index].runnable_below;
+            let kept = self.runnable.below(index);
             findings
                 .check(counts == kept, "I12", || format!("queue {index} counts {kept:?}, has {counts:?}"));
         }

@@ -78,6 +78,27 @@ impl Count {
 }
 
 impl Backlog {
+    /// The number of wanted shapes that may fit in the set, plus the reservations that a pass can fulfil there.
+    pub(crate) fn count_wanted(&self, set: SetId) -> u32 {
+        self.wanted[set.index()]
+    }
+
+    /// Whether a pass over the set could find something.
+    pub(crate) fn is_wanted(&self, set: SetId) -> bool {
+        self.wanted[set.index()] > 0 && !self.waits.is_paused(set)
+    }
+
+    /// Pauses the set after a pass at version `seen` proposed nothing because of units and amounts in flight. A further
+    /// pass would only poll. If some of these were decided since, the set is not paused.
+    pub(crate) fn pause(&mut self, set: SetId, seen: u64) {
+        self.waits.pause(set, seen);
+    }
+
+    /// Resumes the paused sets after a decision about units or amounts in flight.
+    pub(crate) fn resume(&mut self, version: u64) {
+        self.waits.resume(version);
+    }
+
     /// Whether passes over the set look for the shape: some node there may have room for it, or may be reserved for it.
     pub(crate) fn is_open(&self, shape: ShapeId, set: SetId) -> bool {
         self.demand[shape.index()].open & set.bit() != 0
@@ -115,11 +136,7 @@ impl Backlog {
         for set in SetId::from_bits(old.partition, old.listed) {
             self.closed[set.index()].retain(|listed| *listed != shape);
         }
-        for lane in old.lanes {
-            let old = &self.lanes[lane.index()];
-            self.lane_of.remove(&(old.user, old.shape));
-            self.vacant_lanes.push(lane);
-        }
+        old.lanes.into_iter().for_each(|lane| self.lanes.remove(lane));
     }
 
     /// Closes the shape in the set, after a pass found no node there that fits.

@@ -10,12 +10,15 @@
 use std::collections::BTreeMap;
 
 use super::{Backlog, WaitKey};
+use crate::facts::Facts;
 use crate::ids::{LaneId, PartitionId, QueueId};
 use crate::resource::Resources;
 
 /// The lanes that block headroom.
 #[derive(Clone, Debug, Default)]
 pub(super) struct BlockedHeadroom {
+    /// By queue and partition: the headroom that lanes in the subtree block, parked at the limit of a queue above it.
+    pub(super) queues: Vec<Vec<Resources>>,
     /// The headroom that each lane blocks, from its leaf up to below the queue at whose limit it is parked.
     pub(super) owners: BTreeMap<LaneId, Resources>,
     /// Use or blocked headroom has changed since the lanes without headroom were last woken.
@@ -25,6 +28,10 @@ pub(super) struct BlockedHeadroom {
 }
 
 impl BlockedHeadroom {
+    pub(super) fn add_queues(&mut self, facts: &Facts) {
+        self.queues.resize(facts.queues.len(), vec![Resources::ZERO; facts.partitions.len()]);
+    }
+
     /// Records that use or blocked headroom, and with it the order of the queues, has changed.
     pub(super) fn record_move(&mut self) {
         self.has_moved = true;
@@ -34,7 +41,7 @@ impl BlockedHeadroom {
 impl Backlog {
     /// The headroom that lanes at or below `queue` block, at limits above it, for queues that come after `queue`.
     pub(crate) fn blocked_headroom(&self, queue: QueueId, partition: PartitionId) -> &Resources {
-        &self.queues[queue.index()].blocked_headroom[partition.index()]
+        &self.headroom.queues[queue.index()][partition.index()]
     }
 
     /// Whether lanes at or below `queue` block headroom, at limits above it.
@@ -78,12 +85,11 @@ impl Backlog {
 
     /// Applies `change` to the queues from the lane's leaf up to below the queue at whose limit it is parked.
     fn for_each_above(&mut self, lane: LaneId, limited: QueueId, change: impl Fn(&mut Resources)) {
-        let lane = &self.lanes[lane.index()];
+        let lane = &self.lanes[lane];
         let (partition, mut queue) = (lane.share.partition.index(), lane.leaf);
         while queue != limited {
-            let backlog = &mut self.queues[queue.index()];
-            change(&mut backlog.blocked_headroom[partition]);
-            let Some(parent) = backlog.parent else { return };
+            change(&mut self.headroom.queues[queue.index()][partition]);
+            let Some(parent) = self.parents[queue.index()] else { return };
             queue = parent;
         }
     }

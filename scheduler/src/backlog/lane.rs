@@ -4,6 +4,10 @@
 //! the committer parks lanes and closes shapes as a whole, and a leaf with a million pending asks has a handful of
 //! lanes.
 
+use std::ops::{Index, IndexMut};
+
+use rustc_hash::FxHashMap;
+
 use super::applications::{LaneApplications, Place};
 use super::pending::PendingAsks;
 use crate::facts::PartitionShare;
@@ -31,6 +35,60 @@ impl Lane {
     /// Whether passes look at it: it has asks and is not parked.
     pub(super) fn is_runnable(&self) -> bool {
         self.listed.is_some()
+    }
+}
+
+/// All lanes. A lane stays, also without asks, until its shape's slot gets another shape.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Lanes {
+    slots: Vec<Lane>,
+    vacant: Vec<LaneId>,
+    by_user_and_shape: FxHashMap<(LeafUserId, ShapeId), LaneId>,
+}
+
+impl Lanes {
+    /// The lane of the user's asks with this shape.
+    #[inline]
+    pub(super) fn of(&self, user: LeafUserId, shape: ShapeId) -> Option<LaneId> {
+        self.by_user_and_shape.get(&(user, shape)).copied()
+    }
+
+    pub(super) fn ids(&self) -> impl Iterator<Item = LaneId> {
+        self.by_user_and_shape.values().copied()
+    }
+
+    /// Adds a lane that does not exist yet.
+    pub(super) fn add(&mut self, lane: Lane) -> LaneId {
+        let id = self.vacant.pop().unwrap_or(LaneId(self.slots.len() as u32));
+        self.by_user_and_shape.insert((lane.user, lane.shape), id);
+        if id.index() == self.slots.len() {
+            self.slots.push(lane);
+        } else {
+            self.slots[id.index()] = lane;
+        }
+        id
+    }
+
+    /// Removes a lane without asks.
+    pub(super) fn remove(&mut self, id: LaneId) {
+        let lane = &self[id];
+        debug_assert!(lane.order.is_empty(), "{id} has asks");
+        self.by_user_and_shape.remove(&(lane.user, lane.shape));
+        self.vacant.push(id);
+    }
+}
+
+impl Index<LaneId> for Lanes {
+    type Output = Lane;
+
+    fn index(&self, id: LaneId) -> &Lane {
+        &self.slots[id.index()]
+    }
+}
+
+impl IndexMut<LaneId> for Lanes {
+    fn index_mut(&mut self, id: LaneId) -> &mut Lane {
+        &mut self.slots[id.index()]
     }
 }
 

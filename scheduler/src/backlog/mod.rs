@@ -42,19 +42,21 @@ mod borrowed;
 mod check;
 mod demand;
 mod headroom;
+mod held_back;
 mod lane;
 mod locality;
 mod notes;
 mod order;
 mod parking;
 mod pending;
+mod rebuild;
+mod reorder;
+mod runnable;
 mod starved;
 mod waits;
 
 use std::collections::BTreeSet;
-use std::ops::Bound;
 
-use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 pub(crate) use applications::Place;
@@ -67,22 +69,20 @@ pub(crate) use pending::{PendingAsk, PendingAsks};
 pub(crate) use starved::Starved;
 pub(crate) use waits::WaitKey;
 
-use crate::config::ApplicationOrdering;
 use crate::facts::{Application, Ask, Facts, PartitionShare};
-use crate::ids::{
-    ApplicationId, AskId, LaneId, LeafUserId, PartitionId, QueueId, SETS_MAX, SetId, ShapeId, SlotId,
-};
-use crate::resource::Resources;
+use crate::ids::{AskId, LaneId, LeafUserId, QueueId, ShapeId, SlotId};
 use demand::Count;
 use headroom::BlockedHeadroom;
+use lane::Lanes;
+use runnable::RunnableLanes;
 use waits::Waits;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Backlog {
-    lanes: Vec<Lane>,
-    vacant_lanes: Vec<LaneId>,
-    lane_of: FxHashMap<(LeafUserId, ShapeId), LaneId>,
-    queues: Vec<QueueBacklog>,
+    lanes: Lanes,
+    /// By queue.
+    parents: Vec<Option<QueueId>>,
+    runnable: RunnableLanes,
     waits: Waits,
     headroom: BlockedHeadroom,
     /// By application slot.
@@ -104,17 +104,6 @@ pub(crate) struct Backlog {
 }
 
 #[derive(Clone, Debug, Default)]
-struct QueueBacklog {
-    parent: Option<QueueId>,
-    /// Runnable lanes by share, in the order of their first applications; leaves only.
-    runnable: Vec<BTreeSet<(Place, LaneId)>>,
-    /// By share: the runnable lanes of a leaf, or the children of a parent with a runnable lane in their subtree.
-    runnable_below: Vec<u32>,
-    /// By partition: the headroom that lanes in the subtree block, parked at the limit of a queue above this one.
-    blocked_headroom: Vec<Resources>,
-}
-
-#[derive(Clone, Debug, Default)]
 struct ApplicationBacklog {
     lanes: SmallVec<[ApplicationLane; 1]>,
     /// Asks that are in no lane: they wait for hosts or racks, their gang has not started, or the application waits for
@@ -125,63 +114,8 @@ struct ApplicationBacklog {
 }
 
 impl Backlog {
-    pub(crate) fn new(facts: &Facts) -> Self {
-        let partitions = facts.partitions.len();
-        let mut backlog = Self {
-            lanes: Vec::new(),
-            vacant_lanes: Vec::new(),
-            lane_of: FxHashMap::default(),
-            queues: Vec::new(),
-            waits: Waits::new(partitions),
-            headroom: BlockedHeadroom::default(),
-            applications: Vec::new(),
-            demand: Vec::new(),
-            wanted: vec![0; partitions * SETS_MAX],
-            closed: vec![Vec::new(); partitions * SETS_MAX],
-            reserved: vec![Vec::new(); partitions],
-            to_reserve_for: Vec::new(),
-            locality: LocalityWaits::new(partitions),
-            starved: Starved::default(),
-            notes: AskNotes::default(),
-        };
-        backlog.add_queues(facts);
-        backlog
-    }
-
-    /// Makes room for new queues.
-    pub(crate) fn add_queues(&mut self, facts: &Facts) {
-        let partition_shares = facts.partitions.len() * 2;
-        let new = facts.queues[self.queues.len()..].iter().map(|queue| QueueBacklog {
-            parent: queue.parent,
-            runnable: vec![BTreeSet::new(); partition_shares],
-            runnable_below: vec![0; partition_shares],
-            blocked_headroom: vec![Resources::ZERO; facts.partitions.len()],
-        });
-        self.queues.extend(new);
-    }
-
-    /// The backlog that `facts` imply, with everything runnable and open.
-    pub(crate) fn rebuild(facts: &Facts, sets: impl Fn(PartitionId) -> u32) -> Self {
-        let mut backlog = Self::new(facts);
-        for (shape, content, _) in facts.shapes.iter() {
-            backlog.reset_shape(shape, content.partition, sets(content.partition), 0);
-        }
-        for (shape, ..) in facts.shapes.iter() {
-            facts.shapes.variants_of(shape).iter().for_each(|variant| backlog.link_variant(shape, *variant));
-        }
-        let mut pending: Vec<_> = facts.asks.iter().filter(|(_, ask)| ask.outstanding() > 0).collect();
-        pending.sort_by_key(|(_, ask)| ask.number);
-        for (id, ask) in pending {
-            backlog.add_ask(facts, id, ask, 0);
-        }
-        for (id, ask) in facts.reservations_by_age() {
-            backlog.add_reservation(facts, id, ask);
-        }
-        backlog
-    }
-
     pub(crate) fn lane(&self, id: LaneId) -> &Lane {
-        &self.lanes[id.index()]
+        &self.lanes[id]
     }
 
     /// The leaf's runnable lanes on a share, each with its first application, in their order behind `last`.
@@ -191,56 +125,17 @@ impl Backlog {
         share: PartitionShare,
         last: Option<(Place, LaneId)>,
     ) -> impl Iterator<Item = (Place, LaneId)> {
-        let from = last.map_or(Bound::Unbounded, Bound::Excluded);
-        self.queues[leaf.index()].runnable[share.index()].range((from, Bound::Unbounded)).copied()
+        self.runnable.after(leaf, share, last)
     }
 
     /// Whether any leaf at or below `queue` has a runnable lane on this share.
     pub(crate) fn has_runnable(&self, queue: QueueId, share: PartitionShare) -> bool {
-        self.queues[queue.index()].runnable_below[share.index()] > 0
+        self.runnable.is_any_below(queue, share)
     }
 
     /// The asks that the application in `slot` has in `lane`.
     pub(crate) fn asks_in(&self, slot: u32, lane: LaneId) -> Option<&ApplicationLane> {
         self.applications.get(slot as usize)?.lanes.iter().find(|entry| entry.lane == lane)
-    }
-
-    /// All pending asks of the application, waiting asks last.
-    pub(crate) fn asks_of(&self, application: ApplicationId) -> Vec<AskId> {
-        let Some(backlog) = self.applications.get(application.index()) else { return Vec::new() };
-        // Asks that may borrow nodes are in several lanes.
-        let own = backlog.lanes.iter().filter(|entry| !self.lane(entry.lane).share.is_borrowed);
-        let in_lanes = own.flat_map(|entry| entry.asks.iter().map(|pending| pending.ask));
-        in_lanes.chain(backlog.waiting.iter().copied()).collect()
-    }
-
-    /// The same in the order of submission. The order of `asks_of` depends on the reports of passes, and a replay has
-    /// no passes.
-    pub(crate) fn asks_in_order(&self, facts: &Facts, application: ApplicationId) -> Vec<AskId> {
-        let mut asks = self.asks_of(application);
-        asks.sort_by_key(|ask| facts.asks.at(*ask).number);
-        asks
-    }
-
-    /// The number of wanted shapes that may fit in the set, plus the reservations that a pass can fulfil there.
-    pub(crate) fn count_wanted(&self, set: SetId) -> u32 {
-        self.wanted[set.index()]
-    }
-
-    /// Whether a pass over the set could find something.
-    pub(crate) fn is_wanted(&self, set: SetId) -> bool {
-        self.wanted[set.index()] > 0 && !self.waits.is_paused(set)
-    }
-
-    /// Pauses the set after a pass at version `seen` proposed nothing because of units and amounts in flight. A further
-    /// pass would only poll. If some of these were decided since, the set is not paused.
-    pub(crate) fn pause(&mut self, set: SetId, seen: u64) {
-        self.waits.pause(set, seen);
-    }
-
-    /// Resumes the paused sets after a decision about units or amounts in flight.
-    pub(crate) fn resume(&mut self, version: u64) {
-        self.waits.resume(version);
     }
 
     /// Lists a pending ask in its lane and its borrowed lanes, or holds it back with its application or gang.
@@ -278,26 +173,11 @@ impl Backlog {
                 let mut asks = PendingAsks::default();
                 asks.add(pending);
                 backlog.lanes.push(ApplicationLane { lane: lane_id, shape, asks });
-                self.lanes[lane_id.index()].order.insert((key, slot as u32));
+                self.lanes[lane_id].order.insert((key, slot as u32));
                 self.update_runnable(lane_id);
             }
         }
         self.units_arrived(lane_id, version);
-    }
-
-    /// Lists an ask whose gang waits no longer.
-    pub(crate) fn list_freed(&mut self, facts: &Facts, id: AskId, version: u64) {
-        let ask = facts.asks.at(id);
-        self.remove_ask(id, ask);
-        self.add_ask(facts, id, ask, version);
-    }
-
-    /// Lists the asks of an application that was held back.
-    pub(crate) fn list_held_back(&mut self, facts: &Facts, application: ApplicationId, version: u64) {
-        let Some(backlog) = self.applications.get_mut(application.index()) else { return };
-        for id in std::mem::take(&mut backlog.waiting) {
-            self.add_ask(facts, id, facts.asks.at(id), version);
-        }
     }
 
     /// Removes an ask from its lanes or from the waiting asks.
@@ -330,7 +210,7 @@ impl Backlog {
         }
         let lane_id = backlog.lanes.swap_remove(place).lane;
         let key = backlog.key.expect("an application in a lane has a key");
-        let lane = &mut self.lanes[lane_id.index()];
+        let lane = &mut self.lanes[lane_id];
         lane.order.remove((key, slot as u32));
         if lane.order.is_empty() {
             self.unpark(lane_id);
@@ -339,81 +219,37 @@ impl Backlog {
         }
     }
 
-    /// Lists the leaf's application under its present key after its use has changed. Only the order of fair leaves
-    /// depends on use.
-    #[inline]
-    pub(crate) fn rekey(&mut self, facts: &Facts, leaf: QueueId, application: ApplicationId) {
-        if facts.queue(leaf).config.ordering.is_fair() {
-            self.list_anew(facts, application);
-        }
-    }
-
-    /// The same after its demand has changed, which matters where weights are by size.
-    #[inline]
-    pub(crate) fn rekey_by_size(&mut self, facts: &Facts, leaf: QueueId, application: ApplicationId) {
-        if facts.queue(leaf).config.ordering == ApplicationOrdering::FairBySize {
-            self.list_anew(facts, application);
-        }
-    }
-
-    /// Lists every application under its present key after the leaves' orderings have changed.
-    pub(crate) fn reorder(&mut self, facts: &Facts) {
-        facts.applications.iter().for_each(|(id, _)| self.list_anew(facts, id));
-    }
-
-    /// Lists the application under its present key.
-    pub(crate) fn list_anew(&mut self, facts: &Facts, application: ApplicationId) {
-        let slot = application.index();
-        let Some(backlog) = self.applications.get_mut(slot) else { return };
-        let application = facts.applications.at(application);
-        let new = OrderKey::of(facts, application, &Given::default());
-        let Some(old) = backlog.key.replace(new) else { return };
-        if old == new {
-            return;
-        }
-        for place in 0..self.applications[slot].lanes.len() {
-            let lane_id = self.applications[slot].lanes[place].lane;
-            let order = &mut self.lanes[lane_id.index()].order;
-            order.remove((old, slot as u32));
-            order.insert((new, slot as u32));
-            self.update_runnable(lane_id);
-        }
-    }
-
-    /// Lists the applications of fair leaves under their present keys after the base of shares has changed.
-    pub(crate) fn rekey_all(&mut self, facts: &Facts) {
-        for (id, application) in facts.applications.iter() {
-            self.rekey(facts, application.leaf, id);
-        }
-    }
-
-    /// The key of the application in `slot`, with `given` on top of its use.
-    pub(crate) fn key_with(&self, facts: &Facts, slot: u32, given: &Given) -> OrderKey {
-        OrderKey::of(facts, facts.applications.in_slot(slot), given)
-    }
-
-    /// Forgets an application without pending asks.
-    pub(crate) fn remove_application(&mut self, application: ApplicationId) {
-        if let Some(backlog) = self.applications.get_mut(application.index()) {
-            debug_assert!(backlog.lanes.is_empty() && backlog.waiting.is_empty());
-            *backlog = ApplicationBacklog::default();
-        }
-    }
-
     fn lane_for(&mut self, facts: &Facts, leaf: QueueId, user: LeafUserId, shape: ShapeId) -> LaneId {
-        if let Some(&lane) = self.lane_of.get(&(user, shape)) {
+        if let Some(lane) = self.lanes.of(user, shape) {
             return lane;
         }
-        let lane = Lane::new(leaf, user, shape, facts.shapes.at(shape).share());
-        let id = self.vacant_lanes.pop().unwrap_or(LaneId(self.lanes.len() as u32));
-        if id.index() == self.lanes.len() {
-            self.lanes.push(lane);
-        } else {
-            self.lanes[id.index()] = lane;
+        let lane = self.lanes.add(Lane::new(leaf, user, shape, facts.shapes.at(shape).share()));
+        self.waits.add_lane(lane);
+        self.demand[shape.index()].lanes.push(lane);
+        lane
+    }
+
+    /// Lists a lane under its first application while it is runnable: it has asks and is not parked. Only this function
+    /// changes whether a lane is runnable, and with it every count of runnable lanes.
+    fn update_runnable(&mut self, id: LaneId) {
+        let is_parked = self.waits.key_of(id).is_some();
+        let lane = &mut self.lanes[id];
+        let now = lane.order.first().filter(|_| !is_parked);
+        if now == lane.listed {
+            return;
         }
-        self.waits.add_lane(id);
-        self.lane_of.insert((user, shape), id);
-        self.demand[shape.index()].lanes.push(id);
-        id
+        let before = std::mem::replace(&mut lane.listed, now);
+        self.runnable.relist(id, lane, before);
+        let count = match (before, now) {
+            (None, Some(_)) => Count::OneMore,
+            (Some(_), None) => Count::OneLess,
+            _ => return,
+        };
+        let Lane { leaf, share, shape, .. } = *lane;
+        self.runnable.count(leaf, share, count);
+        self.count_runnable(shape, count);
+        if share.is_borrowed {
+            self.count_borrowed_runnable(id, count);
+        }
     }
 }

@@ -75,7 +75,7 @@ impl Backlog {
 
     /// As [`units_arrived`](Self::units_arrived), for the user's lanes of this shape and of its borrowed variants.
     pub(crate) fn units_returned(&mut self, user: LeafUserId, shape: ShapeId, version: u64) {
-        if let Some(&lane) = self.lane_of.get(&(user, shape)) {
+        if let Some(lane) = self.lanes.of(user, shape) {
             self.units_arrived(lane, version);
         }
         for variant in self.variants_of(shape) {
@@ -96,7 +96,7 @@ impl Backlog {
             let mut queue = Some(leaf);
             while let Some(id) = queue {
                 self.wake(WaitKey::QueueLimit(id), version);
-                queue = self.queues[id.index()].parent;
+                queue = self.parents[id.index()];
             }
             self.wake(WaitKey::UserLimit(user), version);
         }
@@ -124,48 +124,5 @@ impl Backlog {
         self.headroom.record_move();
         let keys = self.waits.stamp_all(version);
         keys.into_iter().for_each(|key| self.unpark_all(key));
-    }
-
-    /// Lists a lane under its first application while it is runnable: it has asks and is not parked. Only this function
-    /// changes whether a lane is runnable, and with it every count of runnable lanes.
-    pub(super) fn update_runnable(&mut self, lane_id: LaneId) {
-        let is_parked = self.waits.key_of(lane_id).is_some();
-        let lane = &mut self.lanes[lane_id.index()];
-        let now = lane.order.first().filter(|_| !is_parked);
-        if now == lane.listed {
-            return;
-        }
-        let before = std::mem::replace(&mut lane.listed, now);
-        let runnable = &mut self.queues[lane.leaf.index()].runnable[lane.share.index()];
-        if let Some(place) = before {
-            runnable.remove(&(place, lane_id));
-        }
-        if let Some(place) = now {
-            runnable.insert((place, lane_id));
-        }
-        match (before, now) {
-            (None, Some(_)) => self.count_runnable_lane(lane_id, Count::OneMore),
-            (Some(_), None) => self.count_runnable_lane(lane_id, Count::OneLess),
-            _ => {}
-        }
-    }
-
-    /// Counts one more, or one less, runnable lane in the leaf and for the shape. The queues above count only a
-    /// leaf's first lane.
-    fn count_runnable_lane(&mut self, lane_id: LaneId, count: Count) {
-        let lane = self.lane(lane_id);
-        let (share, user, shape) = (lane.share, lane.user, lane.shape);
-        let mut queue = Some(lane.leaf);
-        while let Some(id) = queue {
-            let backlog = &mut self.queues[id.index()];
-            let below = &mut backlog.runnable_below[share.index()];
-            let before = *below;
-            count.add_to(below);
-            queue = backlog.parent.filter(|_| before == 0 || *below == 0);
-        }
-        self.count_runnable(shape, count);
-        if share.is_borrowed && self.is_own_at_limit(user, shape) {
-            self.count_ahead(shape, count);
-        }
     }
 }
