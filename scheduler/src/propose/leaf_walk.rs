@@ -6,7 +6,7 @@ use std::collections::binary_heap::PeekMut;
 use super::batch::Proposals;
 use super::queue_walk::{NextAsk, QueueWalk};
 use super::scratch::{Head, LaneCursor, ShapeStatus};
-use crate::backlog::{OrderKey, PendingAsk, WaitKey};
+use crate::backlog::{PendingAsk, WaitKey};
 use crate::ids::{QueueId, ShapeId};
 use crate::resource::Resources;
 
@@ -160,23 +160,6 @@ impl<'a> QueueWalk<'a> {
         }
     }
 
-    /// Adds the lane's next application to the heap, since the top one may fall behind it. In FIFO order it does not,
-    /// and the next one comes once the top one has no further ask in the lane.
-    pub(super) fn advance(&mut self, leaf: QueueId) {
-        let heads = &mut self.scratch.queues[leaf.index()].leaf.heads;
-        // Mutable access only if the top changes, because it costs a new order of the heap.
-        if heads.peek().is_none_or(|top| !top.0.is_last)
-            || !self.state.facts.queue(leaf).config.ordering.is_fair()
-        {
-            return;
-        }
-        let Some(mut top) = heads.peek_mut() else { return };
-        top.0.is_last = false;
-        let place = top.0.lane as usize;
-        drop(top);
-        self.push_next_application(leaf, place);
-    }
-
     /// Reports a lane as all in flight if no ask of it is left although its shape may fit. A lane whose
     /// asks this pass proposed needs no report: it is empty once they are accepted, and runnable if they are not.
     fn report_if_done(&mut self, leaf: QueueId, place: usize, proposals: &mut Proposals) {
@@ -195,7 +178,7 @@ impl<'a> QueueWalk<'a> {
     }
 
     /// Adds the lane's next application with an available ask to the heap.
-    fn push_next_application(&mut self, leaf: QueueId, place: usize) {
+    pub(super) fn push_next_application(&mut self, leaf: QueueId, place: usize) {
         let cursor = &self.scratch.queues[leaf.index()].leaf.lanes[place];
         let (lane, mut last) = (cursor.lane, cursor.last);
         let order = &self.state.backlog.lane(lane).order;
@@ -242,25 +225,6 @@ impl<'a> QueueWalk<'a> {
             at += 1;
         }
         None
-    }
-
-    /// Lists the top head under its new key, after its application got a container in this pass.
-    fn rekey(&mut self, leaf: QueueId, head: Head, key: OrderKey) {
-        let heads = &mut self.scratch.queues[leaf.index()].leaf.heads;
-        let Some(Reverse(top)) = heads.pop() else { return };
-        debug_assert_eq!((top.slot, top.lane), (head.slot, head.lane), "nothing comes before the smallest");
-        heads.push(Reverse(Head { key, ..top }));
-    }
-
-    /// The application's key, including containers of this pass.
-    fn key_of(&self, slot: u32, leaf: QueueId, frozen: OrderKey) -> OrderKey {
-        if !self.state.facts.queue(leaf).config.ordering.is_fair() {
-            return frozen;
-        }
-        match self.scratch.given.get(&slot) {
-            None => frozen,
-            Some(given) => self.state.backlog.key_with(&self.state.facts, slot, given),
-        }
     }
 
     /// The size of one container of the shape.

@@ -28,6 +28,7 @@ mod at_once;
 mod batch;
 mod borrowed;
 mod demand_priority;
+mod fair;
 mod fulfil;
 mod gang;
 mod gather;
