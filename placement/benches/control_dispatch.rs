@@ -72,7 +72,7 @@ fn job() -> Outcome<(Job<Stamped>, Receiver<Instant>)> {
     for number in 0..HOSTS {
         manager.add_node(&format!("host-{number}"), Resources::new(&[20_000]));
     }
-    let (asked, hears) = unbounded();
+    let (asked, receiver) = unbounded();
     let processors: Result<Vec<ProcessorSpec>, _> = (0..PROCESSORS)
         .map(|number| Ok(ProcessorSpec::new(number.to_string().parse()?, Resources::new(&[1]))))
         .collect();
@@ -87,8 +87,8 @@ fn job() -> Outcome<(Job<Stamped>, Receiver<Instant>)> {
     while job.service().state().missing() > 0 {
         job.tick(1);
     }
-    while hears.try_recv().is_ok() {}
-    Ok((job, hears))
+    while receiver.try_recv().is_ok() {}
+    Ok((job, receiver))
 }
 
 fn now_ms() -> u64 {
@@ -99,7 +99,7 @@ fn now_ms() -> u64 {
 
 /// Sends requests one after another, each when the previous one is over.
 fn dispatch(name: &str, store: Arc<dyn ControlStore>) -> Outcome<()> {
-    let (job, hears) = job()?;
+    let (job, receiver) = job()?;
     let mut plane = ControlPlane::new(Arc::clone(&store), ControlSettings::default());
     plane.deploy("run-1", job, now_ms())?;
     let thread = ControlThread::start(plane, ControlThread::POLL_MS, now_ms)?;
@@ -109,7 +109,7 @@ fn dispatch(name: &str, store: Arc<dyn ControlStore>) -> Outcome<()> {
         let begun = Instant::now();
         let processor = (number * 7_919 % PROCESSORS).to_string();
         let uuid = client.request("run-1", &processor, "LAST_SEEN", Some(60_000), now_ms())?;
-        latencies.push(hears.recv()?.duration_since(begun));
+        latencies.push(receiver.recv()?.duration_since(begun));
         while !client.outcome(uuid)?.is_some_and(|answer| answer.status_code.is_terminal()) {
             std::thread::sleep(Duration::from_micros(200));
         }
@@ -129,7 +129,7 @@ fn dispatch(name: &str, store: Arc<dyn ControlStore>) -> Outcome<()> {
 
 /// Sends all requests at once.
 fn many(name: &str, store: &Arc<dyn ControlStore>) -> Outcome<()> {
-    let (job, _hears) = job()?;
+    let (job, _receiver) = job()?;
     let settings = ControlSettings::default();
     let mut plane = ControlPlane::new(Arc::clone(store), settings);
     plane.deploy("run-1", job, 1)?;

@@ -62,7 +62,7 @@ fn a_node_that_grows_is_reserved_although_it_is_in_use() {
 
 /// The delay ends while the only lane is parked at its user's limit.
 #[test]
-fn an_ask_that_is_relieved_after_its_delay_reserves_a_node() {
+fn an_ask_that_wakes_after_its_delay_reserves_a_node() {
     let capacity = Capacity::Percent(Percent::whole(100));
     let tenth = Some("0.1".parse().unwrap());
     let mut config = reserving(QueueConfig::leaf("default", capacity).with_user_limit_factor(tenth), 1000);

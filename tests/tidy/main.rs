@@ -9,6 +9,7 @@ mod semantics;
 mod sentences;
 mod source;
 mod subjects;
+mod words;
 
 use source::Source;
 

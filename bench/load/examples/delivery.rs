@@ -49,7 +49,7 @@ fn main() -> anyhow::Result<()> {
     }
     let (waited, awaited) = (median(waited), median(awaited));
     println!("a thread that waits: {waited:.0} containers/s");
-    println!("a task that awaits:  {awaited:.0} containers/s, {:.2} of the thread's", awaited / waited);
+    println!("a task that waits:  {awaited:.0} containers/s, {:.2} of the thread's", awaited / waited);
     Ok(())
 }
 

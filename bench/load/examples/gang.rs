@@ -89,7 +89,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     clock.set(LIMIT_MS);
     handle.tick()?;
-    let noted = timed(|| stepped.commit());
+    let recorded = timed(|| stepped.commit());
     let mut batch = None;
     let looked = timed(|| batch = stepped.proposer.propose());
     let batch = batch.ok_or("no look is wanted")?;
@@ -97,7 +97,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let holders =
         engine.read(|view| view.gangs().filter(|gang| gang.is_gathering && gang.turns == 0).count());
     println!(
-        "the end of a turn: noted in {noted:.2} ms, look {looked:.2} ms, commit {ended:.2} ms; {holders} gang gathers next"
+        "the end of a turn: recorded in {recorded:.2} ms, look {looked:.2} ms, commit {ended:.2} ms; {holders} gang gathers next"
     );
     Ok(())
 }

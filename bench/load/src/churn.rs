@@ -308,7 +308,7 @@ impl Churn {
     fn take_events(&mut self) -> anyhow::Result<usize> {
         let count = self.cluster.events.drain_into(&mut self.events).context("an event was lost")?;
         // The events follow the sink's record of their group.
-        self.latency.record_groups(self.cluster.notes.take_groups());
+        self.latency.record_groups(self.cluster.commit_times.take_groups());
         for event in self.events.drain(..) {
             match event.kind {
                 EventKind::Allocated { container, allocation_request_id, .. } => {

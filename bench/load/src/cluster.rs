@@ -13,7 +13,7 @@ use apportion::{
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-use crate::commit_times::{LatencySink, Notes};
+use crate::commit_times::{CommitTimes, LatencySink};
 use crate::memory::Memory;
 use crate::profile::{DrawnAsk, Hosts, PARTITION_EVERY, Profile, is_other, is_wanted};
 
@@ -60,7 +60,7 @@ pub struct Cluster {
     /// The generator of asks.
     pub random: Pcg64Mcg,
     /// Times of group commits.
-    pub notes: Notes,
+    pub commit_times: CommitTimes,
     /// Memory of the cluster.
     pub(crate) memory: Memory,
     /// The partition with a tenth of the nodes and asks.
@@ -112,7 +112,7 @@ impl Setup {
             );
         }
         let mut memory = Memory::before_nodes();
-        let (sink, notes) = LatencySink::new(Some(Box::new(Encoded)));
+        let (sink, commit_times) = LatencySink::new(Some(Box::new(Encoded)));
         let engine = Engine::start(config, mode, clock, Some(Box::new(sink)))?;
         let handle = engine.handle();
         let other = handle.partition(PARTITION)?;
@@ -140,7 +140,7 @@ impl Setup {
             events,
             applications,
             random,
-            notes,
+            commit_times,
             memory,
             other,
             nodes,

@@ -10,15 +10,15 @@ use apportion::log::{LogDigest, LogSink, LoggedGroup};
 /// Wraps a sink: digests the log, and records the commit time of each group.
 pub struct LatencySink {
     inner: Option<Box<dyn LogSink>>,
-    notes: Notes,
+    commit_times: CommitTimes,
 }
 
 /// The records of a [`LatencySink`], readable while the engine runs.
 #[derive(Clone, Debug, Default)]
-pub struct Notes(Arc<Mutex<Noted>>);
+pub struct CommitTimes(Arc<Mutex<Recorded>>);
 
 #[derive(Debug, Default)]
-struct Noted {
+struct Recorded {
     digest: LogDigest,
     /// The last change and the commit time of each group since the last call of `take_groups`.
     groups: Vec<(CommitSeq, Instant)>,
@@ -27,13 +27,13 @@ struct Noted {
 impl LatencySink {
     /// A sink that passes the log on to `inner`.
     #[must_use]
-    pub fn new(inner: Option<Box<dyn LogSink>>) -> (Self, Notes) {
-        let notes = Notes::default();
-        (Self { inner, notes: notes.clone() }, notes)
+    pub fn new(inner: Option<Box<dyn LogSink>>) -> (Self, CommitTimes) {
+        let commit_times = CommitTimes::default();
+        (Self { inner, commit_times: commit_times.clone() }, commit_times)
     }
 }
 
-impl Notes {
+impl CommitTimes {
     /// Groups committed since the last call, in order.
     #[must_use]
     pub fn take_groups(&self) -> Vec<(CommitSeq, Instant)> {
@@ -59,10 +59,10 @@ impl LogSink for LatencySink {
     }
 
     fn append(&mut self, group: &LoggedGroup<'_>) -> io::Result<()> {
-        let mut noted = self.notes.0.lock().unwrap_or_else(PoisonError::into_inner);
-        noted.digest.update(group);
-        noted.groups.push((group.last(), Instant::now()));
-        drop(noted);
+        let mut recorded = self.commit_times.0.lock().unwrap_or_else(PoisonError::into_inner);
+        recorded.digest.update(group);
+        recorded.groups.push((group.last(), Instant::now()));
+        drop(recorded);
         self.inner.as_mut().map_or(Ok(()), |inner| inner.append(group))
     }
 }

@@ -32,7 +32,7 @@ mod thread_model;
 
 pub use churn::{Churn, GoOn, window};
 pub use cluster::{Cluster, ClusterShape, Setup};
-pub use commit_times::{LatencySink, Notes};
+pub use commit_times::{CommitTimes, LatencySink};
 pub use cycle::{CycleRate, CycleYardstick};
 pub use fill::{fill, node_capacity};
 pub use memory::Memory;

@@ -113,10 +113,10 @@ pub fn to_compare_html(comparison: &Comparison) -> String {
     };
     let all: Vec<&Row> = comparison.rows.iter().collect();
     let all = section("All figures", "", &html_table(&comparison.files, &all));
-    let judged: String =
+    let method: String =
         sentences(comparison).iter().map(|sentence| format!("<p>{}</p>", escape(sentence))).collect();
     let body = format!(
-        "{}{found}<p></p><section><h2>How it was judged</h2>{judged}</section><p></p>{all}",
+        "{}{found}<p></p><section><h2>How they were compared</h2>{method}</section><p></p>{all}",
         to_cards(&cards)
     );
     document("Apportion: comparison", &format!("{first} and {second}"), &body)

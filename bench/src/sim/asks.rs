@@ -64,7 +64,7 @@ impl Simulation<'_> {
 
     /// Wall time from submission to commit of asks placed at once.
     pub(super) fn record_latencies(&mut self, events: &[Event]) {
-        let groups = self.notes.take_groups();
+        let groups = self.commit_times.take_groups();
         if !self.measures_latency {
             return;
         }

@@ -59,7 +59,7 @@ impl Simulation<'_> {
                 .iter()
                 .map(|v| format!("{}: {}", v.invariant, v.detail))
                 .collect(),
-            log_digest: self.notes.digest(),
+            log_digest: self.commit_times.digest(),
             state_digest,
         })
     }

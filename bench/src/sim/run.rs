@@ -14,7 +14,7 @@ use apportion::{
     ApplicationEnd, ApplicationSpec, AskId, ContainerId, EndCause, Engine, EventStream, Handle, ManualClock,
     Mode, NodeId,
 };
-use apportion_load::{LatencySink, Notes};
+use apportion_load::{CommitTimes, LatencySink};
 use rustc_hash::FxHashMap;
 use thiserror::Error;
 
@@ -111,7 +111,7 @@ pub(super) struct Simulation<'a> {
     pub(super) handle: Handle,
     clock: ManualClock,
     events: EventStream,
-    pub(super) notes: Notes,
+    pub(super) commit_times: CommitTimes,
     pub(super) measures_latency: bool,
     tick_ms: u64,
     timer_patience_ms: u64,
@@ -153,7 +153,7 @@ impl<'a> Simulation<'a> {
         let preempts = options.config.preemption.is_some();
         let timer_patience_ms = timer_patience_ms(options.config.preemption.as_ref());
         let clock = ManualClock::new();
-        let (sink, notes) = LatencySink::new(options.sink);
+        let (sink, commit_times) = LatencySink::new(options.sink);
         let engine =
             Engine::start(options.config, options.mode, Arc::new(clock.clone()), Some(Box::new(sink)))?;
         let handle = engine.handle();
@@ -174,7 +174,7 @@ impl<'a> Simulation<'a> {
             handle,
             clock,
             events,
-            notes,
+            commit_times,
             measures_latency: options.mode != Mode::Serial,
             tick_ms,
             timer_patience_ms,
@@ -232,7 +232,7 @@ impl<'a> Simulation<'a> {
             if acted || self.tally.placed > before {
                 active_ms = now_ms;
             }
-            self.settle_waiting();
+            self.find_waiting_reasons();
             self.tally.sample(self.metrics.owed());
             let placed = self.tally.placed - self.tally.asked_again();
             if progress(Progress { now_ms, placed, asks }).is_break() {

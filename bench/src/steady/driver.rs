@@ -234,7 +234,7 @@ impl Steady {
     fn handle_events(&mut self, watch: &mut dyn Watch) -> anyhow::Result<Vec<Asked>> {
         self.cluster.events.drain_into(&mut self.events).context("an event was lost")?;
         // No caller reads the times of group commits.
-        drop(self.cluster.notes.take_groups());
+        drop(self.cluster.commit_times.take_groups());
         let mut again = Vec::new();
         for event in self.events.drain(..) {
             match event.kind {

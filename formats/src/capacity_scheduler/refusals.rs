@@ -181,14 +181,14 @@ fn a_mapping_to_an_unknown_queue_is_refused() {
     }
     let creates = ("root.auto-queue-creation-v2.enabled", "true");
     assert!(import(&file(&[ONE_LEAF[0], ONE_LEAF[1], creates, (key, "u:ann:root.new")])).is_ok());
-    let twins = [
+    let doubles = [
         ("root.queues", "a,b"),
         ("root.a.capacity", "50"),
         ("root.b.capacity", "50"),
         ("root.b.queues", "a"),
     ];
-    let twins = [&twins[..], &[("root.b.a.capacity", "100"), (key, "u:ann:a")]].concat();
-    let error = import(&file(&twins)).unwrap_err().to_string();
+    let doubles = [&doubles[..], &[("root.b.a.capacity", "100"), (key, "u:ann:a")]].concat();
+    let error = import(&file(&doubles)).unwrap_err().to_string();
     assert!(
         error.ends_with("`a` is the name of several queues, root.a and root.b.a; write the whole path"),
         "{error}"

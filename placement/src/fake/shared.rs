@@ -13,10 +13,10 @@ use crate::client::{
 use crate::exit::ContainerExit;
 
 /// In a shared cluster, the service of a request is in the upper bits of its id.
-const TENANT_SHIFT: u32 = 32;
+const CLIENT_SHIFT: u32 = 32;
 
 pub(super) fn client_of(request: RequestId) -> u64 {
-    request.0 >> TENANT_SHIFT
+    request.0 >> CLIENT_SHIFT
 }
 
 /// A fake cluster that several services share, each through its own [client](Self::client). Services compete
@@ -170,7 +170,7 @@ impl FakeClient {
     }
 
     fn in_cluster(&self, request: RequestId) -> RequestId {
-        RequestId(self.client_number << TENANT_SHIFT | request.0)
+        RequestId(self.client_number << CLIENT_SHIFT | request.0)
     }
 
     fn request_in_cluster(&self, mut request: ContainerRequest) -> Result<ContainerRequest, ClientError> {

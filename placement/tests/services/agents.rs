@@ -386,7 +386,7 @@ fn the_containers_of_an_application_that_expires_are_killed_and_awaited() -> Out
     Ok(())
 }
 
-/// Without node agents no process runs in a container, so the end awaits no stop.
+/// Without node agents no process runs in a container, so the end waits for no stop.
 #[test]
 fn an_application_without_node_agents_ends_at_once() -> Outcome {
     let mut config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::single_leaf());

@@ -168,7 +168,7 @@ fn i5_a_container_that_is_being_stopped_is_there() {
 }
 
 #[test]
-fn i5_an_application_that_is_ending_awaits_its_containers() {
+fn i5_an_application_that_is_ending_waits_for_its_containers() {
     expect("I5", |state| {
         let application = state.facts.containers.at(first_container(state)).application;
         state.facts.applications.at_mut(application).ending = Some(ApplicationEnd::Killed);

@@ -8,7 +8,7 @@
 
 use crate::ids::SETS_MAX;
 
-/// The number of batches that are judged together.
+/// The number of batches that are decided together.
 const WINDOW: u64 = 32;
 /// The limit falls above this percentage of rejected requests in a window, or of work done by passes that lost a
 /// race.

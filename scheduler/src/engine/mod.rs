@@ -35,7 +35,7 @@
 //! | fault | what happens | shown by |
 //! |---|---|---|
 //! | a proposer panics, at any step | unwinding drops its batch, which returns lease, units and amounts; `Health::proposer_panics` counts the panic; the proposer restarts, up to 100 times without a sent batch | `engine/tests/faults.rs`, `cargo soak` |
-//! | a batch is late, out of order, or lost | late: judged by the state as it is then; lost: as above | the same, `models/batches.rs` |
+//! | a batch is late, out of order, or lost | late: validated against the state as it is then; lost: as above | the same, `models/batches.rs` |
 //! | the clock jumps | the committer rings all due timers in one group | `cargo soak`, properties |
 //! | clock or log sink hang | callers are held back; with a clock that hangs, readers of the state too; `Health` can be read meanwhile | `a_stalled_committer_holds_callers_back`, `cargo soak` |
 //! | the log sink fails | logging stops (`Engine::log_error`), scheduling goes on; if the sink is required, the engine ends | `a_sink_that_fails_stops_the_log_and_nothing_else`, `cargo soak` |

@@ -199,7 +199,7 @@ fn victims_are_below_the_queue_that_is_full() {
 
 /// What a gang wants above its minimum has to wait: preemption starts the minimum.
 #[test]
-fn a_gang_claims_its_minimum() {
+fn a_gang_takes_its_minimum() {
     let cluster = Cluster::new([queue("a", &[50], None), queue("b", &[50], None)]);
     cluster.nodes(10, &[10]);
     cluster.demand("root.a", &[1], 100);

@@ -30,7 +30,7 @@ impl Oracle {
         ask.partition == self.partitions[0]
             && partition != ask.partition
             && self.lends(partition)
-            && !ask.has_wishes()
+            && !ask.has_locality()
             && !ask.spec.is_master
     }
 

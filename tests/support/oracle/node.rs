@@ -84,7 +84,7 @@ impl Ask {
     /// The locality of the node for the ask.
     #[must_use]
     pub fn locality(&self, id: NodeId, node: &Node) -> Locality {
-        if !self.has_wishes() {
+        if !self.has_locality() {
             Locality::OffSwitch
         } else if self.spec.preference.hosts.contains(&id) {
             Locality::NodeLocal
@@ -104,7 +104,7 @@ impl Ask {
     /// Whether the ask accepts only the hosts and racks that it names.
     #[must_use]
     pub fn is_strict(&self) -> bool {
-        !self.spec.preference.relax_locality && self.has_wishes()
+        !self.spec.preference.relax_locality && self.has_locality()
     }
 
     /// Whether the ask could ever run on the node, full or not.

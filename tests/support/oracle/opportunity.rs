@@ -36,7 +36,7 @@ impl Oracle {
             Locality::RackLocal => {
                 ask.spec.preference.hosts.is_empty() || is_late(rack_delay) || is_late(any_delay)
             }
-            Locality::OffSwitch => !ask.has_wishes() || is_late(any_delay),
+            Locality::OffSwitch => !ask.has_locality() || is_late(any_delay),
         }
     }
 
@@ -56,7 +56,7 @@ impl Oracle {
     /// Updates the missed opportunities of an ask that gets a container on the node.
     pub(super) fn record_opportunity(&mut self, id: AskId, node: NodeId, is_reserved: bool) {
         let LocalityDelay::Nodes { full_reset, .. } = self.config.locality_delay else { return };
-        if !self.counts_opportunities() || !self.asks[&id].has_wishes() {
+        if !self.counts_opportunities() || !self.asks[&id].has_locality() {
             return;
         }
         let locality = self.asks[&id].locality(node, &self.nodes[&node]);
@@ -70,7 +70,7 @@ impl Oracle {
         let counts = self.counts_opportunities();
         let Some(ask) = self.asks.get_mut(&id) else { return Err(format!("{id} is gone")) };
         let in_partition = self.nodes.values().filter(|node| node.partition == ask.partition).count();
-        if !counts || !ask.has_wishes() || count == 0 || count as usize > in_partition {
+        if !counts || !ask.has_locality() || count == 0 || count as usize > in_partition {
             return Err(format!("{id} missed {count} opportunities on {in_partition} nodes"));
         }
         ask.missed += count;

@@ -67,7 +67,7 @@ impl Oracle {
         let locality = ask.locality(node, &self.nodes[&node]);
         let has_reservation = self.reservations.get(&node).is_some_and(|reservation| reservation.ask == id);
         let has_any_reservation = self.may_swap(id) && self.reserved(id) > 0;
-        if has_reservation || has_any_reservation || locality == Locality::NodeLocal || !ask.has_wishes() {
+        if has_reservation || has_any_reservation || locality == Locality::NodeLocal || !ask.has_locality() {
             return true;
         }
         match self.config.locality_delay {
@@ -99,7 +99,7 @@ impl Oracle {
 
     fn may_go_anywhere(&self, id: AskId) -> bool {
         let ask = &self.asks[&id];
-        ask.spec.preference.relax_locality || !ask.has_wishes()
+        ask.spec.preference.relax_locality || !ask.has_locality()
     }
 
     /// Whether the ask has waited long enough for the node, if delays are in time.
@@ -111,7 +111,7 @@ impl Oracle {
         match ask.locality(node, &self.nodes[&node]) {
             Locality::NodeLocal => true,
             Locality::RackLocal => ask.spec.preference.hosts.is_empty() || waited_ms >= rack_ms,
-            Locality::OffSwitch => !ask.has_wishes() || waited_ms >= any_ms,
+            Locality::OffSwitch => !ask.has_locality() || waited_ms >= any_ms,
         }
     }
 }
@@ -119,7 +119,7 @@ impl Oracle {
 impl Ask {
     /// Whether it names hosts or racks.
     #[must_use]
-    pub fn has_wishes(&self) -> bool {
+    pub fn has_locality(&self) -> bool {
         !self.spec.preference.hosts.is_empty() || !self.spec.preference.racks.is_empty()
     }
 }

@@ -120,7 +120,7 @@ impl Oracle {
         let is_within_quota = ask.outstanding > self.reserved(id) || is_single_step && self.may_reserve(id);
         let is_alone = self.wanting(self.applications[&ask.application].leaf).len() == 1;
         is_within_quota
-            && !ask.has_wishes()
+            && !ask.has_locality()
             && (is_single_step || is_alone || !self.users_compete())
             && self.limits_allow(&books, id) == (true, true)
             && !self.is_headroom_blocked(&books, id, Blocked::AtMost)

@@ -79,7 +79,7 @@ fn a_difference_invisible_in_print_does_not_count() {
 }
 
 #[test]
-fn single_runs_are_judged_by_the_tolerance() {
+fn single_runs_are_compared_within_the_tolerance() {
     let single = |slowdown| compare(&of(&[2.0]), &of(&[slowdown]), None).unwrap();
     let near = single(2.05);
     assert_eq!((near.runs, near.tolerance), (1, 0.05));
@@ -150,7 +150,7 @@ fn a_coincidence_among_many_figures_does_not_count() {
 
 /// Five seeds, but only the first has a job in this queue: one observation gives no measure of noise.
 #[test]
-fn a_figure_of_one_seed_is_judged_by_the_tolerance() {
+fn a_figure_of_one_seed_is_compared_within_the_tolerance() {
     let with_one = |slowdown: f64| {
         let mut runs: Vec<Value> = (1..=5).map(|seed| run(seed, 2.0)).collect();
         runs[0]["queues"][0]["slowdown"] = json!({"mean": slowdown});

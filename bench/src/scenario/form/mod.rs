@@ -110,7 +110,7 @@ pub(super) struct ApplicationForm {
     /// The requested queue; empty if placement rules decide without a request.
     #[serde(default)]
     pub(super) queue: String,
-    #[serde(default = "somebody")]
+    #[serde(default = "any_user")]
     pub(super) user: String,
     /// The user's groups, the primary one first.
     #[serde(default)]
@@ -132,7 +132,7 @@ pub(super) struct MasterForm {
     pub(super) partition: String,
 }
 
-fn somebody() -> String {
+fn any_user() -> String {
     "user".into()
 }
 

@@ -183,7 +183,7 @@ impl Simulation<'_> {
     }
 
     /// Finds out why jobs wait, now that the engine is quiet.
-    pub(in crate::sim) fn settle_waiting(&mut self) {
+    pub(in crate::sim) fn find_waiting_reasons(&mut self) {
         let Some(watch) = &mut self.watch else { return };
         let with_room = watch.find_reasons();
         if !with_room.is_empty() {

@@ -38,7 +38,7 @@ fn twice_the_load_differs_beyond_noise_and_ends_with_1() {
     assert_eq!((output.status.code(), &*output.stderr), (Some(1), &b""[..]), "{text}");
     contains_all(&text, &["completion, mean", "differs", "6 seeds", "compress: 1.0 and 4.0"]);
     let page = fs::read_to_string(case.folder.path().join("difference.html")).unwrap();
-    contains_all(&page, &["Differences beyond noise", "<svg", "completion, mean", "How it was judged"]);
+    contains_all(&page, &["Differences beyond noise", "<svg", "completion, mean", "How they were compared"]);
     fetches_nothing(&page);
     let figures = json(&case.run("compare a.json b.json --json -").stdout);
     let figure = |name: &str| {

@@ -117,7 +117,8 @@ impl Plans {
     fn down_or_worked_on(&self, look: Planner<'_>) -> u64 {
         let each = self.busy.iter().filter_map(|(group, request)| {
             let (plan, running) = self.running(*request, group)?;
-            let standbys = running.started.iter().filter_map(|number| look.roster.standby(group, *number));
+            let standbys =
+                running.started.iter().filter_map(|number| look.processors.standby(group, *number));
             let for_a_while: u64 = standbys.map(|standby| look.state.down_of(standby)).sum();
             let at_least = u64::from(plan.batch.is_some() || look.is_replaced_by(group, running));
             Some(look.down_of(group).saturating_sub(for_a_while).max(at_least))
@@ -134,7 +135,7 @@ impl Plans {
         };
         let runs_on = |(component, container): &&(ComponentId, ContainerRef)| {
             // While another request works on the container, its successor is not yet known.
-            let group = look.roster.processor_of(*component).map(|processor| processor.active());
+            let group = look.processors.processor_of(*component).map(|processor| processor.active());
             group.is_some_and(|group| self.busy.contains_key(&group))
                 || look.state.container_of(*component) == Some(*container)
         };

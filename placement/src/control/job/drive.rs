@@ -55,10 +55,10 @@ impl<C: ClusterClient> Job<C> {
     /// Begins as many steps as the pace of each request about many containers allows, oldest request first.
     fn begin_batches(&mut self) {
         for request in self.plans.batches.clone() {
-            let look = Planner { roster: &self.roster, state: self.service.state() };
+            let look = Planner { processors: &self.processors, state: self.service.state() };
             self.plans.check_canaries(request, look, self.now_ms);
             loop {
-                let look = Planner { roster: &self.roster, state: self.service.state() };
+                let look = Planner { processors: &self.processors, state: self.service.state() };
                 let Some(step) = self.plans.next_of_batch(request, look, self.now_ms) else { break };
                 self.tell_begin(request);
                 self.begin_step(request, step);
@@ -81,7 +81,7 @@ impl<C: ClusterClient> Job<C> {
         let has_left = step.only_while.is_some_and(|(component, container)| {
             self.service.state().container_of(component) != Some(container)
         });
-        let is_no_more = matches!(&step.intent, Intent::Restart { component, .. } if !self.roster.components().contains_key(component));
+        let is_no_more = matches!(&step.intent, Intent::Restart { component, .. } if !self.processors.components().contains_key(component));
         let is_needless = has_left || is_no_more;
         let moves = if is_needless { Ok(VecDeque::new()) } else { self.look().moves_of(&step) };
         let (left, refused) = match moves {
@@ -119,7 +119,7 @@ impl<C: ClusterClient> Job<C> {
             Move::Act { .. }
             | Move::HandOver { .. }
             | Move::ReplaceStandby { .. }
-            | Move::BringStandby { .. } => match self.roster.component_of_move(group, &next) {
+            | Move::BringStandby { .. } => match self.processors.component_of_move(group, &next) {
                 None => self.step_failed(request, group, "the standby was stopped meanwhile"),
                 Some(component) if self.look().is_there(component, &next) => self.move_done(request, group),
                 Some(_) if is_ready => {
@@ -128,7 +128,7 @@ impl<C: ClusterClient> Job<C> {
                 Some(_) => self.await_stage(request, group, RunStage::AwaitingContainer { until_ms }),
             },
             Move::StartStandby { number } => {
-                let changed = self.roster.add_standby(group, number);
+                let changed = self.processors.add_standby(group, number);
                 self.change(changed);
                 if let Some(running) = self.plans.running_mut(request, group) {
                     running.started.push(number);
@@ -136,7 +136,7 @@ impl<C: ClusterClient> Job<C> {
                 self.move_done(request, group);
             }
             Move::AwaitStandby { number, has_to_catch_up } => {
-                let Some(component) = self.roster.standby(group, number) else {
+                let Some(component) = self.processors.standby(group, number) else {
                     return self.step_failed(request, group, "the standby was stopped meanwhile");
                 };
                 let stage = RunStage::Standby { component, until_ms, has_to_catch_up };
@@ -172,7 +172,7 @@ impl<C: ClusterClient> Job<C> {
     }
 
     fn remember_action(&mut self, action: ActionId, request: Uuid, component: ComponentId) {
-        if let Some(processor) = self.roster.processor_of(component) {
+        if let Some(processor) = self.processors.processor_of(component) {
             self.plans.acts.insert(action, (request, processor));
         }
     }
@@ -219,7 +219,7 @@ impl<C: ClusterClient> Job<C> {
 
     /// Removes a standby from the processor; the service releases its container.
     pub(super) fn remove_standby(&mut self, group: &ProcessorId, number: u32) -> Option<ComponentId> {
-        let changed = self.roster.remove_standby(group, number);
+        let changed = self.processors.remove_standby(group, number);
         let standby = changed.last().map(|standby| standby.id);
         self.change(changed);
         standby
@@ -233,7 +233,7 @@ impl<C: ClusterClient> Job<C> {
 
     /// Returns the placement action of a move; `None` if its standby no longer exists.
     fn action_for(&mut self, request: Uuid, group: &ProcessorId, next: &Move) -> Option<ContainerAction> {
-        let component = self.roster.component_of_move(group, next)?;
+        let component = self.processors.component_of_move(group, next)?;
         let expires_after_ms = self.plans.running(request, group)?.0.expires_after_ms;
         let action =
             |id, kind| ContainerAction { expires_after_ms, ..ContainerAction::new(id, component, kind) };
@@ -255,7 +255,7 @@ impl<C: ClusterClient> Job<C> {
                 }
             }
             Move::ReplaceStandby { number, .. } => {
-                let standby = self.roster.standby(group, *number)?;
+                let standby = self.processors.standby(group, *number)?;
                 action(id, ActionKind::TakePlaceOf(self.look().live_container(standby)?))
             }
             Move::StartStandby { .. } | Move::AwaitStandby { .. } | Move::StopStandby { .. } => return None,

@@ -43,7 +43,7 @@ impl<C: ClusterClient> Job<C> {
             plan.failed = plan.failed.max(1);
         }
         if let Some(host) = drained.as_ref().filter(|_| status == ActionStatus::Succeeded) {
-            self.roster.change_hosts_kept_free(|hosts| hosts.extend([host.to_string()]));
+            self.processors.change_hosts_kept_free(|hosts| hosts.extend([host.to_string()]));
         }
         self.finish(request, status);
     }
@@ -137,10 +137,10 @@ impl<C: ClusterClient> Job<C> {
         if let Some((request, _)) = self.plans.drains().find(|(_, drained)| ***drained == *host) {
             return Err(format!("host `{host}` is being drained by request {request}; cancel that first"));
         }
-        if !self.roster.spec().hosts_kept_free.contains(host) {
+        if !self.processors.spec().hosts_kept_free.contains(host) {
             return Err(format!("host `{host}` is not kept free"));
         }
-        self.roster.change_hosts_kept_free(|hosts| hosts.retain(|kept| *kept != *host));
+        self.processors.change_hosts_kept_free(|hosts| hosts.retain(|kept| *kept != *host));
         Ok(())
     }
 

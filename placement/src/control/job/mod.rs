@@ -20,7 +20,7 @@ mod outcomes;
 mod plan;
 mod planner;
 mod plans;
-mod roster;
+mod processors;
 mod status;
 
 use std::sync::Arc;
@@ -41,13 +41,13 @@ use crate::persistence::HistoryFile;
 use crate::service::Service;
 use planner::Planner;
 use plans::Plans;
-use roster::Roster;
+use processors::Processors;
 
 /// A job that runs on a cluster. Its owner calls [`tick`](Self::tick) when something may have happened.
 #[derive(Debug)]
 pub struct Job<C> {
     service: Service<C>,
-    roster: Roster,
+    processors: Processors,
     plans: Plans,
     /// The time of the current call.
     now_ms: u64,
@@ -115,10 +115,10 @@ impl<C: ClusterClient> Job<C> {
         now_ms: u64,
     ) -> Result<Self, JobSpecError> {
         spec.check()?;
-        let roster = Roster::new(spec);
-        let service = service(roster.components().values().cloned().collect());
-        let mut job = Self { service, roster, plans: Plans::default(), now_ms, answers: Vec::new() };
-        if !job.roster.spec().hosts_kept_free.is_empty() {
+        let processors = Processors::new(spec);
+        let service = service(processors.components().values().cloned().collect());
+        let mut job = Self { service, processors, plans: Plans::default(), now_ms, answers: Vec::new() };
+        if !job.processors.spec().hosts_kept_free.is_empty() {
             job.keep_hosts_free();
         }
         Ok(job)
@@ -157,7 +157,7 @@ impl<C: ClusterClient> Job<C> {
     /// Reports that a standby's container has read all state. Report it again to a restarted coordinator.
     pub fn report_caught_up(&mut self, standby: &ProcessorId, now_ms: u64) {
         self.now_ms = now_ms;
-        let Some(component) = self.roster.number(standby) else { return };
+        let Some(component) = self.processors.number(standby) else { return };
         if let Some(container) = self.look().live_container(component) {
             self.service.handle(ServiceEvent::CaughtUp(container), now_ms);
             self.drive();
@@ -167,7 +167,7 @@ impl<C: ClusterClient> Job<C> {
     /// Returns whether the job has this processor or standby.
     #[must_use]
     pub fn has_processor(&self, processor: &ProcessorId) -> bool {
-        self.roster.number(processor).is_some()
+        self.processors.number(processor).is_some()
     }
 
     /// Counts the requests that wait for, or work on, a processor and its standbys.
@@ -198,7 +198,7 @@ impl<C: ClusterClient> Job<C> {
     /// requests left. Use it to start the coordinator again.
     #[must_use]
     pub fn spec(&self) -> &JobSpec {
-        self.roster.spec()
+        self.processors.spec()
     }
 
     /// Stops the job and releases all its containers.
@@ -232,16 +232,16 @@ impl<C: ClusterClient> Job<C> {
     /// them with, or before, the answers of the same turn. Then a restarted coordinator finds every change
     /// that a client was told of.
     pub fn take_records(&mut self) -> Vec<JobRecord> {
-        self.roster.take_records()
+        self.processors.take_records()
     }
 
     fn look(&self) -> Planner<'_> {
-        Planner { roster: &self.roster, state: self.service.state() }
+        Planner { processors: &self.processors, state: self.service.state() }
     }
 
     /// Excludes the hosts that were drained or are being drained.
     fn keep_hosts_free(&mut self) {
-        let kept = self.roster.spec().hosts_kept_free.iter().map(|host| Arc::from(host.as_str()));
+        let kept = self.processors.spec().hosts_kept_free.iter().map(|host| Arc::from(host.as_str()));
         let drained = self.plans.drains().map(|(_, host)| Arc::clone(host));
         let hosts = kept.chain(drained).collect();
         self.service.handle(ServiceEvent::Exclude(hosts), self.now_ms);

@@ -26,7 +26,7 @@ impl Planner<'_> {
                     .into())
             }
             Intent::StopStandby(standby) => {
-                self.roster.number_of(standby)?;
+                self.processors.number_of(standby)?;
                 let number = standby.standby_number().ok_or_else(|| {
                     format!(
                         "`{standby}` is no standby; its standbys are named `{standby}-0`, `{standby}-1`, ..."
@@ -43,7 +43,7 @@ impl Planner<'_> {
     }
 
     fn placement(self, processor: &ProcessorId, destination: &Destination) -> Result<Moves, String> {
-        let component = self.roster.number_of(processor)?;
+        let component = self.processors.number_of(processor)?;
         let kind = match destination {
             Destination::LastSeen => ActionKind::Restart,
             Destination::ForceRestartLastSeen => ActionKind::StopAndRestart,
@@ -72,7 +72,7 @@ impl Planner<'_> {
 
     /// Prefers a host where a standby has read the state, if the processor is stateful.
     fn departing(self, processor: &ProcessorId, component: ComponentId) -> Moves {
-        let is_stateful = self.roster.processor(processor).is_some_and(|known| known.is_stateful);
+        let is_stateful = self.processors.processor(processor).is_some_and(|known| known.is_stateful);
         let warm = is_stateful.then(|| self.to_standby(processor, component, true)).flatten();
         let placed = || self.placement(processor, &Destination::AnyHost).ok();
         warm.or_else(placed).unwrap_or_else(|| [plain(component, ActionKind::MoveElsewhere)].into())
@@ -81,7 +81,7 @@ impl Planner<'_> {
     /// Returns whether a standby has to read the state before the processor moves: it is stateful and has
     /// no standby.
     fn needs_warm_standby(self, processor: &ProcessorId) -> bool {
-        let known = self.roster.processor(processor);
+        let known = self.processors.processor(processor);
         processor.standby_number().is_none()
             && known.is_some_and(|known| known.is_stateful && known.standbys.is_empty())
     }
@@ -93,7 +93,7 @@ impl Planner<'_> {
         or_elsewhere: bool,
     ) -> Option<Moves> {
         let (number, standby) = self.standby_to_take_over(processor, component)?;
-        let is_stateful = self.roster.processor(processor).is_some_and(|known| known.is_stateful);
+        let is_stateful = self.processors.processor(processor).is_some_and(|known| known.is_stateful);
         let reads = is_stateful.then_some(Move::AwaitStandby { number, has_to_catch_up: true });
         let goes = Move::HandOver { standby, component, or_elsewhere };
         Some(reads.into_iter().chain([goes]).collect())
@@ -106,12 +106,12 @@ impl Planner<'_> {
         processor: &ProcessorId,
         component: ComponentId,
     ) -> Option<(u32, ComponentId)> {
-        let known = self.roster.processor(processor).filter(|_| processor.standby_number().is_none())?;
+        let known = self.processors.processor(processor).filter(|_| processor.standby_number().is_none())?;
         let takes_it = |standby: ComponentId| {
             let host = self.live_container(standby).and_then(|_| self.host_of(standby));
             host.is_some_and(|host| self.state.is_taken_by(component, &host))
         };
-        let numbered = |number: &u32| Some((*number, self.roster.standby(processor, *number)?));
+        let numbered = |number: &u32| Some((*number, self.processors.standby(processor, *number)?));
         let standbys = known.standbys.iter().filter_map(numbered).filter(|(_, standby)| takes_it(*standby));
         let standbys: Vec<(u32, ComponentId)> = standbys.collect();
         let has_read = |(_, standby): &&(u32, ComponentId)| self.has_caught_up(*standby);
@@ -141,10 +141,10 @@ impl Planner<'_> {
         if processor.standby_number().is_some() {
             return Err(format!("`{processor}` is a standby, and has no standbys itself"));
         }
-        self.roster.number_of(processor)?;
+        self.processors.number_of(processor)?;
         let is_free = |number: &u32| {
-            let place = self.roster.place(processor).unwrap_or_default();
-            self.roster.standby(processor, *number).is_none()
+            let place = self.processors.place(processor).unwrap_or_default();
+            self.processors.standby(processor, *number).is_none()
                 && !self.state.has_containers(component_of(place, Some(*number)))
         };
         let free = (0..STANDBYS_MAX).find(is_free);

@@ -93,13 +93,13 @@ impl<C: ClusterClient> Job<C> {
     fn keep_change(&mut self, request: Uuid, group: &ProcessorId) {
         let Some((_, running)) = self.plans.running(request, group) else { return };
         let Some(Move::Act { component, change, .. }) = running.left.front().cloned() else { return };
-        self.roster.keep_change(group, component, &change);
+        self.processors.keep_change(group, component, &change);
     }
 
     /// Records the container of a canary.
     fn record_canary(&mut self, request: Uuid, group: &ProcessorId) {
         let next = self.plans.running(request, group).and_then(|(_, running)| running.left.front());
-        let Some(component) = next.and_then(|next| self.roster.component_of_move(group, next)) else {
+        let Some(component) = next.and_then(|next| self.processors.component_of_move(group, next)) else {
             return;
         };
         let Some(container) = self.look().live_container(component) else { return };
@@ -187,15 +187,16 @@ impl<C: ClusterClient> Job<C> {
     fn keep_started_standbys(&mut self, request: Uuid, group: &ProcessorId) {
         let Some((_, running)) = self.plans.running(request, group) else { return };
         let stay = running.started.iter().copied();
-        let stay: Vec<u32> = stay.filter(|number| self.roster.standby(group, *number).is_some()).collect();
+        let stay: Vec<u32> =
+            stay.filter(|number| self.processors.standby(group, *number).is_some()).collect();
         if let Some(number) = stay.last() {
             let standby = group.standby(*number);
-            let host = self.roster.number(&standby).and_then(|component| self.look().host_of(component));
+            let host = self.processors.number(&standby).and_then(|component| self.look().host_of(component));
             let host = host.as_deref().unwrap_or("its host");
             self.record_reason(request, format!("`{standby}` runs on {host}"));
         }
         if !stay.is_empty() {
-            self.roster.change_processor(group, |processor| processor.standbys.extend(stay));
+            self.processors.change_processor(group, |processor| processor.standbys.extend(stay));
         }
     }
 

@@ -9,7 +9,7 @@ use apportion::Resources;
 use super::super::action::{JobAction, RollingRestart};
 use super::super::processor::ProcessorId;
 use super::plan::{Batch, Canary, Drain, Intent, Move, RunStage, RunningStep, Step};
-use super::roster::Roster;
+use super::processors::Processors;
 use crate::application::{ActionKind, ApplicationState, ComponentChange};
 use crate::client::ContainerRef;
 use crate::component::{ComponentId, ComponentSpec};
@@ -18,7 +18,7 @@ use crate::history::InstanceState;
 /// A job at one moment: its processors, and the state of the service below.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Planner<'a> {
-    pub(super) roster: &'a Roster,
+    pub(super) processors: &'a Processors,
     pub(super) state: &'a ApplicationState,
 }
 
@@ -69,19 +69,19 @@ impl Planner<'_> {
             Move::HandOver { component, .. } => Some(*component),
             _ => None,
         };
-        let concerned = self.roster.component_of_move(group, next).into_iter().chain(heir);
+        let concerned = self.processors.component_of_move(group, next).into_iter().chain(heir);
         concerned.into_iter().all(|component| self.is_ready(component))
     }
 
     /// Counts the missing containers of a processor and its standbys.
     pub(super) fn down_of(self, group: &ProcessorId) -> u64 {
-        self.roster.group(group).map(|component| self.state.down_of(component)).sum()
+        self.processors.group(group).map(|component| self.state.down_of(component)).sum()
     }
 
     /// Returns whether the current move replaces its container now.
     pub(super) fn is_replaced_by(self, group: &ProcessorId, running: &RunningStep) -> bool {
         let next = running.left.front();
-        let component = next.and_then(|next| self.roster.component_of_move(group, next));
+        let component = next.and_then(|next| self.processors.component_of_move(group, next));
         let container = component.and_then(|component| self.live_container(component));
         container.is_some_and(|container| self.state.is_being_replaced(container))
     }
@@ -92,7 +92,7 @@ impl Planner<'_> {
             |processor: &ProcessorId, intent| Ok((vec![self.checked(Step::new(processor, intent))?], None));
         match action {
             JobAction::Place { processor, destination } => {
-                self.roster.number_of(&processor)?;
+                self.processors.number_of(&processor)?;
                 one(&processor, Intent::Place { processor: processor.clone(), destination })
             }
             JobAction::StartStandby { processor } => one(&processor, Intent::StartStandby(processor.clone())),
@@ -136,14 +136,14 @@ impl Planner<'_> {
     }
 
     fn departure(self, container: ContainerRef, component: ComponentId) -> Option<Step> {
-        let processor = self.roster.processor_of(component)?;
+        let processor = self.processors.processor_of(component)?;
         let step = Step::new(&processor, Intent::Depart { processor: processor.clone(), component });
         Some(Step { only_while: Some((component, container)), ..step })
     }
 
     fn rolling_restart(self, asked: &RollingRestart) -> Result<(Vec<Step>, Option<Batch>), String> {
         let changes = asked.change != ComponentChange::default();
-        let chosen = self.roster.restarted(asked.processors.as_ref(), changes)?;
+        let chosen = self.processors.restarted(asked.processors.as_ref(), changes)?;
         if let Some(size) = &asked.change.size {
             self.check_size(&chosen, size)?;
         }
@@ -152,7 +152,7 @@ impl Planner<'_> {
         let step = |component: ComponentId| {
             let (kind, change) = (kind.clone(), Arc::clone(&change));
             Some(Step::new(
-                &self.roster.processor_of(component)?,
+                &self.processors.processor_of(component)?,
                 Intent::Restart { component, kind, change },
             ))
         };
@@ -170,7 +170,7 @@ impl Planner<'_> {
     /// Rejects a size that no host could hold, and a size without a resource that a processor has now: a
     /// size must list all amounts.
     fn check_size(self, chosen: &BTreeSet<ComponentId>, size: &Resources) -> Result<(), String> {
-        let known = || chosen.iter().filter_map(|component| self.roster.components().get(component));
+        let known = || chosen.iter().filter_map(|component| self.processors.components().get(component));
         let loses = |had: &&ComponentSpec| {
             let mut amounts = had.size.amounts().iter().zip(size.amounts());
             amounts.any(|(had, has)| *had > 0 && *has == 0)

@@ -61,12 +61,17 @@ impl<C: ClusterClient> Job<C> {
     #[must_use]
     pub fn status(&self) -> JobStatus {
         JobStatus {
-            name: self.roster.spec().name.clone(),
-            configured: u32::try_from(self.roster.components().len()).unwrap_or(u32::MAX),
+            name: self.processors.spec().name.clone(),
+            configured: u32::try_from(self.processors.components().len()).unwrap_or(u32::MAX),
             below_configured: self.service.state().missing(),
             requests: self.progress().collect(),
-            processors: self.roster.components().keys().filter_map(|id| self.component_status(*id)).collect(),
-            hosts_kept_free: self.roster.spec().hosts_kept_free.iter().cloned().collect(),
+            processors: self
+                .processors
+                .components()
+                .keys()
+                .filter_map(|id| self.component_status(*id))
+                .collect(),
+            hosts_kept_free: self.processors.spec().hosts_kept_free.iter().cloned().collect(),
             failure: self.service.state().failure().map(|failure| failure.message.clone()),
         }
     }
@@ -74,12 +79,12 @@ impl<C: ClusterClient> Job<C> {
     /// Returns the status of a processor or standby; `None` if it is unknown.
     #[must_use]
     pub fn processor_status(&self, processor: &ProcessorId) -> Option<ProcessorStatus> {
-        self.component_status(self.roster.number(processor)?)
+        self.component_status(self.processors.number(processor)?)
     }
 
     fn component_status(&self, component: ComponentId) -> Option<ProcessorStatus> {
-        let known = self.roster.components().get(&component)?;
-        let processor = self.roster.processor_of(component)?;
+        let known = self.processors.components().get(&component)?;
+        let processor = self.processors.processor_of(component)?;
         let state = self.service.state();
         let container = state.container_of(component).and_then(|container| state.container(container));
         let group = processor.active();

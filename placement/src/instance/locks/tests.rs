@@ -117,7 +117,7 @@ fn a_lock_that_went_with_its_folder_is_not_given_back_for_another() -> Result<()
     fs::create_dir(&folder)?;
     let of_the_next = locks.take(LockKind::Write, "machine:1")?;
     of_the_destroyer.gone();
-    assert_eq!(locks.holders()?.len(), 1, "somebody holds it still");
+    assert_eq!(locks.holders()?.len(), 1, "a process holds it still");
     drop(of_the_next);
     Ok(())
 }

@@ -203,8 +203,8 @@ fn nothing_begins_while_too_much_is_down<M: Manager>() {
     assert!(bed.job.status().processors.iter().all(|known| known.version.is_empty()));
 }
 
-on_both!(a_hot_host_is_relieved_of_some);
-fn a_hot_host_is_relieved_of_some<M: Manager>() {
+on_both!(a_hot_host_gives_some_away);
+fn a_hot_host_gives_some_away<M: Manager>() {
     let mut bed = JobBed::start(job_of(6), cluster::<M>(1, 8));
     bed.manager().add_node(&host(1), "", "", 8);
     bed.run_until_idle();

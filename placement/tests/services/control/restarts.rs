@@ -143,7 +143,7 @@ fn nothing_is_known_for_ever_of_a_job_that_ended() {
     assert_eq!(bed.store.deployments(), Ok(Vec::new()));
     assert_eq!(bed.store.job_records("job"), Ok(Vec::new()));
     let known = bed.job.lock().processor_status(&processor("0-0"));
-    assert!(known.is_some(), "the job goes on, under whoever has it");
+    assert!(known.is_some(), "the job goes on, under its present owner");
 }
 
 /// Runs everything for one step; standbys have read all state.

@@ -274,8 +274,8 @@ fn rules_about_queues_that_are_not_there_are_refused() {
     assert_eq!(nothing("%user"), None);
     let unknown = "placement rule 2: unknown queue `root.user`; did you mean `root.users`?";
     assert_eq!(nothing("root.user.%user").as_deref(), Some(unknown));
-    let twins = "is the name of several queues, root.users.twin and root.groups.twin; write the whole path";
-    assert!(nothing("twin").unwrap().ends_with(twins), "{:?}", nothing("twin"));
+    let refusal = "is the name of several queues, root.users.twin and root.groups.twin; write the whole path";
+    assert!(nothing("twin").unwrap().ends_with(refusal), "{:?}", nothing("twin"));
     let parent = "placement rule 2: queue `root.users` is a parent; a leaf is needed";
     assert_eq!(nothing("root.users").as_deref(), Some(parent));
     let leaf = "placement rule 2: queue `root.default` is a leaf; a parent is needed";

@@ -36,7 +36,7 @@ fn running() -> (Hand, ApplicationId, Vec<ContainerId>) {
 }
 
 #[test]
-fn what_an_application_has_and_what_its_new_stream_hears_are_all_there_is() {
+fn what_an_application_has_and_what_its_new_stream_receives_are_all_there_is() {
     let (mut hand, application, containers) = running();
     let handle = hand.engine.handle();
     let large = hand.ask(application, AskSpec::new(memory(20), 2).with_priority(3));

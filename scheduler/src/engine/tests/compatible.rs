@@ -64,7 +64,7 @@ fn without_continued_looking_a_reservation_waits_for_its_node() {
 
 /// Without a maximum container size each failed pass counts fully.
 #[test]
-fn whoever_waits_at_a_reserved_node_may_reserve_another() {
+fn an_ask_that_waits_at_a_reserved_node_may_reserve_another() {
     let bench = Bench::serial(compatible());
     let nodes = ["n1", "n2", "n3", "n4", "n5"].map(|name| bench.node(name, 8));
     let application = bench.application("root.a");

@@ -12,7 +12,7 @@ use crate::component::{ComponentId, ComponentSpec};
 /// The specification of a job, with the standbys of running steps besides. Every change of the specification
 /// is recorded until it is stored.
 #[derive(Debug)]
-pub(super) struct Roster {
+pub(super) struct Processors {
     spec: JobSpec,
     components: BTreeMap<ComponentId, ComponentSpec>,
     numbers: BTreeMap<ProcessorId, ComponentId>,
@@ -23,7 +23,7 @@ pub(super) struct Roster {
     has_changed_hosts: bool,
 }
 
-impl Roster {
+impl Processors {
     pub(super) fn new(spec: JobSpec) -> Self {
         let named: Vec<(ProcessorId, ComponentSpec)> = spec.components().collect();
         Self {
