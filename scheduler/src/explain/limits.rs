@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::gang::{GangWait, awaited_gang};
 use super::headroom::headroom_blocker;
+use super::nodes::NodeFilter;
 use super::shortage::missing;
 use crate::facts::{Ask, HeldBack, Holder, Locality, Master, PartitionShare, Shape, WaitingGang};
 use crate::ids::{AskId, GangId, LeafUserId, PartitionId};
@@ -126,8 +127,9 @@ pub struct LimitReached {
     pub missing: Amounts,
 }
 
-/// The first obstacle to one more container.
-pub(super) fn first_blocker(state: &State, id: AskId, ask: &Ask) -> Option<Blocker> {
+/// The first obstacle to one more container. The limits of the ask's own partition are none if it may borrow a node.
+pub(super) fn first_blocker(filter: &NodeFilter<'_>, id: AskId) -> Option<Blocker> {
+    let NodeFilter { state, ask, .. } = filter;
     if let Some(held_back) = held_back(state, ask) {
         return Some(held_back);
     }
@@ -144,7 +146,8 @@ pub(super) fn first_blocker(state: &State, id: AskId, ask: &Ask) -> Option<Block
     if in_flight >= unreserved {
         return Some(Blocker::InFlight { units: in_flight });
     }
-    first_limit(state, ask).or_else(|| headroom_blocker(state, ask))
+    let blocker = first_limit(state, ask).or_else(|| headroom_blocker(state, ask));
+    blocker.filter(|_| !filter.may_borrow())
 }
 
 /// The limit that keeps the ask's application inactive, if any.

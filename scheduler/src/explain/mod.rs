@@ -217,7 +217,7 @@ fn explain_pending(state: &State, id: AskId, ask: &Ask) -> WhyPending {
     let (shape, application) = (facts.shapes.at(ask.shape), facts.applications.at(ask.application));
     let filter = NodeFilter::new(state, id, ask);
     let survey = survey(&filter);
-    let blocker = limits::first_blocker(state, id, ask);
+    let blocker = limits::first_blocker(&filter, id);
     let partition = shape.partition.index().checked_sub(1).map(|place| &facts.config.partitions[place]);
     WhyPending {
         application: ask.application,

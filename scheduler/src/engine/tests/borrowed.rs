@@ -2,7 +2,8 @@
 
 use super::{Bench, config, leaf, memory};
 use crate::change::NodeSpec;
-use crate::config::EngineConfig;
+use crate::config::{EngineConfig, Maximum};
+use crate::explain::PendingReason;
 use crate::ids::PartitionId;
 
 /// A container on a borrowed node keeps its borrowed shape when no ask has its own shape any more. Then the same
@@ -33,4 +34,25 @@ fn the_shape_of_a_borrowed_container_that_outlives_its_ask_belongs_to_the_next()
     bench.expect_running(3);
     let report = bench.engine.audit();
     assert!(report.is_clean(), "{report}");
+}
+
+/// The reason and the blocker of an ask at its queue's limit agree, whether it may borrow a node or not.
+#[test]
+fn a_limit_is_no_obstacle_for_an_ask_that_may_borrow_a_node() {
+    let lending = EngineConfig {
+        partitions: vec!["x".to_owned()],
+        non_exclusive_partitions: vec!["x".to_owned()],
+        ..config([leaf("a").with_maximum(Maximum::absolute(&[1]))])
+    };
+    let bench = Bench::serial(lending);
+    bench.node("n1", 8);
+    let ask = bench.ask(bench.application("root.a"), 1, 2);
+    bench.expect_running(1);
+    let explained = || bench.engine.explain(ask).pending().map(|why| (why.reason, why.blocker.is_some()));
+    assert_eq!(explained(), Some((PendingReason::QueueLimit, true)));
+    let lent = NodeSpec::new("n2", memory(4)).in_partition(PartitionId(1));
+    bench.engine.handle().add_node(lent).unwrap();
+    bench.commit();
+    assert_eq!(explained(), Some((PendingReason::Runnable, false)));
+    bench.expect_running(2);
 }
