@@ -5,7 +5,7 @@ use thin_vec::ThinVec;
 use super::Applier;
 use super::shapes::rule_of;
 use crate::change::AskSpec;
-use crate::commit::admit::partition_for;
+use crate::commit::admit_ask::partition_for;
 use crate::config::LocalityDelay;
 use crate::facts::{Ask, ExecutionType, Facts, LocalityPreference, Shape};
 use crate::ids::{ApplicationId, AskId, ShapeId};
