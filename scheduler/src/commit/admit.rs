@@ -1,22 +1,21 @@
 //! Admit: decides whether a change from a caller or a log is valid in the present state.
 
+use super::admit_ask::{admit_described_ask, check_partition, ok, unended};
 use super::configure::check_configuration;
 use super::destination::destination;
 use super::gangs::admit_change_of_gang;
 use super::moving::may_move;
 use super::resizing::{may_promote, may_resize, resized};
-use crate::change::{AskSpec, Change, NodeSpec, RunningContainer};
+use crate::change::{Change, NodeSpec, RunningContainer};
 use crate::config::QueueState;
 use crate::event::Refusal;
-use crate::facts::{Application, Destination, DisruptionBudget, ExecutionType, Facts, Master, Queue, Quota};
-use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, PartitionId, QueueId, RackId};
+use crate::facts::{Destination, DisruptionBudget, ExecutionType, Facts, Master};
+use crate::ids::{ApplicationId, ContainerId, NodeId, QueueId, RackId};
 use crate::resource::{DEVICES_MAX, Resources};
 use crate::state::State;
 
 /// With at most this many nodes of at most [`AMOUNT_MAX`](crate::resource::AMOUNT_MAX), no sum overflows.
 const NODES_MAX: usize = 1 << 20;
-/// The most that one leaf may have pending of one resource type: sums over thousands of leaves do not overflow.
-pub(super) const PENDING_MAX: i64 = 1 << 50;
 /// A rack gets its number where it is first named, so a few numbers may arrive out of order.
 const RACKS_AHEAD_MAX: usize = 1 << 20;
 
@@ -94,10 +93,6 @@ pub(crate) fn admit(state: &State, change: &Change) -> Result<(), Refusal> {
     }
 }
 
-fn ok(condition: bool, refusal: Refusal) -> Result<(), Refusal> {
-    if condition { Ok(()) } else { Err(refusal) }
-}
-
 fn admit_node(facts: &Facts, node: NodeId, rack: RackId, spec: &NodeSpec) -> Result<(), Refusal> {
     ok(facts.nodes.is_vacant(node), Refusal::IdentifierTaken)?;
     ok(is_near(facts, rack), Refusal::UnknownRack)?;
@@ -125,73 +120,6 @@ fn may_expire(facts: &Facts, queue: QueueId) -> bool {
 /// Whether a handle may have given this number to a rack.
 fn is_near(facts: &Facts, rack: RackId) -> bool {
     rack.index() < facts.racks.len() + RACKS_AHEAD_MAX
-}
-
-/// The application, unless it has ended or is ending.
-pub(super) fn unended(facts: &Facts, id: ApplicationId) -> Result<&Application, Refusal> {
-    let application = facts.applications.get(id).ok_or(Refusal::ApplicationEnded)?;
-    if application.ending.is_none() { Ok(application) } else { Err(Refusal::ApplicationEnding) }
-}
-
-fn check_partition(facts: &Facts, partition: PartitionId) -> Result<(), Refusal> {
-    ok(partition.index() < facts.partitions.len(), Refusal::UnknownPartition)
-}
-
-/// Whether partition and amounts of an ask are in range. A [handle](crate::Handle) sends no other asks.
-fn check_ask(facts: &Facts, spec: &AskSpec) -> Result<(), Refusal> {
-    spec.partition.map_or(Ok(()), |partition| check_partition(facts, partition))?;
-    let is_in_range = spec.count > 0
-        && spec.devices.is_none_or(|need| need.is_valid())
-        && facts.config.resources.is_counted(&spec.size, spec.devices_milli());
-    ok(is_in_range, Refusal::OutOfRange)?;
-    ok(facts.config.allocation.admits(&spec.size), Refusal::EmptyContainer)
-}
-
-/// Whether the application may submit the ask.
-#[inline]
-pub(super) fn admit_described_ask(
-    facts: &Facts,
-    ask: AskId,
-    application: ApplicationId,
-    spec: &AskSpec,
-) -> Result<(), Refusal> {
-    if facts.is_ask_vacant(ask) {
-        check_ask(facts, spec)?;
-    }
-    admit_ask(facts, ask, application, spec, spec.count)
-}
-
-/// Whether the application may submit a valid ask for this many containers.
-pub(super) fn admit_ask(
-    facts: &Facts,
-    ask: AskId,
-    application: ApplicationId,
-    spec: &AskSpec,
-    count: u32,
-) -> Result<(), Refusal> {
-    ok(facts.is_ask_vacant(ask), Refusal::IdentifierTaken)?;
-    let mut racks = spec.preference.racks.iter();
-    ok(racks.all(|rack| rack.index() < facts.racks.len()), Refusal::UnknownRack)?;
-    let application = unended(facts, application)?;
-    if spec.execution_type == ExecutionType::Opportunistic {
-        admit_opportunistic(facts, spec)?;
-    }
-    let leaf = facts.queue(application.leaf);
-    let partition = partition_for(leaf, spec);
-    ok(pending_stays_countable(leaf.quota(partition), &spec.size, count), Refusal::OutOfRange)?;
-    ok(leaf.may_use(partition), Refusal::PartitionNotAccessible)
-}
-
-/// Whether the engine queues opportunistic containers, and the ask may be opportunistic.
-#[cold]
-fn admit_opportunistic(facts: &Facts, spec: &AskSpec) -> Result<(), Refusal> {
-    ok(facts.config.opportunistic.is_some(), Refusal::NoOpportunistic)?;
-    ok(!spec.is_master, Refusal::OpportunisticMaster)
-}
-
-/// The partition that the ask is for.
-pub(super) fn partition_for(leaf: &Queue, spec: &AskSpec) -> PartitionId {
-    spec.partition.unwrap_or(leaf.default_partition)
 }
 
 /// Whether the leaf and the queues above take one more application of this user. A leaf that is still to be created has
@@ -317,11 +245,4 @@ fn may_recover(facts: &Facts, node: NodeId, container: &RunningContainer) -> Res
 fn check_master(facts: &Facts, master: &Master) -> Result<(), Refusal> {
     check_partition(facts, master.partition)?;
     facts.config.resources.check(&master.size).map_err(|_| Refusal::OutOfRange)
-}
-
-/// Whether the leaf's pending amounts stay below [`PENDING_MAX`] with this ask, for the types that it wants. The ask's
-/// size is that of one container.
-fn pending_stays_countable(quota: &Quota, size: &Resources, count: u32) -> bool {
-    let count = i64::from(count);
-    size.types().all(|i| size[i] == 0 || size[i].saturating_mul(count) <= PENDING_MAX - quota.pending[i])
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::admit::{PENDING_MAX, admit_described_ask, partition_for, unended};
+use super::admit_ask::{PENDING_MAX, admit_described_ask, partition_for, unended};
 use super::apply::shape_for;
 use super::committer::Committer;
 use super::placeholders::{admit_ask_of_group, check_group_names, have_timed_out};

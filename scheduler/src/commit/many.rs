@@ -1,6 +1,6 @@
 //! Many changes in one call: each is admitted by itself, and the admitted ones are logged in their order.
 
-use super::admit::admit_ask;
+use super::admit_ask::admit_ask;
 use super::committer::Committer;
 use super::fetch::{ended_by, fetch_ended};
 use crate::change::{AskSpec, Change, SubmittedAsk};

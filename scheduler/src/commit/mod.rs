@@ -43,6 +43,7 @@
 
 mod accept;
 mod admit;
+mod admit_ask;
 mod apply;
 mod committer;
 mod configure;

@@ -1,7 +1,7 @@
 //! Decides about asks of task groups and their placeholders.
 
 use super::accept::candidate;
-use super::admit::admit_described_ask;
+use super::admit_ask::admit_described_ask;
 use super::gangs::not_due;
 use crate::change::{AskSpec, GangRole, GangSpec};
 use crate::event::{GangRefusal, Refusal};

@@ -1,26 +1,25 @@
 //! The ledger: the only code that moves quantities.
 //!
-//! Every transition by itself keeps the sums of I1, I2, I4 and I6 true. The committer has checked each one before
-//! (`commit/admit.rs`, `commit/accept.rs`), so no transition can fail.
+//! An ask is counted when it is submitted. Each of its units moves from pending to used when it becomes a container, and
+//! the ask is forgotten once it is satisfied. The rooms in `ledger/` have the other transitions.
 //!
-//! Each transition changes a container or a reservation, and every sum that counts it, in one function without an early
-//! return. `accept` has already checked, with the same `fits` on the same numbers, that the node has room for the
-//! request.
+//! Every transition by itself keeps the sums of I1, I2, I4 and I6 true: it changes an object, and every sum that counts
+//! it, in one function without an early return. The committer has checked each transition before (`admit`, `accept`),
+//! with the same `fits` on the same numbers, so none can fail.
 
 mod applications;
+mod asks;
 mod containers;
 mod held_room;
 mod nodes;
 mod opportunistic;
-
-use std::sync::Arc;
+mod reservations;
+mod users;
 
 use super::Facts;
-use super::application::{Application, LeafUser};
-use super::ask::{Ask, Container, Reservation};
-use super::blacklist::Blacklist;
+use super::ask::{Ask, Container};
 use super::charged::Charged;
-use crate::ids::{ApplicationId, AskId, ContainerId, LeafUserId, NodeId, ReservationId, ShapeId};
+use crate::ids::{ApplicationId, AskId, ContainerId, LeafUserId, NodeId, ShapeId};
 use crate::resource::{DeviceMask, Resources};
 
 /// The kind of a charge. Placed containers and new reservations count as service to the application and its queues.
@@ -35,6 +34,20 @@ enum Use {
 }
 
 impl Facts {
+    /// An ask enters with all of its units outstanding. The caller has already counted it as a user of its shape.
+    pub(crate) fn transition_submit_ask(&mut self, id: AskId, ask: Ask) {
+        let units = i64::from(ask.outstanding());
+        let application = self.applications.at_mut(ask.application);
+        application.asks += 1;
+        let (leaf, user) = (application.leaf, application.user);
+        self.record_wanted_units(ask.application, user, ask.outstanding());
+        let shape = self.shapes.at(ask.shape);
+        let pending = shape.need.resources.times(units);
+        self.applications.at_mut(ask.application).demand += pending;
+        self.queues[leaf.index()].quota[shape.partition.index()].pending += pending;
+        self.asks.insert(id, ask);
+    }
+
     /// One unit of `ask` becomes a container on `node`.
     pub(crate) fn transition_allocate(&mut self, ask_id: AskId, node_id: NodeId) -> (ContainerId, Charged) {
         let ask = self.asks.at_mut(ask_id);
@@ -65,6 +78,15 @@ impl Facts {
         (container, charged)
     }
 
+    /// Removes an ask that has nothing outstanding and no reservations left.
+    pub(crate) fn transition_forget_ask(&mut self, id: AskId) -> Ask {
+        let ask = self.asks.remove(id).expect("the caller checked that it is alive");
+        debug_assert!(ask.outstanding() == 0 && ask.reservations.is_empty(), "{id} is still wanted");
+        self.applications.at_mut(ask.application).asks -= 1;
+        self.shapes.remove_user(ask.shape);
+        ask
+    }
+
     /// Starts a charged container, and gives it its devices. It is already counted as a user of its shape.
     fn start(&mut self, mut container: Container) -> ContainerId {
         let id = self.container_ids.take();
@@ -75,117 +97,16 @@ impl Facts {
         id
     }
 
-    /// Ends a container and frees everything that it held.
-    pub(crate) fn transition_end_container(&mut self, id: ContainerId) -> (Container, Charged) {
-        let container = self.containers.remove(id).expect("the caller checked that it is alive");
-        self.container_ids.give_back(id);
-        if !self.opportunistic.is_empty() {
-            self.end_opportunistic(id, container.node);
-        }
-        if !self.stopping.is_empty() {
-            self.stopping.remove(&id);
-        }
-        if !self.notices.is_empty() {
-            self.notices.remove(&id);
-        }
-        if self.disruption.knows_containers() {
-            self.disruption.forget(id);
-        }
-        if self.placeholders.any_run() {
-            self.transition_end_placeholder(id);
-        }
-        self.unlist(id, &container);
-        let charged = self.charge(container.application, container.shape, container.node, Use::Running, -1);
-        self.applications.at_mut(container.application).demand -= charged.resources;
-        self.count_tags(&charged, -1);
-        let node = self.nodes.at_mut(container.node);
-        node.room.free += charged.resources;
-        if let Some(need) = self.shapes.at(container.shape).need.devices {
-            node.room.devices.give(container.devices, need.milli);
-        }
-        if node.overcommitted {
-            node.overcommitted = !Resources::ZERO.within(&node.room.free);
-        }
-        self.shapes.remove_user(container.shape);
-        self.node_loads.touch(container.node);
-        (container, charged)
-    }
-
-    /// One unit of `ask` becomes a reservation on `node`, charged to queue and user, not to the node (I1).
-    pub(crate) fn transition_reserve(&mut self, ask_id: AskId, node_id: NodeId) -> (ReservationId, Charged) {
-        let id = self.reservation_ids.take();
-        let created_ms = self.now_ms;
-        self.reservations.insert(id, Reservation { ask: ask_id, node: node_id, created_ms });
-        let ask = self.asks.at_mut(ask_id);
-        ask.reservations.push(id);
-        ask.re_reservations = 0;
-        let (application, shape) = (ask.application, ask.shape);
-        let node = self.nodes.at_mut(node_id);
-        debug_assert!(node.reservation.is_none(), "{node_id} is reserved already");
-        node.reservation = Some(id);
-        let charged = self.charge(application, shape, node_id, Use::Reserved, 1);
-        self.partitions[charged.partition.index()].reserved_nodes += 1;
-        (id, charged)
-    }
-
-    /// A reservation ends, fulfilled or dropped.
-    pub(crate) fn transition_end_reservation(&mut self, id: ReservationId) -> (Reservation, Charged) {
-        let reservation = self.reservations.remove(id).expect("the caller checked that it is alive");
-        self.reservation_ids.give_back(id);
-        let ask = self.asks.at_mut(reservation.ask);
-        ask.reservations.retain(|held| *held != id);
-        ask.re_reservations = 0;
-        let (application, shape) = (ask.application, ask.shape);
-        self.nodes.at_mut(reservation.node).reservation = None;
-        let charged = self.charge(application, shape, reservation.node, Use::Reserved, -1);
-        self.partitions[charged.partition.index()].reserved_nodes -= 1;
-        (reservation, charged)
-    }
-
-    /// An ask enters with all of its units outstanding. The caller has already counted it as a user of its shape.
-    pub(crate) fn transition_submit_ask(&mut self, id: AskId, ask: Ask) {
-        let units = i64::from(ask.outstanding());
-        let application = self.applications.at_mut(ask.application);
-        application.asks += 1;
-        let (leaf, user) = (application.leaf, application.user);
-        self.record_wanted_units(ask.application, user, ask.outstanding());
-        let shape = self.shapes.at(ask.shape);
-        let pending = shape.need.resources.times(units);
-        self.applications.at_mut(ask.application).demand += pending;
-        self.queues[leaf.index()].quota[shape.partition.index()].pending += pending;
-        self.asks.insert(id, ask);
-    }
-
-    /// An ask gets another shape of the same size and partition. The caller has already counted it as a user of that
-    /// shape.
-    pub(crate) fn transition_reshape_ask(&mut self, id: AskId, shape: ShapeId) {
-        let ask = self.asks.at_mut(id);
-        let old = std::mem::replace(&mut ask.shape, shape);
-        debug_assert_eq!(self.shapes.at(old).need, self.shapes.at(shape).need, "{id} has another size");
-        self.shapes.remove_user(old);
-    }
-
-    /// An application gets another blacklist.
-    pub(crate) fn transition_update_blacklist(
-        &mut self,
-        id: ApplicationId,
-        blacklist: Option<Arc<Blacklist>>,
-    ) {
-        self.applications.at_mut(id).blacklist = blacklist;
-    }
-
-    /// Cancels units of an ask.
-    pub(crate) fn transition_cancel(&mut self, id: AskId, units: u32) {
-        let ask = self.asks.at_mut(id);
-        debug_assert!(units <= ask.outstanding(), "{id} has fewer outstanding");
-        ask.cancelled += units;
-        let id_of_application = ask.application;
-        let Application { leaf, user, .. } = *self.applications.at(id_of_application);
-        let shape = self.shapes.at(ask.shape);
-        let pending = shape.need.resources.times(i64::from(units));
-        self.applications.at_mut(id_of_application).demand -= pending;
-        self.queues[leaf.index()].quota[shape.partition.index()].pending -= pending;
-        self.record_taken_units(id_of_application, user, units);
+    /// Lists the container on its node, which gives it room.
+    fn take_room(&mut self, node: NodeId, shape: ShapeId, container: ContainerId) -> DeviceMask {
+        let node = self.nodes.at_mut(node);
+        let need = &self.shapes.at(shape).need;
+        node.room.free -= need.resources;
+        node.containers.push(container);
+        let Some(need) = need.devices else { return DeviceMask::default() };
+        let mask = node.room.devices.choose(need).expect("accepted only if the devices fit");
+        node.room.devices.take(mask, need.milli);
+        mask
     }
 
     /// Adds outstanding units to an application and its user.
@@ -198,36 +119,6 @@ impl Facts {
     fn record_taken_units(&mut self, application: ApplicationId, user: LeafUserId, units: u32) {
         self.change_demand(application, -i64::from(units));
         self.change_wants(user, |user| user.outstanding -= u64::from(units));
-    }
-
-    /// Changes the user's demand. The user may become active or inactive.
-    fn change_wants(&mut self, user: LeafUserId, change: impl FnOnce(&mut LeafUser)) {
-        let user = &mut self.users[user.index()];
-        let was_active = user.is_active();
-        change(user);
-        if was_active == user.is_active() {
-            return;
-        }
-        let queue = &mut self.queues[user.leaf.index()];
-        if was_active {
-            queue.active.users -= 1;
-            queue.active.weight_milli -= user.weight.milli();
-            queue.count_use_of(user, |sum, used| *sum -= used);
-        } else {
-            queue.active.users += 1;
-            queue.active.weight_milli += user.weight.milli();
-            queue.count_use_of(user, |sum, used| *sum += used);
-        }
-        self.inactive.record_change();
-    }
-
-    /// Removes an ask that has nothing outstanding and no reservations left.
-    pub(crate) fn transition_forget_ask(&mut self, id: AskId) -> Ask {
-        let ask = self.asks.remove(id).expect("the caller checked that it is alive");
-        debug_assert!(ask.outstanding() == 0 && ask.reservations.is_empty(), "{id} is still wanted");
-        self.applications.at_mut(ask.application).asks -= 1;
-        self.shapes.remove_user(ask.shape);
-        ask
     }
 
     /// Adds one container's size along the queue chain and at the user, or with `sign` -1 subtracts it.
@@ -283,24 +174,5 @@ impl Facts {
             let tags = self.shapes.at(charged.shape).tags();
             self.tags.add(tags, self.nodes.at(charged.node), charged.application, change);
         }
-    }
-
-    /// Lists the container on its node, which gives it room.
-    fn take_room(&mut self, node: NodeId, shape: ShapeId, container: ContainerId) -> DeviceMask {
-        let node = self.nodes.at_mut(node);
-        let need = &self.shapes.at(shape).need;
-        node.room.free -= need.resources;
-        node.containers.push(container);
-        let Some(need) = need.devices else { return DeviceMask::default() };
-        let mask = node.room.devices.choose(need).expect("accepted only if the devices fit");
-        node.room.devices.take(mask, need.milli);
-        mask
-    }
-
-    fn unlist(&mut self, id: ContainerId, container: &Container) {
-        let on_node = &mut self.nodes.at_mut(container.node).containers;
-        let place = on_node.iter().position(|listed| *listed == id).expect("its node lists it");
-        on_node.swap_remove(place);
-        self.applications.at_mut(container.application).containers.record_end(&self.containers);
     }
 }

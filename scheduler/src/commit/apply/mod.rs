@@ -4,6 +4,7 @@
 //! lanes and asks that the change may help.
 
 mod applications;
+mod asks;
 mod blacklist;
 mod containers;
 mod gangs;
@@ -16,11 +17,12 @@ mod placeholders;
 mod placements;
 mod preemption;
 mod queues;
+mod reservations;
 mod shapes;
 
 use std::sync::Arc;
 
-pub(super) use applications::shape_for;
+pub(super) use asks::shape_for;
 
 use crate::change::Change;
 use crate::event::{Event, EventKind, Refused};

@@ -1,12 +1,14 @@
-//! Carries out accepted requests, and ends containers and reservations.
+//! Carries out accepted requests, and ends containers.
+//!
+//! A request was accepted under the same guard, so nothing here can fail. The facts change first, through the ledger;
+//! then the derived state is told which lanes, queues and nodes to look at again.
 
 use super::Applier;
 use crate::event::EventKind;
 use crate::facts::EndCause;
-use crate::ids::{AskId, ContainerId, NodeId, ReservationId, SetId};
+use crate::ids::{ContainerId, SetId};
 use crate::request::{AllocationProposal, ResourceAllocationCommitRequest};
 use crate::state::State;
-use crate::timers::Timer;
 
 impl Applier<'_> {
     /// Carries out an accepted request. The view of the set `debited_in`, if any, is already debited for its
@@ -45,6 +47,7 @@ impl Applier<'_> {
         if request.allocate.iter().any(is_own) { EndCause::Released } else { EndCause::Preempted }
     }
 
+    /// One unit of an ask becomes a container, and its application is told.
     fn allocate(&mut self, proposal: &AllocationProposal, debited_in: Option<SetId>) {
         if let Some(reservation) = proposal.from_reservation {
             self.end_reservation(reservation);
@@ -72,6 +75,7 @@ impl Applier<'_> {
         self.tell(charged.application, kind);
     }
 
+    /// Ends a container, and wakes what its use and room blocked.
     pub(super) fn end_container(&mut self, container: ContainerId, cause: EndCause) {
         let (ended, charged) = self.state.facts.transition_end_container(container);
         self.use_fell(&charged);
@@ -80,62 +84,5 @@ impl Applier<'_> {
         let allocation_request_id = ended.allocation_request_id;
         self.tell(charged.application, EventKind::ContainerEnded { container, cause, allocation_request_id });
         self.finish_if_awaited(charged.application);
-    }
-
-    fn reserve(&mut self, ask: AskId, node: NodeId) {
-        let state = &mut *self.state;
-        let (reservation, charged) = state.facts.transition_reserve(ask, node);
-        state.node_shards.record_change(node, charged.partition);
-        state.backlog.add_reservation(&state.facts, reservation, state.facts.asks.at(ask));
-        state.backlog.rekey(&state.facts, charged.leaf, charged.application);
-        state.backlog.leaf_changed(charged.leaf, state.version);
-        let age_limit_ms = state.facts.config.reservations.age_limit_ms;
-        state.timers.add(state.facts.now_ms.saturating_add(age_limit_ms), Timer::ReservationAge(reservation));
-        state.review_reservation(node);
-        self.tell(charged.application, EventKind::Reserved { ask, node });
-    }
-
-    /// Counts a re-reservation: a node that the ask has reserved is still too full.
-    pub(super) fn reserve_again(&mut self, id: AskId) {
-        self.state.facts.reserve_again(id);
-        self.wake_if_more_reservations(id);
-    }
-
-    /// Wakes an ask that may now reserve another node. Passes skip an ask whose units are all reserved or in flight.
-    fn wake_if_more_reservations(&mut self, id: AskId) {
-        let state = &mut *self.state;
-        if !state.facts.counts_re_reservations() {
-            return;
-        }
-        let Some(ask) = state.facts.asks.get(id).filter(|ask| ask.re_reservations > 0) else { return };
-        let (user, shape) = (state.facts.applications.at(ask.application).user, ask.shape);
-        if state.facts.may_reserve_more(ask) {
-            state.backlog.units_returned(user, shape, state.version);
-            state.backlog.demand_mut(shape).reserve_tried = 0;
-            state.seek_reservation(shape);
-        }
-    }
-
-    /// Ends a reservation that was not used.
-    pub(super) fn drop_reservation(&mut self, id: ReservationId) {
-        let reservation = self.state.facts.reservations.at(id);
-        let (ask, node) = (reservation.ask, reservation.node);
-        let application = self.state.facts.asks.at(ask).application;
-        self.end_reservation(id);
-        self.tell(application, EventKind::Unreserved { ask, node });
-    }
-
-    fn end_reservation(&mut self, id: ReservationId) {
-        let (reservation, charged) = self.state.facts.transition_end_reservation(id);
-        let state = &mut *self.state;
-        let (set, _) = state.node_shards.place_of(reservation.node, charged.partition);
-        if state.node_shards.remove_ready_reservation(set, id) {
-            state.backlog.remove_ready_reservation(set);
-        }
-        state.backlog.remove_reservation(id, charged.shape);
-        state.backlog.units_returned(charged.user, charged.shape, state.version);
-        self.use_fell(&charged);
-        self.state.node_gained(reservation.node);
-        self.state.reconsider_reservations(charged.partition);
     }
 }

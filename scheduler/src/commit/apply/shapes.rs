@@ -1,8 +1,9 @@
-//! Interns the shapes of asks and containers.
+//! Interns the shapes of asks and containers, and makes the rules in them.
 
 use super::Applier;
-use crate::facts::{Borrowing, Shape};
-use crate::ids::ShapeId;
+use crate::change::AskSpec;
+use crate::facts::{AskTags, Borrowing, Facts, Rule, Shape, TagCap};
+use crate::ids::{ApplicationId, ShapeId};
 
 impl Applier<'_> {
     /// Returns the id of the shape, and counts one more user of it.
@@ -27,4 +28,20 @@ impl Applier<'_> {
             self.state.backlog.link_variant(own, variant);
         }
     }
+}
+
+/// The conditions on nodes of the ask and its application.
+#[inline(always)]
+pub(super) fn rule_of(facts: &Facts, application: ApplicationId, spec: &AskSpec) -> Option<Box<Rule>> {
+    let shunned = &facts.applications.at(application).blacklist;
+    let attributes = spec.rule.as_ref().filter(|rule| !rule.conditions.is_empty());
+    if attributes.is_none() && shunned.is_none() && spec.tags.is_none() {
+        return None;
+    }
+    let names = spec.tags.as_ref().map_or(&[][..], |tags| &tags.names);
+    let mut rule = Rule { attributes: attributes.cloned(), shunned: shunned.clone(), ..Rule::of_tags(names) };
+    if let Some(AskTags { limits, .. }) = spec.tags.as_deref() {
+        rule.caps = limits.iter().map(|limit| TagCap::new(limit, &rule.tags, application)).collect();
+    }
+    rule.boxed()
 }

@@ -1,6 +1,6 @@
 //! Transitions of applications: they enter a leaf, wait for activation, move, and leave.
 
-use crate::facts::application::{Application, ApplicationEnd, LeafUser, Master};
+use crate::facts::application::{Application, ApplicationEnd, Master};
 use crate::facts::{Facts, Load};
 use crate::ids::{ApplicationId, LeafUserId, PartitionId, QueueId};
 
@@ -156,31 +156,6 @@ impl Facts {
             change(&mut self.queues[level.index()].inactive);
         }
         self.change_wants(user, |user| change(&mut user.inactive));
-    }
-
-    /// Counts one more active application of the user, or with `sign` -1 one less.
-    fn count_active(&mut self, user: LeafUserId, sign: i32) {
-        for limit_usage in &self.users[user.index()].limit_usages {
-            let active = &mut self.limit_usages.all[limit_usage.index()].active;
-            *active = active.wrapping_add_signed(sign);
-        }
-        self.count_active_by_user(user, sign);
-    }
-
-    /// A user gets other groups. Returns whether that changed its limit usages.
-    pub(crate) fn transition_regroup(&mut self, id: LeafUserId, groups: &[String]) -> bool {
-        let LeafUser { leaf, name, .. } = self.users[id.index()].clone();
-        let limit_usages = self.limit_usages_for(leaf, &name, groups);
-        let user = &mut self.users[id.index()];
-        user.groups = groups.to_vec();
-        if user.limit_usages == limit_usages {
-            return false;
-        }
-        self.count_in_limit_usages(id, -1);
-        self.users[id.index()].limit_usages = limit_usages;
-        self.count_in_limit_usages(id, 1);
-        self.inactive.record_change();
-        true
     }
 
     /// Adds the master of an active application, or with `sign` -1 subtracts it.

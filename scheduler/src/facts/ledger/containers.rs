@@ -50,4 +50,47 @@ impl Facts {
         self.end_opportunistic(id, self.containers.at(id).node);
         self.transition_reshape_container(id, shape)
     }
+
+    /// Ends a container and frees everything that it held.
+    pub(crate) fn transition_end_container(&mut self, id: ContainerId) -> (Container, Charged) {
+        let container = self.containers.remove(id).expect("the caller checked that it is alive");
+        self.container_ids.give_back(id);
+        if !self.opportunistic.is_empty() {
+            self.end_opportunistic(id, container.node);
+        }
+        if !self.stopping.is_empty() {
+            self.stopping.remove(&id);
+        }
+        if !self.notices.is_empty() {
+            self.notices.remove(&id);
+        }
+        if self.disruption.knows_containers() {
+            self.disruption.forget(id);
+        }
+        if self.placeholders.any_run() {
+            self.transition_end_placeholder(id);
+        }
+        self.unlist(id, &container);
+        let charged = self.charge(container.application, container.shape, container.node, Use::Running, -1);
+        self.applications.at_mut(container.application).demand -= charged.resources;
+        self.count_tags(&charged, -1);
+        let node = self.nodes.at_mut(container.node);
+        node.room.free += charged.resources;
+        if let Some(need) = self.shapes.at(container.shape).need.devices {
+            node.room.devices.give(container.devices, need.milli);
+        }
+        if node.overcommitted {
+            node.overcommitted = !Resources::ZERO.within(&node.room.free);
+        }
+        self.shapes.remove_user(container.shape);
+        self.node_loads.touch(container.node);
+        (container, charged)
+    }
+
+    fn unlist(&mut self, id: ContainerId, container: &Container) {
+        let on_node = &mut self.nodes.at_mut(container.node).containers;
+        let place = on_node.iter().position(|listed| *listed == id).expect("its node lists it");
+        on_node.swap_remove(place);
+        self.applications.at_mut(container.application).containers.record_end(&self.containers);
+    }
 }
