@@ -5,7 +5,7 @@
 
 use std::cmp::Reverse;
 
-use super::batch::{Amount, Amounts};
+use super::amounts::{Amount, Amounts};
 use super::queue_walk::{NextAsk, QueueWalk};
 use crate::ids::{AskId, QueueId};
 use crate::resource::Resources;
@@ -96,7 +96,7 @@ mod tests {
         let scope = PassScope::default();
         let limits = PassLimits { requests: 8, visits: 8, scope, is_single_step: false };
         let set = SetId::new(PartitionId::DEFAULT, 0);
-        let mut walk = QueueWalk::start(&state, &mut scratch, set, false, &limits);
+        let mut walk = QueueWalk::start(&state, &mut scratch, set, &limits);
         let first = walk.next(&mut proposals).unwrap().leaf;
         assert_eq!(walk.next(&mut proposals).unwrap().leaf, first);
         state.in_flight.queues.of(first, PartitionId::DEFAULT).add(&amount(4));

@@ -24,6 +24,7 @@
 //! in every set in which it is open, whether or not its lanes are parked. The committer drops a reservation with its
 //! ask, by age, or when the node stops being a candidate or can never serve the ask.
 
+mod amounts;
 mod at_once;
 mod batch;
 mod borrowed;
@@ -34,25 +35,28 @@ mod gather;
 mod headroom;
 mod leaf_walk;
 mod level;
+mod locality;
 mod member_walk;
 mod nearest_racks;
 mod pass;
 mod pick;
 mod queue_walk;
 mod reserve;
+mod scope;
 mod scratch;
-mod shares;
 mod starved;
 #[cfg(test)]
 mod tests;
 mod turn_end;
+mod user_limits;
 
+pub(crate) use amounts::{Amount, Amounts};
 pub use batch::ProposalBatch;
-pub(crate) use batch::{Amount, Amounts, BatchOwner, GangLook, Observation, RoundStep, Work};
+pub(crate) use batch::{BatchOwner, GangLook, Observation, RoundStep, Work};
 pub(crate) use gang::{find_nodes, look_for_gangs, propose_gang};
 pub(crate) use gather::{Gathering, plan_places};
-pub use pass::PassScope;
 pub(crate) use pass::{PassLimits, run_pass};
+pub use scope::PassScope;
 pub(crate) use scratch::Scratch;
 pub(crate) use starved::propose_for_starved;
 pub(crate) use turn_end::TurnEnd;
