@@ -49,7 +49,8 @@ impl QueueWalk<'_> {
     /// Adds the pass's amounts to the amounts in flight, which other passes read, and to the batch, which gives them
     /// back.
     pub(super) fn publish_amounts(self, proposals: &mut Proposals) {
-        let Self { state, scratch, partition, share, .. } = self;
+        let Self { state, scratch, share, .. } = self;
+        let partition = share.partition;
         proposals.amounts.is_of_borrowed = share.is_borrowed;
         let left = if self.is_at_once { &[][..] } else { &scratch.touched_queues };
         for &id in left {

@@ -6,6 +6,7 @@
 use std::cmp::Reverse;
 
 use super::amounts::{Amount, Amounts};
+use super::pick::Pick;
 use super::queue_walk::{NextAsk, QueueWalk};
 use crate::ids::{AskId, QueueId};
 use crate::resource::Resources;
@@ -33,16 +34,24 @@ impl QueueWalk<'_> {
     /// Adds a pick to the in-flight amounts of the queues above, which other passes read, and to the batch, which gives
     /// them back. Must be called before the pick is charged.
     #[cold]
-    pub(super) fn publish_pick(&mut self, next: &NextAsk, size: &Resources, amounts: &mut Amounts) {
+    pub(super) fn publish_pick(&mut self, next: &NextAsk, pick: Pick, amounts: &mut Amounts) {
+        if !matches!(pick, Pick::Placed | Pick::Reserved) {
+            return;
+        }
+        let size = self.size_of(next.shape);
         for &queue in &self.state.facts.queue(next.leaf).chain {
             let scratch = &mut self.scratch.queues[queue.index()];
             if !scratch.level.is_charged() {
                 scratch.place = amounts.queues.len();
-                let amount = Amount { of: queue, partition: self.partition, resources: Resources::ZERO };
+                let amount =
+                    Amount { of: queue, partition: self.share.partition, resources: Resources::ZERO };
                 amounts.queues.push(amount);
             }
-            self.state.in_flight.queues.of(queue, self.partition).add(size);
+            self.state.in_flight.queues.of(queue, self.share.partition).add(size);
             amounts.queues[scratch.place].resources += *size;
+        }
+        if pick == Pick::Placed {
+            list_unit(self.state, next.pending.ask, amounts);
         }
     }
 }

@@ -38,7 +38,7 @@ impl QueueWalk<'_> {
     /// Keeps the headroom that a queue blocks from later siblings. The pass is about to leave the queue.
     pub(super) fn block_headroom_for_siblings(&mut self, parent: QueueId, queue: QueueId) {
         let blocks = self.scratch.queues[queue.index()].blocks
-            + *self.state.backlog.blocked_headroom(queue, self.partition);
+            + *self.state.backlog.blocked_headroom(queue, self.share.partition);
         if !blocks.is_zero() && !self.share.is_borrowed {
             self.scratch.queues[parent.index()].blocked_headroom += blocks;
             self.scratch.blocks_headroom = true;
@@ -47,7 +47,7 @@ impl QueueWalk<'_> {
 
     /// Whether the walk has to visit the queue for the headroom that its parked lanes block.
     pub(super) fn has_blocked_headroom(&self, queue: QueueId) -> bool {
-        !self.share.is_borrowed && self.state.backlog.has_blocked_headroom(queue, self.partition)
+        !self.share.is_borrowed && self.state.backlog.has_blocked_headroom(queue, self.share.partition)
     }
 
     /// Whether a queue above the leaf lacks room only because earlier queues block its headroom.
@@ -61,7 +61,7 @@ impl QueueWalk<'_> {
             let scratch = &self.scratch.queues[queue.index()];
             // Headroom blocked further down is awaited in this queue, too, unless the limit is further down anyway.
             kept += scratch.blocked_headroom;
-            if !facts.queue(*queue).quota(self.partition).admits(&(*scratch.level.now() + kept), size) {
+            if !facts.queue(*queue).quota(self.share.partition).admits(&(*scratch.level.now() + kept), size) {
                 return true;
             }
         }

@@ -1,6 +1,5 @@
 //! One pass: the proposals for one placement set.
 
-use super::at_once::list_unit;
 use super::batch::{Observation, Proposals};
 use super::borrowed::serve_borrowing;
 use super::pick::{Pick, Picker};
@@ -82,12 +81,11 @@ pub(super) fn serve(
         }
         let size = walk.size_of(next.shape);
         let pick = picker.pick(&next, walk.scratch, proposals);
-        if walk.is_at_once && matches!(pick, Pick::Placed | Pick::Reserved) {
-            walk.publish_pick(&next, size, &mut proposals.amounts);
+        if walk.is_at_once {
+            walk.publish_pick(&next, pick, &mut proposals.amounts);
         }
         match pick {
             Pick::Placed => {
-                list_unit(walk.state, next.pending.ask, &mut proposals.amounts);
                 // First, because the charge and the count of the unit may put a lane that waited for its user's share
                 // on top.
                 if next.pending.is_single {

@@ -7,7 +7,7 @@ use super::pass::PassLimits;
 use super::scratch::Scratch;
 use crate::backlog::{PendingAsk, WaitKey};
 use crate::facts::{PartitionShare, QueueKey};
-use crate::ids::{LeafUserId, PartitionId, QueueId, SetId, ShapeId};
+use crate::ids::{LeafUserId, QueueId, SetId, ShapeId};
 use crate::resource::Resources;
 use crate::state::State;
 
@@ -28,7 +28,6 @@ pub(super) struct QueueWalk<'a> {
     pub(super) state: &'a State,
     pub(super) scratch: &'a mut Scratch,
     pub(super) set: SetId,
-    pub(super) partition: PartitionId,
     /// The asks that the walk serves: those for the partition, or those of the default partition that borrow its nodes.
     pub(super) share: PartitionShare,
     pub(super) limits: &'a PassLimits,
@@ -57,7 +56,6 @@ impl<'a> QueueWalk<'a> {
             state,
             scratch,
             set,
-            partition,
             share: PartitionShare::own(partition),
             limits,
             is_at_once: state.facts.orders_by_priority,
@@ -118,7 +116,7 @@ impl<'a> QueueWalk<'a> {
         for &child in &queue.children {
             let has_runnable = self.state.backlog.has_runnable(child, self.share);
             if (has_runnable || self.has_blocked_headroom(child)) && self.leads_on(child) {
-                let last_served = self.state.facts.queue(child).quota(self.partition).last_served;
+                let last_served = self.state.facts.queue(child).quota(self.share.partition).last_served;
                 children.push(Reverse(self.key(child, &self.level_of(child), last_served)));
             }
         }
@@ -127,12 +125,12 @@ impl<'a> QueueWalk<'a> {
 
     /// Use and amounts in flight.
     pub(super) fn level_of(&self, id: QueueId) -> Resources {
-        let in_flight = self.state.in_flight.queues.of(id, self.partition).load();
-        self.state.facts.queue(id).quota(self.partition).used + in_flight
+        let in_flight = self.state.in_flight.queues.of(id, self.share.partition).load();
+        self.state.facts.queue(id).quota(self.share.partition).used + in_flight
     }
 
     pub(super) fn key(&self, id: QueueId, level: &Resources, last_served: u64) -> QueueKey {
-        self.state.facts.queue_key(id, self.partition, level, last_served, || self.demand_priority(id))
+        self.state.facts.queue_key(id, self.share.partition, level, last_served, || self.demand_priority(id))
     }
 
     /// Returns the limit that blocks one more container of this size. Checks the queues from the leaf up, then the
@@ -185,6 +183,7 @@ impl<'a> QueueWalk<'a> {
         let Some(mut top) = self.scratch.queues[parent.index()].children.peek_mut() else { return };
         debug_assert_eq!(top.0.queue, child, "the walk came here over the tops");
         // Where use alone orders the queues, nothing else of the key has changed.
-        top.0 = full.unwrap_or_else(|| self.state.facts.key_when_served(&top.0, self.partition, &level, now));
+        top.0 = full
+            .unwrap_or_else(|| self.state.facts.key_when_served(&top.0, self.share.partition, &level, now));
     }
 }

@@ -41,8 +41,8 @@ impl QueueWalk<'_> {
     #[inline(never)]
     fn begin_user(&mut self, user: LeafUserId) {
         let (stamp, scratch) = (self.scratch.stamp, &mut self.scratch.users[user.index()]);
-        let in_flight = self.state.in_flight.users.of(user, self.partition).load();
-        let used = self.state.facts.user(user).used[self.partition.index()];
+        let in_flight = self.state.in_flight.users.of(user, self.share.partition).load();
+        let used = self.state.facts.user(user).used[self.share.partition.index()];
         scratch.level.begin(stamp, used + in_flight);
         scratch.given_units = 0;
     }
@@ -62,8 +62,8 @@ impl QueueWalk<'_> {
     fn limit_usage_level(&mut self, limit_usage: LimitUsageId) -> &mut Level {
         let (stamp, level) = (self.scratch.stamp, &mut self.scratch.limit_usages[limit_usage.index()]);
         if !level.is_begun(stamp) {
-            let in_flight = self.state.in_flight.limit_usages.of(limit_usage, self.partition).load();
-            let used = self.state.facts.limit_usage(limit_usage).used[self.partition.index()];
+            let in_flight = self.state.in_flight.limit_usages.of(limit_usage, self.share.partition).load();
+            let used = self.state.facts.limit_usage(limit_usage).used[self.share.partition.index()];
             level.begin(stamp, used + in_flight);
         }
         level
@@ -73,7 +73,7 @@ impl QueueWalk<'_> {
     /// pending units all got containers in this pass is no longer active.
     pub(super) fn leaf_use(&self, leaf: QueueId) -> LeafUse {
         let queue = self.state.facts.queue(leaf);
-        let quota = queue.quota(self.partition);
+        let quota = queue.quota(self.share.partition);
         let scratch = &self.scratch.queues[leaf.index()];
         let satisfied = &scratch.leaf.satisfied;
         LeafUse {
@@ -136,7 +136,7 @@ impl QueueWalk<'_> {
             limit_after(given)[resource] < wanted[resource]
         };
         // No share exceeds the leaf's maximum, so the search ends there.
-        let most = facts.queue(lane.leaf).quota(self.partition).maximum[resource].min(UNLIMITED >> 2);
+        let most = facts.queue(lane.leaf).quota(self.share.partition).maximum[resource].min(UNLIMITED >> 2);
         let (mut short, mut step) = (0, size[resource]);
         while short < most && is_short(short + step) {
             (short, step) = (short + step, step * 2);
