@@ -23,6 +23,8 @@ use ruled_search::Given;
 #[derive(Debug)]
 pub struct PlacementSet {
     id: SetId,
+    /// The nodes by position with their free resources. An index by the score of the node order makes a search look
+    /// only where the shape may fit.
     candidates: Candidates,
     /// The set's [change count](super::NodeShards::change_count) up to which this view has followed.
     seen: u64,

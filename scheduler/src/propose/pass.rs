@@ -10,7 +10,7 @@ use crate::backlog::WaitKey;
 use crate::place::PlacementSet;
 use crate::state::State;
 
-/// The bounds of one pass.
+/// How much one pass does, and on which nodes and for which asks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PassLimits {
     /// The most requests (B).
