@@ -5,10 +5,9 @@ use serde::{Deserialize, Serialize};
 use super::gang::{GangWait, awaited_gang};
 use super::headroom::headroom_blocker;
 use super::nodes::NodeFilter;
-use super::shortage::missing;
 use crate::facts::{Ask, HeldBack, Holder, Locality, Master, PartitionShare, Shape, WaitingGang};
 use crate::ids::{AskId, GangId, LeafUserId, PartitionId};
-use crate::resource::{Amounts, Resources};
+use crate::resource::{Amounts, Resources, missing};
 use crate::state::State;
 
 /// The first obstacle of an ask that is not a node. The order is activation, gang, reservations, units in flight,
@@ -319,10 +318,8 @@ impl Level {
     pub(super) fn reached(&self, state: &State, queue: &str, size: &Resources) -> LimitReached {
         let left = self.limit - self.used - self.in_flight;
         let short = missing(size, &left);
-        let of_short = |amounts: &Resources| {
-            let only = amounts.combine(&short, |amount, short| if short > 0 { amount } else { 0 });
-            state.facts.config.resources.amounts(&only)
-        };
+        let of_short =
+            |amounts: &Resources| state.facts.config.resources.amounts(&amounts.of_types_in(&short));
         LimitReached {
             queue: queue.to_owned(),
             used: of_short(&self.used),

@@ -42,7 +42,7 @@ use crate::config::Setting;
 use crate::facts::{Ask, AttributeRule, Locality};
 use crate::ids::{ApplicationId, AskId, NodeId};
 use crate::request::{CommitSeq, RejectReason};
-use crate::resource::{Amounts, DeviceNeed};
+use crate::resource::{Amounts, DeviceNeed, missing};
 use crate::state::State;
 pub(crate) use nodes::NodeFilter;
 use nodes::survey;
@@ -256,7 +256,7 @@ fn reservations(state: &State, ask: &Ask) -> Vec<ReservedNode> {
             node: reservation.node,
             name: node.name.to_string(),
             since_ms: reservation.created_ms,
-            missing: facts.config.resources.amounts(&shortage::missing(need, &node.room.free)),
+            missing: facts.config.resources.amounts(&missing(need, &node.room.free)),
         }
     });
     reserved.collect()

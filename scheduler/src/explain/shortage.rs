@@ -6,7 +6,7 @@ use super::ShortOf;
 use super::nodes::{NodeFilter, Stage};
 use crate::facts::Node;
 use crate::ids::NodeId;
-use crate::resource::{Amounts, Need, Resources, Room, SHARE_ONE, missing_share};
+use crate::resource::{Amounts, Need, Room, SHARE_ONE, missing, missing_share};
 
 /// The node that lacks least for one container.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,11 +36,6 @@ pub struct DeviceShortage {
     pub milli: u16,
     /// Devices of the node with that much free.
     pub found: u8,
-}
-
-/// The part of `need` that exceeds the free amount.
-pub(super) fn missing(need: &Resources, free: &Resources) -> Resources {
-    need.combine(free, |need, free| if need > 0 { (need - free).max(0) } else { 0 })
 }
 
 /// Collects the shortages of nodes.

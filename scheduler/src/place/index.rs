@@ -41,10 +41,6 @@ impl BucketIndex {
         }
     }
 
-    pub(super) fn positions(&self) -> usize {
-        self.steps.len()
-    }
-
     /// The step in which a position is listed.
     pub(super) fn step_of(&self, position: usize) -> Option<usize> {
         let step = self.steps[position];

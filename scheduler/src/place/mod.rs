@@ -21,10 +21,12 @@
 //! A batch debits its own set's view. If the whole batch was accepted, the view already contains its changes. Otherwise
 //! the next pass looks these positions up again, so a dropped or rejected batch leaves no trace.
 
+mod candidates;
 mod gang_looks;
 mod index;
 mod lease;
 mod node_shards;
+mod nodes;
 mod order;
 mod ring;
 mod set;
@@ -32,6 +34,7 @@ mod set;
 pub(crate) use gang_looks::{GangCheckout, GangLooks, Restart};
 pub(crate) use lease::{Checkout, Leases};
 pub(crate) use node_shards::{NodeShards, NodeShardsImage};
+pub(crate) use nodes::Nodes;
 pub(crate) use order::{ScoredNode, score};
+pub(crate) use set::Found;
 pub use set::PlacementSet;
-pub(crate) use set::{Found, Nodes};

@@ -3,7 +3,7 @@
 use super::candidates::{Candidate, candidates};
 use super::exempt::Exemptions;
 use crate::ids::{NodeId, PartitionId, QueueId, SlotId};
-use crate::resource::{Need, Resources, Room};
+use crate::resource::{Need, Resources, Room, fits, missing};
 use crate::state::State;
 
 /// A node as the plan would leave it.
@@ -116,13 +116,12 @@ impl PlannedNodes {
 
 impl PlannedNode {
     pub(super) fn has_room_for(&self, need: &Need) -> bool {
-        crate::resource::fits(need, &self.later)
+        fits(need, &self.later)
     }
 
     /// The amounts that the container lacks in the room. A missing device counts as at least 1 of the device type.
     pub(super) fn lacking(room: &Room, need: &Need, device_type: Option<usize>) -> Resources {
-        let mut lacking =
-            need.resources.combine(&room.free, |need, free| if need > 0 { (need - free).max(0) } else { 0 });
+        let mut lacking = missing(&need.resources, &room.free);
         let lacks_device = need.devices.is_some_and(|devices| !room.devices.can_hold(devices));
         if let Some(index) = device_type.filter(|_| lacks_device) {
             lacking.set(index, lacking[index].max(1));

@@ -189,8 +189,7 @@ impl<'a> PlannedUse<'a> {
             if !quota.admits(&level, size) {
                 shortage.scope = Some(queue);
                 let over = (level + *size).saturating_sub(&quota.maximum);
-                let amount = over.combine(size, |over, size| if size > 0 { over } else { 0 });
-                shortage.amount = shortage.amount.max(&amount);
+                shortage.amount = shortage.amount.max(&over.of_types_in(size));
                 shortage.ends_by_itself &= quota.admits(&(level - queue_use.coming), size);
             }
         }

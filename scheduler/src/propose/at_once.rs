@@ -5,7 +5,8 @@
 
 use std::cmp::Reverse;
 
-use super::batch::{Amount, Amounts};
+use super::amounts::{Amount, Amounts};
+use super::pick::Pick;
 use super::queue_walk::{NextAsk, QueueWalk};
 use crate::ids::{AskId, QueueId};
 use crate::resource::Resources;
@@ -33,16 +34,24 @@ impl QueueWalk<'_> {
     /// Adds a pick to the in-flight amounts of the queues above, which other passes read, and to the batch, which gives
     /// them back. Must be called before the pick is charged.
     #[cold]
-    pub(super) fn publish_pick(&mut self, next: &NextAsk, size: &Resources, amounts: &mut Amounts) {
+    pub(super) fn publish_pick(&mut self, next: &NextAsk, pick: Pick, amounts: &mut Amounts) {
+        if !matches!(pick, Pick::Placed | Pick::Reserved) {
+            return;
+        }
+        let size = self.size_of(next.shape);
         for &queue in &self.state.facts.queue(next.leaf).chain {
             let scratch = &mut self.scratch.queues[queue.index()];
             if !scratch.level.is_charged() {
                 scratch.place = amounts.queues.len();
-                let amount = Amount { of: queue, partition: self.partition, resources: Resources::ZERO };
+                let amount =
+                    Amount { of: queue, partition: self.share.partition, resources: Resources::ZERO };
                 amounts.queues.push(amount);
             }
-            self.state.in_flight.queues.of(queue, self.partition).add(size);
+            self.state.in_flight.queues.of(queue, self.share.partition).add(size);
             amounts.queues[scratch.place].resources += *size;
+        }
+        if pick == Pick::Placed {
+            list_unit(self.state, next.pending.ask, amounts);
         }
     }
 }
@@ -96,7 +105,7 @@ mod tests {
         let scope = PassScope::default();
         let limits = PassLimits { requests: 8, visits: 8, scope, is_single_step: false };
         let set = SetId::new(PartitionId::DEFAULT, 0);
-        let mut walk = QueueWalk::start(&state, &mut scratch, set, false, &limits);
+        let mut walk = QueueWalk::start(&state, &mut scratch, set, &limits);
         let first = walk.next(&mut proposals).unwrap().leaf;
         assert_eq!(walk.next(&mut proposals).unwrap().leaf, first);
         state.in_flight.queues.of(first, PartitionId::DEFAULT).add(&amount(4));

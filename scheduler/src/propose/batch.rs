@@ -3,12 +3,11 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::amounts::Amounts;
 use super::gang::GangFindings;
 use crate::backlog::WaitKey;
 use crate::facts::{Locality, PreemptionNotice, PreemptionRule};
-use crate::ids::{
-    AskId, ContainerId, LaneId, LeafUserId, LimitUsageId, NodeId, PartitionId, QueueId, ShapeId,
-};
+use crate::ids::{AskId, ContainerId, LaneId, NodeId, ShapeId};
 use crate::place::{GangLooks, PlacementSet};
 use crate::request::ResourceAllocationCommitRequest;
 use crate::resource::Resources;
@@ -30,29 +29,6 @@ pub(crate) enum Observation {
     ReservedAgain { ask: AskId, node: NodeId },
     /// The shape's first ask may reserve a node only at this time.
     ReserveLater { shape: ShapeId, at_ms: u64 },
-}
-
-/// Resources in flight of one queue, user or limit usage.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Amount<Id> {
-    pub(crate) of: Id,
-    pub(crate) partition: PartitionId,
-    pub(crate) resources: Resources,
-}
-
-/// Resources that this batch has put in flight, summed.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Amounts {
-    /// Every queue that gets resources, leaf or parent.
-    pub(crate) queues: Vec<Amount<QueueId>>,
-    pub(crate) users: Vec<Amount<LeafUserId>>,
-    pub(crate) limit_usages: Vec<Amount<LimitUsageId>>,
-    /// Picks of hosts or racks that asks name, in any set.
-    pub(crate) nodes: Vec<(NodeId, Resources)>,
-    /// The ask of each unit that is listed as given.
-    pub(crate) units: Vec<AskId>,
-    /// Whether all amounts are for borrowed containers.
-    pub(crate) is_of_borrowed: bool,
 }
 
 /// Receives batches that are dropped before the committer decides them.
@@ -162,23 +138,6 @@ impl ProposalBatch {
     }
 }
 
-impl Amounts {
-    /// Clears the amounts after they were taken back.
-    pub(crate) fn clear(&mut self) {
-        self.queues.clear();
-        self.users.clear();
-        self.limit_usages.clear();
-        self.nodes.clear();
-        self.units.clear();
-        self.is_of_borrowed = false;
-    }
-
-    fn is_empty(&self) -> bool {
-        // Every amount of a limit usage is also an amount of a user.
-        self.queues.is_empty() && self.users.is_empty() && self.nodes.is_empty() && self.units.is_empty()
-    }
-}
-
 impl Drop for ProposalBatch {
     fn drop(&mut self) {
         if !self.has_nothing_to_give_back() {
@@ -212,9 +171,10 @@ impl fmt::Debug for ProposalBatch {
 
 #[cfg(test)]
 mod tests {
+    use super::super::amounts::Amount;
     use super::*;
     use crate::config::NodeOrderKind;
-    use crate::ids::{SetId, SlotId};
+    use crate::ids::{LeafUserId, PartitionId, QueueId, SetId, SlotId};
     use crate::sync::Counter;
 
     /// Counts the batches that come back.

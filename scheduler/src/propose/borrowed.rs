@@ -1,15 +1,53 @@
-//! The second walk of a pass: lanes that borrow nodes.
+//! The second walk of a pass: lanes of the default partition that borrow the nodes of the set.
 
+use super::batch::Proposals;
+use super::pass::{PassLimits, serve};
+use super::pick::Picker;
 use super::queue_walk::QueueWalk;
-use crate::ids::LaneId;
+use super::scratch::Scratch;
+use crate::facts::PartitionShare;
+use crate::ids::{LaneId, PartitionId, SetId};
+use crate::state::State;
 
-impl QueueWalk<'_> {
+/// Proposes containers for borrowing asks on the rest of the set, if its partition lends nodes.
+pub(super) fn serve_borrowing(
+    picker: &mut Picker<'_>,
+    scratch: &mut Scratch,
+    visits_max: usize,
+    limits: &PassLimits,
+    proposals: &mut Proposals,
+) {
+    let state = picker.state;
+    if picker.visits < visits_max && state.facts.lends(picker.set.id().partition()) {
+        let walk = QueueWalk::start_borrowing(state, scratch, picker.set.id(), limits);
+        serve(walk, picker, visits_max, limits, proposals);
+    }
+}
+
+impl<'a> QueueWalk<'a> {
+    /// Starts a walk over the asks of the default partition that may borrow nodes of the set.
+    fn start_borrowing(
+        state: &'a State,
+        scratch: &'a mut Scratch,
+        set: SetId,
+        limits: &'a PassLimits,
+    ) -> Self {
+        let mut walk = Self::start(state, scratch, set, limits);
+        walk.share = PartitionShare::borrowed(set.partition());
+        walk.is_unreserved = state.facts.partitions[PartitionId::DEFAULT.index()].reserved_nodes == 0;
+        if limits.is_single_step {
+            // The counts of wanted shapes depend on observations of passes, on which single steps do not rely.
+            walk.scratch.open_shapes = u32::MAX;
+        }
+        walk
+    }
+
     /// Whether the walk may serve the lane. A borrowing lane has to wait while its own partition can serve it.
     pub(super) fn is_due(&self, lane: LaneId) -> bool {
         if !self.share.is_borrowed {
             return true;
         }
-        if self.is_single_step {
+        if self.limits.is_single_step {
             !self.is_served_in_own_partition(lane)
         } else {
             self.state.backlog.is_due(lane)

@@ -9,6 +9,7 @@
 
 use smallvec::SmallVec;
 
+use super::at_once::list_unit;
 use super::batch::{Observation, Proposals};
 use super::pick::{Pick, Picker};
 use super::scratch::{Scratch, ShapeStatus};
@@ -16,6 +17,7 @@ use crate::facts::{Locality, Reservation};
 use crate::ids::{AskId, ReservationId, ShapeId};
 use crate::place::Found;
 use crate::request::{AllocationProposal, ResourceAllocationCommitRequest};
+use crate::state::State;
 
 /// When a pass swaps reservations for containers elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +39,7 @@ impl Picker<'_> {
                 self.swap_reservations(shape, SwapTime::BeforeWalk, requests_max, proposals);
             }
         }
+        list_fulfilled(state, 0, proposals);
     }
 
     /// Proposes containers instead of reservations for asks whose other units are blocked by a limit. The walk has
@@ -47,13 +50,14 @@ impl Picker<'_> {
         requests_max: usize,
         proposals: &mut Proposals,
     ) {
-        let state = self.state;
+        let (state, placed) = (self.state, proposals.requests.len());
         for &shape in state.backlog.reserved_shapes(self.set.id().partition()) {
             let may_fit = scratch.shape_status(shape) == ShapeStatus::Open;
             if may_fit && state.backlog.is_open(shape, self.set.id()) {
                 self.swap_reservations(shape, SwapTime::AfterWalk, requests_max, proposals);
             }
         }
+        list_fulfilled(state, placed, proposals);
     }
 
     /// Records a re-reservation, as in YARN, if the pass is confined to one reserved node that is still too full.
@@ -187,4 +191,11 @@ impl Picker<'_> {
         }
         pick
     }
+}
+
+/// Lists the units whose reservations become containers, from the `from`-th request on.
+fn list_fulfilled(state: &State, from: usize, proposals: &mut Proposals) {
+    let Proposals { requests, amounts, .. } = proposals;
+    let units = requests[from..].iter().flat_map(|request| &request.allocate);
+    units.for_each(|unit| list_unit(state, unit.ask, amounts));
 }

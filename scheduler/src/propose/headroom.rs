@@ -1,10 +1,22 @@
 //! Blocked headroom in a pass: later queues do not use it.
 
+use super::batch::{Observation, Proposals};
 use super::queue_walk::QueueWalk;
+use crate::backlog::WaitKey;
 use crate::ids::{LaneId, QueueId};
 use crate::resource::Resources;
 
 impl QueueWalk<'_> {
+    /// Reports a lane that no set can help, and the headroom that it blocks at a queue's limit.
+    pub(super) fn report_blocked(
+        proposals: &mut Proposals,
+        lane: LaneId,
+        reason: WaitKey,
+        blocks: Resources,
+    ) {
+        proposals.observations.push(Observation::Blocked { lane, reason, blocks });
+    }
+
     /// Blocks headroom for a lane at the limit of a queue, and returns its amount. It also counts in this pass.
     pub(super) fn block_headroom(&mut self, leaf: QueueId, lane: LaneId, limited: QueueId) -> Resources {
         let lane = self.state.backlog.lane(lane);
@@ -23,16 +35,19 @@ impl QueueWalk<'_> {
         *size
     }
 
-    /// Leaves a queue for the rest of the pass. Later siblings do not get the headroom that it blocks.
-    pub(super) fn leave_queue(&mut self, parent: QueueId, queue: QueueId) {
+    /// Keeps the headroom that a queue blocks from later siblings. The pass is about to leave the queue.
+    pub(super) fn block_headroom_for_siblings(&mut self, parent: QueueId, queue: QueueId) {
         let blocks = self.scratch.queues[queue.index()].blocks
-            + *self.state.backlog.blocked_headroom(queue, self.partition);
-        let parent = &mut self.scratch.queues[parent.index()];
-        parent.children.pop();
+            + *self.state.backlog.blocked_headroom(queue, self.share.partition);
         if !blocks.is_zero() && !self.share.is_borrowed {
-            parent.blocked_headroom += blocks;
+            self.scratch.queues[parent.index()].blocked_headroom += blocks;
             self.scratch.blocks_headroom = true;
         }
+    }
+
+    /// Whether the walk has to visit the queue for the headroom that its parked lanes block.
+    pub(super) fn has_blocked_headroom(&self, queue: QueueId) -> bool {
+        !self.share.is_borrowed && self.state.backlog.has_blocked_headroom(queue, self.share.partition)
     }
 
     /// Whether a queue above the leaf lacks room only because earlier queues block its headroom.
@@ -46,7 +61,7 @@ impl QueueWalk<'_> {
             let scratch = &self.scratch.queues[queue.index()];
             // Headroom blocked further down is awaited in this queue, too, unless the limit is further down anyway.
             kept += scratch.blocked_headroom;
-            if !facts.queue(*queue).quota(self.partition).admits(&(*scratch.level.now() + kept), size) {
+            if !facts.queue(*queue).quota(self.share.partition).admits(&(*scratch.level.now() + kept), size) {
                 return true;
             }
         }

@@ -1,18 +1,16 @@
 //! One pass: the proposals for one placement set.
 
-use serde::{Deserialize, Serialize};
-
-use super::at_once::list_unit;
 use super::batch::{Observation, Proposals};
+use super::borrowed::serve_borrowing;
 use super::pick::{Pick, Picker};
 use super::queue_walk::QueueWalk;
+use super::scope::PassScope;
 use super::scratch::Scratch;
 use crate::backlog::WaitKey;
-use crate::ids::{NodeId, QueueId};
 use crate::place::PlacementSet;
 use crate::state::State;
 
-/// The bounds of one pass.
+/// How much one pass does, and on which nodes and for which asks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PassLimits {
     /// The most requests (B).
@@ -23,15 +21,6 @@ pub(crate) struct PassLimits {
     pub(crate) scope: PassScope,
     /// A single step records no observations, so it cannot rely on those of earlier passes.
     pub(crate) is_single_step: bool,
-}
-
-/// The scope of a pass: by default every node of its set and every ask.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PassScope {
-    /// Confines the pass to this node, as after its heartbeat in YARN.
-    pub node: Option<NodeId>,
-    /// Confines the pass to the asks of this leaf, which must be the engine's own. The limits above it still apply.
-    pub leaf: Option<QueueId>,
 }
 
 /// The most requests for which a pass allocates memory in advance; B may be unbounded.
@@ -51,24 +40,19 @@ pub(crate) fn run_pass(
 ) {
     proposals.version = state.version;
     set.sync(state.nodes());
-    let mut walk = QueueWalk::start(state, scratch, set.id(), false, limits);
+    let mut walk = QueueWalk::start(state, scratch, set.id(), limits);
     let mut picker = Picker::new(state, set, limits.scope);
     picker.fulfil_or_swap_reservations(limits.requests, proposals);
     walk.count_fulfilled(&proposals.requests);
-    list_fulfilled(state, 0, proposals);
     // Visits for reservations use nothing up, or a shape whose reservations find no node could never reserve another.
     let visits_max = picker.visits + limits.visits;
     let is_exhausted = serve(walk, &mut picker, visits_max, limits, proposals);
     if is_exhausted {
-        let placed = proposals.requests.len();
         picker.swap_reservations_at_limits(scratch, limits.requests, proposals);
-        list_fulfilled(state, placed, proposals);
     }
     // A pass serves borrowing asks only if it proposed nothing for the partition's own asks.
-    let may_go_on = proposals.requests.is_empty() && picker.visits < visits_max;
-    if may_go_on && state.facts.lends(picker.set.id().partition()) {
-        let walk = QueueWalk::start(state, scratch, picker.set.id(), true, limits);
-        serve(walk, &mut picker, visits_max, limits, proposals);
+    if proposals.requests.is_empty() {
+        serve_borrowing(&mut picker, scratch, visits_max, limits, proposals);
     }
     if picker.in_use && proposals.requests.is_empty() {
         proposals.observations.push(Observation::InUse);
@@ -78,7 +62,7 @@ pub(crate) fn run_pass(
 }
 
 /// Proposes for the asks of one walk, in order. Returns whether the set can serve no further ask.
-fn serve(
+pub(super) fn serve(
     mut walk: QueueWalk<'_>,
     picker: &mut Picker<'_>,
     visits_max: usize,
@@ -97,12 +81,11 @@ fn serve(
         }
         let size = walk.size_of(next.shape);
         let pick = picker.pick(&next, walk.scratch, proposals);
-        if walk.is_at_once && matches!(pick, Pick::Placed | Pick::Reserved) {
-            walk.publish_pick(&next, size, &mut proposals.amounts);
+        if walk.is_at_once {
+            walk.publish_pick(&next, pick, &mut proposals.amounts);
         }
         match pick {
             Pick::Placed => {
-                list_unit(walk.state, next.pending.ask, &mut proposals.amounts);
                 // First, because the charge and the count of the unit may put a lane that waited for its user's share
                 // on top.
                 if next.pending.is_single {
@@ -123,15 +106,9 @@ fn serve(
             Pick::NoRoom | Pick::NextPass => {}
         }
     }
+    // Other passes count the amounts as used, until the committer decides the batch or the batch is dropped.
     walk.publish_amounts(proposals);
     is_exhausted
-}
-
-/// Lists the units whose reservations become containers, from the `from`-th request on.
-fn list_fulfilled(state: &State, from: usize, proposals: &mut Proposals) {
-    let Proposals { requests, amounts, .. } = proposals;
-    let units = requests[from..].iter().flat_map(|request| &request.allocate);
-    units.for_each(|unit| list_unit(state, unit.ask, amounts));
 }
 
 /// Whether the observation concerns only units and amounts in flight.

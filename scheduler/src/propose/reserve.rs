@@ -1,13 +1,31 @@
 //! Reserving a node for an ask that fits nowhere now.
+//!
+//! When a shape is closed in every set of its partition, asks whose wait exceeds the delay may reserve. The first such
+//! ask in order reserves the node that lacks least. `reserved_nodes_max` bounds the reserved nodes of a partition. A
+//! pass looks for such an ask again when:
+//!
+//! * a reservation ends, or an ask may reserve one more node than before;
+//! * a node becomes a candidate or grows;
+//! * a lane of such a shape is woken.
+//!
+//! A reserved node is not a candidate for other asks. The reservation is charged to queue and user, not to the node.
+//! When the node has room the reservation is *ready*, and the next pass over the set fulfils it in one request.
+//! `fulfil.rs` says what happens if another node has room first. With `continue_looking` off, a reservation is only
+//! fulfilled on its own node.
+//!
+//! In the compatible mode, a pass confined to one node reserves it even if other nodes have room. Any other pass
+//! reserves the last node in order. After the reservations, the walk looks at unreserved units only. In the compatible
+//! mode it also looks at asks whose re-reservations let them reserve one more node. A shape with reservations is wanted
+//! in every set in which it is open, whether or not its lanes are parked. The committer drops a reservation with its
+//! ask, by age, or when the node stops being a candidate or can never serve the ask.
 
 use super::batch::{Observation, Proposals};
 use super::pick::{Pick, Picker};
 use super::queue_walk::NextAsk;
 use super::scratch::{Scratch, ShapeStatus};
 use crate::config::Semantics;
-use crate::facts::Shape;
+use crate::facts::{Borrowing, Shape};
 use crate::request::ResourceAllocationCommitRequest;
-use crate::resource::{fits, missing_share};
 
 impl Picker<'_> {
     /// Reserves a node of the set for the ask, if the policy allows it and the ask has waited long enough. Otherwise
@@ -19,6 +37,9 @@ impl Picker<'_> {
         scratch: &mut Scratch,
         proposals: &mut Proposals,
     ) -> Pick {
+        if shape.borrowing == Borrowing::Borrowed {
+            return give_up(next, scratch);
+        }
         let facts = &self.state.facts;
         let may_reserve = self.reserves_at_once()
             || self.state.backlog.is_last_open(next.shape, self.set.id()) && !self.fits_out_of_scope(shape);
@@ -34,7 +55,8 @@ impl Picker<'_> {
             scratch.set_shape_status(next.shape, ShapeStatus::MayReserve);
         }
         let reserved = facts.partitions[shape.partition.index()].reserved_nodes + self.reservations;
-        let node = (reserved < facts.reserved_nodes_max(shape.partition)).then(|| self.reservable(shape));
+        let node =
+            (reserved < facts.reserved_nodes_max(shape.partition)).then(|| self.set.reservable(facts, shape));
         let Some(position) = node.flatten() else {
             proposals.observations.push(Observation::ReserveTried { shape: next.shape });
             return give_up(next, scratch);
@@ -52,27 +74,6 @@ impl Picker<'_> {
     /// As in YARN, a pass confined to one node reserves it even if another node has room.
     fn reserves_at_once(&self) -> bool {
         self.is_confined() && self.state.facts.config.semantics == Semantics::YarnCompatible
-    }
-
-    /// The position of the node to reserve, among candidates that could hold the shape when empty. Prefers the node
-    /// that lacks least of the shape's need, or in the compatible mode the last one in order.
-    fn reservable(&self, shape: &Shape) -> Option<usize> {
-        let could_hold = |position: &usize| {
-            self.set.node_if_candidate(*position).is_some_and(|id| {
-                let facts = &self.state.facts;
-                let node = facts.nodes.at(id);
-                // A reservation on a node with held room would wait for a gang.
-                fits(&shape.need, &node.empty_room())
-                    && !facts.holds_room_on(node)
-                    && facts.breach_with(shape, node, Some(self.set.given_tags())).is_none()
-            })
-        };
-        let reservable = (0..self.set.positions()).filter(could_hold);
-        if self.state.facts.config.semantics == Semantics::YarnCompatible {
-            return reservable.max_by_key(|position| (self.set.step_of(*position), *position));
-        }
-        let lacks = |position: &usize| missing_share(&shape.need.resources, &self.set.free_at(*position));
-        reservable.min_by_key(|position| (lacks(position), *position))
     }
 }
 

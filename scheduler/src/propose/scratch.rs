@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use super::level::Level;
 use crate::backlog::{Given, OrderKey, PendingAsk, Place};
-use crate::facts::{ActiveUsers, PendingPriorities, QueueKey};
+use crate::facts::{ActiveUsers, Facts, PendingPriorities, QueueKey};
 use crate::ids::{AskId, LaneId, LeafUserId, LimitUsageId, QueueId, ShapeId};
 use crate::resource::{RESOURCE_TYPES_MAX, Resources, UNLIMITED};
 
@@ -173,8 +173,10 @@ pub(super) enum ShapeStatus {
 
 impl Scratch {
     /// Begins a pass.
-    pub(super) fn start(&mut self, queues: usize, users: usize, limit_usages: usize, shapes: usize) {
+    pub(super) fn start(&mut self, facts: &Facts) {
         self.stamp += 1;
+        let (queues, users) = (facts.queues.len(), facts.users.len());
+        let (limit_usages, shapes) = (facts.limit_usages().len(), facts.shapes.slots());
         if self.queues.len() < queues {
             self.queues.resize_with(queues, QueueScratch::default);
         }
@@ -211,6 +213,15 @@ impl Scratch {
             self.open_shapes = self.open_shapes.saturating_sub(1);
         }
         self.shapes[shape.index()] = (self.stamp, status);
+    }
+}
+
+impl QueueScratch {
+    /// Begins to count for the pass with this stamp.
+    pub(super) fn begin(&mut self, stamp: u64, level: Resources) {
+        self.level.begin(stamp, level);
+        (self.blocked_headroom, self.blocks) = (Resources::ZERO, Resources::ZERO);
+        self.leaf.clear();
     }
 }
 

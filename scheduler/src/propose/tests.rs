@@ -1,8 +1,9 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use super::pass::{PassLimits, PassScope};
+use super::pass::PassLimits;
 use super::queue_walk::QueueWalk;
+use super::scope::PassScope;
 use super::scratch::{Head, LaneCursor, LeafCursor, Scratch, Threshold};
 use crate::backlog::{Lane, OrderKey, PendingAsk};
 use crate::change::{ApplicationSpec, AskSpec, NodeSpec};
@@ -58,7 +59,7 @@ fn threshold(used: &[[i64; 2]], size: [i64; 2]) -> (Threshold, i64) {
     let limits = PassLimits { requests: 1, visits: 1, scope: PassScope::default(), is_single_step: false };
     let mut scratch = Scratch::default();
     let set = SetId::new(PartitionId::DEFAULT, 0);
-    let mut walk = QueueWalk::start(&state, &mut scratch, set, false, &limits);
+    let mut walk = QueueWalk::start(&state, &mut scratch, set, &limits);
     walk.visit(LEAF);
     let lane = lane_of(&state, applications[0]);
     let found = walk.share_suffices_at(lane);

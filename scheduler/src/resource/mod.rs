@@ -13,7 +13,7 @@ pub(crate) use device::DeviceMask;
 pub use device::{DEVICE_MILLI, DEVICES_MAX, DeviceNeed, Devices};
 pub use fit::{Need, Room, fits};
 pub use share::{SHARE_ONE, dominant_share};
-pub(crate) use share::{missing_share, used_share};
+pub(crate) use share::{missing, missing_share, used_share};
 pub use types::{ResourceError, ResourceTypes};
 pub(crate) use vector::UNLIMITED;
 pub use vector::{AMOUNT_MAX, RESOURCE_TYPES_MAX, Resources};

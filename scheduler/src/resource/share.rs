@@ -27,6 +27,11 @@ pub(crate) fn used_share(free: &Resources, capacity: &Resources) -> u64 {
     if has_more { RARE_TYPES.fold(common, larger) } else { common }
 }
 
+/// The part of `need` that exceeds the free amount.
+pub(crate) fn missing(need: &Resources, free: &Resources) -> Resources {
+    need.combine(free, |need, free| if need > 0 { (need - free).max(0) } else { 0 })
+}
+
 /// The missing part of a need: the largest `missing[i] / needed[i]` in steps of 2^-20.
 #[must_use]
 pub(crate) fn missing_share(need: &Resources, free: &Resources) -> i128 {

@@ -138,7 +138,12 @@ impl Resources {
         Self(std::array::from_fn(|i| each(self.0[i], other.0[i])))
     }
 
-    /// The same for a function that is 0 for 0 and 0.
+    /// The amounts of the types of which `other` has some, and zero of all others.
+    pub(crate) fn of_types_in(&self, other: &Self) -> Self {
+        self.combine(other, |amount, other| if other > 0 { amount } else { 0 })
+    }
+
+    /// As [`combine`](Self::combine), for a function that is 0 for 0 and 0.
     fn combine_amounts(&self, other: &Self, each: impl Fn(i64, i64) -> i64) -> Self {
         let mut combined = Self::ZERO;
         for i in 0..self.types().end.max(other.types().end) {

@@ -1,19 +1,79 @@
-//! User shares of a leaf: a container for one user moves the shares of all.
+//! Limits of users and groups, and user shares of a leaf: a container for one user moves the shares of all.
 
+use super::level::Level;
 use super::queue_walk::QueueWalk;
 use super::scratch::Threshold;
-use crate::backlog::Lane;
+use crate::backlog::{Lane, WaitKey};
 use crate::facts::{ActiveUsers, Application, LeafUse};
-use crate::ids::{LeafUserId, QueueId};
+use crate::ids::{LeafUserId, LimitUsageId, QueueId};
 use crate::request::ResourceAllocationCommitRequest;
 use crate::resource::{RESOURCE_TYPES_MAX, Resources, UNLIMITED};
 
 impl QueueWalk<'_> {
+    /// The limit of the user or of its groups that one more container of this size would exceed.
+    pub(super) fn user_blocked_at(
+        &mut self,
+        leaf: QueueId,
+        user: LeafUserId,
+        size: &Resources,
+    ) -> Option<WaitKey> {
+        let facts = &self.state.facts;
+        if let Some(limit_usage) =
+            facts.exhausted_limit_usage(user, size, |limit_usage| *self.limit_usage_level(limit_usage).now())
+        {
+            return Some(WaitKey::HolderLimit(limit_usage));
+        }
+        let used = *self.user_level(user).now();
+        let leaf_use = || self.leaf_use(leaf);
+        let may_grow = self.state.facts.user_may_grow(user, self.share, &used, size, leaf_use);
+        let is_share = || self.state.facts.queue(leaf).shares_among_users();
+        (!may_grow).then(|| if is_share() { WaitKey::UserShare(leaf) } else { WaitKey::UserLimit(user) })
+    }
+
+    #[inline]
+    pub(super) fn user_level(&mut self, user: LeafUserId) -> &mut Level {
+        if !self.scratch.users[user.index()].level.is_begun(self.scratch.stamp) {
+            self.begin_user(user);
+        }
+        &mut self.scratch.users[user.index()].level
+    }
+
+    #[inline(never)]
+    fn begin_user(&mut self, user: LeafUserId) {
+        let (stamp, scratch) = (self.scratch.stamp, &mut self.scratch.users[user.index()]);
+        let in_flight = self.state.in_flight.users.of(user, self.share.partition).load();
+        let used = self.state.facts.user(user).used[self.share.partition.index()];
+        scratch.level.begin(stamp, used + in_flight);
+        scratch.given_units = 0;
+    }
+
+    /// Charges a pick to the user and the limit usages to which it counts.
+    pub(super) fn charge_user(&mut self, user: LeafUserId, size: &Resources) {
+        if self.user_level(user).charge(size) {
+            self.scratch.touched_users.push(user);
+        }
+        for limit_usage in &self.state.facts.user(user).limit_usages {
+            if self.limit_usage_level(*limit_usage).charge(size) {
+                self.scratch.touched_limit_usages.push(*limit_usage);
+            }
+        }
+    }
+
+    fn limit_usage_level(&mut self, limit_usage: LimitUsageId) -> &mut Level {
+        let (stamp, level) = (self.scratch.stamp, &mut self.scratch.limit_usages[limit_usage.index()]);
+        if !level.is_begun(stamp) {
+            let in_flight = self.state.in_flight.limit_usages.of(limit_usage, self.share.partition).load();
+            let used = self.state.facts.limit_usage(limit_usage).used[self.share.partition.index()];
+            level.begin(stamp, used + in_flight);
+        }
+        level
+    }
+
     /// The leaf's use. Amounts in flight count as use by active users, because they are for pending asks. A user whose
     /// pending units all got containers in this pass is no longer active.
     pub(super) fn leaf_use(&self, leaf: QueueId) -> LeafUse {
         let queue = self.state.facts.queue(leaf);
-        let quota = queue.quota(self.partition);
+        let quota = queue.quota(self.share.partition);
         let scratch = &self.scratch.queues[leaf.index()];
         let satisfied = &scratch.leaf.satisfied;
         LeafUse {
@@ -76,7 +136,7 @@ impl QueueWalk<'_> {
             limit_after(given)[resource] < wanted[resource]
         };
         // No share exceeds the leaf's maximum, so the search ends there.
-        let most = facts.queue(lane.leaf).quota(self.partition).maximum[resource].min(UNLIMITED >> 2);
+        let most = facts.queue(lane.leaf).quota(self.share.partition).maximum[resource].min(UNLIMITED >> 2);
         let (mut short, mut step) = (0, size[resource]);
         while short < most && is_short(short + step) {
             (short, step) = (short + step, step * 2);
