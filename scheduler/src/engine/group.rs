@@ -153,8 +153,8 @@ impl GroupCommitter {
         self.adapt_concurrency(state, Decided { rejected, ..pass });
     }
 
-    /// The steps that end a group, in this order: each sees what the earlier ones changed. Proposers must find a
-    /// wanted set only in its newest state, so nothing is published before the sets' last change.
+    /// Takes the steps that end a group; each feature's step is in the feature's own file. A step sees what the
+    /// earlier ones changed. So the wanted sets are published after all steps that can make a set wanted.
     fn end_group(&mut self, state: &mut State) {
         self.gather_room(state);
         self.committer(state).place_starved();
