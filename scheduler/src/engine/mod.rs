@@ -71,6 +71,7 @@ mod gangs;
 mod group;
 mod handle;
 mod health;
+mod lost_batches;
 mod message;
 mod mode;
 #[cfg(all(test, apportion_loom))]

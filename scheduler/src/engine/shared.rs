@@ -14,7 +14,7 @@ use crate::clock::Clock;
 use crate::config::EngineConfig;
 use crate::ids::PartitionId;
 use crate::place::Leases;
-use crate::propose::{BatchOwner, GangLook, PassLimits, PassScope, ProposalBatch, Work};
+use crate::propose::{PassLimits, PassScope};
 use crate::replay::Identifiers;
 use crate::state::State;
 use crate::sync::{AtomicU64, Condvar, Counter, Figures, Mutex, Ordering, Outbox, RwLock, Signal};
@@ -189,36 +189,6 @@ impl Shared {
     /// Whether the partition has the number of sets that its size calls for.
     pub(crate) fn is_cut_right(&self, state: &State, partition: PartitionId) -> bool {
         state.node_shards.sets_wanted(partition, &self.config.limits) == state.node_shards.sets(partition)
-    }
-}
-
-impl BatchOwner for Shared {
-    fn undo(&self, batch: &mut ProposalBatch) {
-        let mut state = self.state.write();
-        if batch.is_in_flight() {
-            state.undo(batch);
-            state.seek_reservations();
-        }
-        // Taking the set cleared its bit. Publish it as wanted before it returns to the pool, or the engine would
-        // look quiet.
-        self.publish_wanted(&state);
-        drop(state);
-        let work = std::mem::take(&mut batch.work);
-        self.round.record_lost_batch();
-        match work {
-            Work::Pass(set) => self.leases.give_back(set),
-            Work::GangLook(GangLook { looks, found }) => {
-                self.leases.want_gangs();
-                // The places that it found are lost, so the gangs are looked for again.
-                let is_decided = found.gatherings.is_empty();
-                self.leases.give_back_gang_looks(if is_decided { looks } else { Box::default() });
-            }
-            Work::Round(_) => self.round.record_lost_round(),
-            Work::Unleased => {}
-        }
-        self.work.raise(self.workers_wanted());
-        // The committer decides whether the engine is quiet now; if its inbox is full, it looks anyway.
-        self.outbox.offer(Message::LookAgain);
     }
 }
 
