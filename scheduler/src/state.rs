@@ -12,7 +12,7 @@
 //! | delays, expiries and turns | the clock | [`Timers`] |
 //! | gangs | room for all members, so a look plans for all | `state/gang_waits.rs`, `place/gang_looks.rs` |
 //! | queued opportunistic containers | their turn at their node | `facts/node_queues.rs` |
-//! | requested promotions | passes with nothing left to do | `engine/promotions.rs` |
+//! | requested promotions | passes with nothing left to do | `engine/opportunistic.rs` |
 //! | rounds of preemption | an interval, and a change | `engine/rounds.rs` |
 
 mod gang_waits;

@@ -2,15 +2,17 @@
 
 use std::sync::Arc;
 
+use super::group::GroupCommitter;
 use super::handle::Handle;
-use super::shared::Message;
-use super::stream::EventStream;
+use super::message::Call;
+use super::stream::{EventStream, StreamCore};
 use super::submit_error::SubmitError;
 use crate::change::{ApplicationSpec, Change};
 use crate::event::Refusal;
 use crate::facts::{ApplicationEnd, Blacklist, BlacklistUpdate};
 use crate::ids::ApplicationId;
 use crate::request::CommitSeq;
+use crate::state::State;
 use crate::sync::Ticket;
 
 /// # Applications
@@ -37,14 +39,8 @@ impl Handle {
             self.normalize(&mut master.size)?;
         }
         let application = self.shared.ids.applications.lock().take();
-        let change = Change::ApplicationSubmitted { application, spec: Box::new(spec) };
-        let message = Message::Application {
-            change,
-            stream: Arc::clone(events.core()),
-            caller: Arc::clone(&self.refusals),
-        };
-        self.shared
-            .send(message)
+        let (spec, stream) = (Box::new(spec), Arc::clone(events.core()));
+        self.send_call(Call::Application { application, spec, stream })
             .inspect_err(|_| self.shared.ids.applications.lock().give_back(application))?;
         Ok(application)
     }
@@ -116,5 +112,23 @@ impl Handle {
         end: ApplicationEnd,
     ) -> Result<(), SubmitError> {
         self.send(Change::ApplicationEnded { application, end })
+    }
+}
+
+impl GroupCommitter {
+    /// Applies a submission. Its stream also gets a refusal, but no events of another application that owns the
+    /// identifier.
+    pub(super) fn application(
+        &mut self,
+        state: &mut State,
+        application: ApplicationId,
+        spec: Box<ApplicationSpec>,
+        stream: &Arc<StreamCore>,
+    ) {
+        if self.change(state, Change::ApplicationSubmitted { application, spec })
+            != Err(Refusal::IdentifierTaken)
+        {
+            self.publisher.streams.connect(application, stream);
+        }
     }
 }

@@ -1,14 +1,17 @@
 //! Asks by kinds that callers register once: nothing is copied or checked again for each ask.
 
-use std::sync::Arc;
-
 use rustc_hash::FxHashMap;
 
+use super::group::GroupCommitter;
 use super::handle::Handle;
-use super::shared::Message;
+use super::message::{Call, Message};
+use super::publish::Publisher;
+use super::refusals::refuse;
 use super::submit_error::SubmitError;
 use crate::change::{AskOfKind, AskSpec, SubmittedAsk};
+use crate::commit::Committer;
 use crate::ids::{AskId, AskKindId};
+use crate::state::State;
 
 /// Asks per message; the committer processes other messages between them.
 const CHUNK: usize = 64;
@@ -82,10 +85,18 @@ impl Handle {
         let known = self.shared.ask_kinds.lock().len();
         asks.iter().try_for_each(|ask| check(ask, known))?;
         let ids = self.take_ask_ids(asks.len())?;
-        let message = |asks| Message::Asks { asks, caller: Arc::clone(&self.refusals) };
         let submitted = ids.iter().zip(asks).map(|(ask, of)| SubmittedAsk { ask: *ask, of });
-        self.send_in_chunks(submitted, CHUNK, message)?;
+        self.send_in_chunks(submitted, CHUNK, Call::Asks)?;
         Ok(ids)
+    }
+}
+
+impl GroupCommitter {
+    /// Submits asks of kinds, each as if sent alone.
+    pub(super) fn asks_of_kinds(&mut self, state: &mut State, asks: Vec<SubmittedAsk>) {
+        let Publisher { effects, log, kinds, .. } = &mut self.publisher;
+        let mut committer = Committer { state, effects, log, stats: &mut self.stats };
+        committer.apply_asks(kinds, asks, refuse);
     }
 }
 

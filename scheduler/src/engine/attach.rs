@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::answered_call::{AnsweredCall, AttachResult};
+use super::group::GroupCommitter;
 use super::handle::Handle;
-use super::shared::Message;
-use super::stream::EventStream;
+use super::stream::{EventStream, StreamCore};
 use super::submit_error::SubmitError;
 use crate::event::Refusal;
 use crate::facts::{ApplicationEnd, Blacklist, ContainerOnNode, ExecutionType};
@@ -75,10 +76,8 @@ impl Handle {
         application: ApplicationId,
         events: &EventStream,
     ) -> Result<Ticket<Result<Attachment, Refusal>>, SubmitError> {
-        let (answer, ticket) = Ticket::new();
         let stream = Arc::clone(events.core());
-        self.shared.send(Message::Attach { application, stream, answer })?;
-        Ok(ticket)
+        self.send_for_answer(|answer| AnsweredCall::Attach { application, stream, answer })
     }
 
     /// Lets a lagging stream go on. Returns the running containers of the applications, as of the returned change.
@@ -101,8 +100,26 @@ impl Handle {
     }
 }
 
+impl GroupCommitter {
+    /// Sends an application's events to `stream` from here on, if the application runs. Events of earlier changes
+    /// go to the earlier stream.
+    pub(super) fn attach(
+        &mut self,
+        state: &State,
+        application: ApplicationId,
+        stream: Arc<StreamCore>,
+    ) -> AttachResult {
+        let found = attachment(state, application);
+        match &found {
+            Ok(_) => self.publisher.attach(application, stream),
+            Err(refusal) => self.stats.count_refused(*refusal),
+        }
+        found
+    }
+}
+
 /// The present holdings of the application.
-pub(super) fn attachment(state: &State, application: ApplicationId) -> Result<Attachment, Refusal> {
+fn attachment(state: &State, application: ApplicationId) -> AttachResult {
     let view = View::new(state);
     let found = view.application(application).ok_or(Refusal::ApplicationEnded)?;
     let facts = &state.facts;

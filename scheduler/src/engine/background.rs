@@ -4,9 +4,9 @@
 //! except that time may have advanced. Partitions take turns: otherwise a busy one could keep the others waiting for
 //! ever.
 
+use super::message::Message;
 use super::proposer::Proposer;
 use super::serial::SerialDriver;
-use super::shared::Message;
 
 impl SerialDriver {
     /// Commits and proposes in turn until the engine is shut down and everything sent before is processed. A panic of a
@@ -21,13 +21,13 @@ impl SerialDriver {
             let batch = batch.map(Message::Batch);
             let is_full =
                 batch.as_ref().is_some_and(|batch| batch.weight() >= shared.config.limits.group_requests);
-            match batch.or_else(|| committer.inbox().try_receive()) {
+            match batch.or_else(|| committer.inbox.try_receive()) {
                 Some(message) => committer.commit_group(Some(message)),
                 None if committer.wait_and_commit() => {}
                 None => return,
             }
             // The group of such a batch has taken no message, and the next batch may follow at once.
-            if is_full && let Some(message) = committer.inbox().try_receive() {
+            if is_full && let Some(message) = committer.inbox.try_receive() {
                 committer.commit_group(Some(message));
             }
         }

@@ -1,15 +1,16 @@
 //! Many changes in one call, such as the contents of a resource manager's heartbeat.
 
-use std::sync::Arc;
-
 use serde::{Deserialize, Serialize};
 
+use super::group::GroupCommitter;
 use super::handle::Handle;
-use super::shared::Message;
+use super::message::Call;
+use super::refusals::admit_or_refuse;
 use super::submit_error::SubmitError;
 use crate::change::{AskSpec, Change};
 use crate::facts::EndCause;
 use crate::ids::{ApplicationId, AskId, ContainerId};
+use crate::state::State;
 
 /// Changes per message; the committer processes other messages between them.
 pub(super) const CHUNK: usize = 32;
@@ -42,6 +43,28 @@ pub enum BulkCall {
 ///
 /// The identifiers of each call are known as long as if the call were made alone.
 impl Handle {
+    /// Submits many asks, also of several applications, for a part of the cost of [`submit_ask`](Self::submit_ask).
+    /// The identifiers are in the order of the asks. The committer refuses each ask with an unknown identifier by
+    /// itself.
+    ///
+    /// # Errors
+    /// If one of the asks is not valid, none is submitted. If the engine is shut down meanwhile, the first asks may
+    /// have been submitted.
+    pub fn submit_asks(
+        &self,
+        asks: impl IntoIterator<Item = (ApplicationId, AskSpec)>,
+    ) -> Result<Vec<AskId>, SubmitError> {
+        let mut asks: Vec<_> = asks.into_iter().collect();
+        asks.iter_mut().try_for_each(|(_, spec)| self.check_ask(spec))?;
+        let ids = self.take_ask_ids(asks.len())?;
+        let changes = ids.iter().zip(asks).map(|(ask, (application, spec))| {
+            let ask = *ask;
+            Change::AskSubmitted { ask, application, spec }
+        });
+        self.send_all(changes)?;
+        Ok(ids)
+    }
+
     /// Makes many calls of mixed kinds, in this order. Returns the identifiers of the asks, in order. Each call with
     /// an unknown identifier is refused by itself, as if made alone.
     ///
@@ -65,9 +88,16 @@ impl Handle {
 }
 
 impl Handle {
+    pub(super) fn take_ask_ids(&self, count: usize) -> Result<Vec<AskId>, SubmitError> {
+        if self.shared.is_closed() {
+            return Err(SubmitError::Closed);
+        }
+        let mut pool = self.shared.ids.asks.lock();
+        Ok((0..count).map(|_| pool.take()).collect())
+    }
+
     pub(super) fn send_all(&self, changes: impl Iterator<Item = Change>) -> Result<(), SubmitError> {
-        let message = |changes| Message::Changes { changes, caller: Arc::clone(&self.refusals) };
-        self.send_in_chunks(changes, CHUNK, message)
+        self.send_in_chunks(changes, CHUNK, Call::Changes)
     }
 
     /// Sends many items in messages of up to `size` each.
@@ -75,7 +105,7 @@ impl Handle {
         &self,
         items: impl IntoIterator<Item = T>,
         size: usize,
-        message: impl Fn(Vec<T>) -> Message,
+        call: impl Fn(Vec<T>) -> Call,
     ) -> Result<(), SubmitError> {
         let mut items = items.into_iter();
         loop {
@@ -83,8 +113,16 @@ impl Handle {
             if chunk.is_empty() {
                 return Ok(());
             }
-            self.shared.send(message(chunk))?;
+            self.send_call(call(chunk))?;
         }
+    }
+}
+
+impl GroupCommitter {
+    /// Applies several changes, each as if sent alone.
+    pub(super) fn changes(&mut self, state: &mut State, changes: Vec<Change>) {
+        self.committer(state)
+            .apply_all(changes, |committer, change| admit_or_refuse(committer, change).is_ok());
     }
 }
 

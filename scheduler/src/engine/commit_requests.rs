@@ -1,7 +1,7 @@
 //! Commit requests made outside the engine.
 
+use super::answered_call::AnsweredCall;
 use super::handle::Handle;
-use super::shared::Message;
 use super::submit_error::SubmitError;
 use crate::request::{CommitOutcome, ResourceAllocationCommitRequest};
 use crate::sync::Ticket;
@@ -20,8 +20,6 @@ impl Handle {
         &self,
         request: ResourceAllocationCommitRequest,
     ) -> Result<Ticket<CommitOutcome>, SubmitError> {
-        let (answer, ticket) = Ticket::new();
-        self.shared.send(Message::Request { request, answer })?;
-        Ok(ticket)
+        self.send_for_answer(|answer| AnsweredCall::Request { request, answer })
     }
 }

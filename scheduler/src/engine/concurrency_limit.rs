@@ -6,7 +6,10 @@
 //! it halves at once, and grows by a quarter after some windows without collisions. A pass over a full cluster with
 //! nothing in flight is no signal.
 
+use super::group::GroupCommitter;
 use crate::ids::SETS_MAX;
+use crate::propose::{ProposalBatch, Work};
+use crate::state::State;
 
 /// The number of batches that are decided together.
 const WINDOW: u64 = 32;
@@ -82,6 +85,29 @@ impl ConcurrencyLimit {
             }
         }
         Some(self.sets_checked_out_max)
+    }
+}
+
+impl Decided {
+    /// A batch before its decision; `None` for a look for gangs, which collides with no pass.
+    pub(super) fn of_pass(batch: &ProposalBatch) -> Option<Self> {
+        let (proposals, requests) = (&batch.proposals, batch.proposals.requests.len());
+        let Work::GangLook(_) = batch.work else {
+            let (visits, lost_race) = (proposals.visits, proposals.lost_race);
+            return Some(Self { requests, rejected: 0, visits, lost_race });
+        };
+        None
+    }
+}
+
+impl GroupCommitter {
+    /// Adapts the number of sets checked out to the rate of collisions between proposers.
+    pub(super) fn adapt_concurrency(&mut self, state: &State, decided: Decided) {
+        let sets = || state.partitions().map(|partition| u64::from(state.node_shards.sets(partition))).sum();
+        if let Some(sets_checked_out_max) = self.concurrency_limit.record(decided, sets) {
+            self.stats.sets_checked_out_max = sets_checked_out_max;
+            self.shared.leases.set_checked_out_max(sets_checked_out_max);
+        }
     }
 }
 

@@ -1,14 +1,12 @@
-//! Calls of a handle that end, stop, preempt, resize, demote and promote containers.
-
-use std::sync::Arc;
+//! Calls of a handle that end, stop, preempt and resize containers.
 
 use super::bulk::CHUNK;
 use super::handle::Handle;
-use super::shared::Message;
+use super::message::Call;
 use super::submit_error::SubmitError;
 use crate::change::Change;
 use crate::event::Refusal;
-use crate::facts::{EndCause, ExecutionType};
+use crate::facts::EndCause;
 use crate::ids::ContainerId;
 use crate::request::CommitSeq;
 use crate::resource::Resources;
@@ -37,8 +35,7 @@ impl Handle {
         &self,
         containers: impl IntoIterator<Item = ContainerId>,
     ) -> Result<(), SubmitError> {
-        let message = |containers| Message::Completions { containers, caller: Arc::clone(&self.refusals) };
-        self.send_in_chunks(containers, CHUNK, message)
+        self.send_in_chunks(containers, CHUNK, Call::Completions)
     }
 
     /// Returns a container in which nothing runs; its room is free at once. To wait for a running process,
@@ -75,57 +72,6 @@ impl Handle {
         container: ContainerId,
     ) -> Result<Ticket<Result<CommitSeq, Refusal>>, SubmitError> {
         self.send_answered(Change::ContainerStopping { container, cause: EndCause::Preempted })
-    }
-
-    /// Makes a container opportunistic: it runs on leftover capacity of its node. Its room is free at once, and it
-    /// is charged nothing but its devices. It still counts in limits on its tags, and ends as other containers do.
-    /// An engine that [queues](crate::config::EngineConfig::opportunistic) opportunistic containers ends it when
-    /// guaranteed ones need its room. Otherwise the node has to ensure that running containers fit. The ticket refuses
-    /// a container that is unknown or opportunistic already.
-    ///
-    /// # Errors
-    /// If the engine is shut down.
-    pub fn demote_container(
-        &self,
-        container: ContainerId,
-    ) -> Result<Ticket<Result<CommitSeq, Refusal>>, SubmitError> {
-        let execution_type = ExecutionType::Opportunistic;
-        self.send_answered(Change::ExecutionTypeSet { container, execution_type })
-    }
-
-    /// Guarantees an opportunistic container its size again. The ticket tells whether its node, the queues and the
-    /// user have room for all of it, as for a new container of that size. If not, it names the obstacle and the
-    /// container stays as it is. A borrowed container is promoted, as it grows, only as far as the partition's own
-    /// containers allow. The engine queues nothing: after a refusal the caller may try again, or
-    /// [request](Self::request_promotion) the promotion. A container that waits in its node's queue starts with its
-    /// promotion. The ticket refuses an unknown container.
-    ///
-    /// # Errors
-    /// If the engine is shut down.
-    pub fn promote_container(
-        &self,
-        container: ContainerId,
-    ) -> Result<Ticket<Result<CommitSeq, Refusal>>, SubmitError> {
-        let execution_type = ExecutionType::Guaranteed;
-        self.send_answered(Change::ExecutionTypeSet { container, execution_type })
-    }
-
-    /// Wants an opportunistic container promoted as soon as there is room. Then its application gets
-    /// [`ExecutionTypeChanged`](crate::event::EventKind::ExecutionTypeChanged). Until then it waits or runs as before,
-    /// and it may end for guaranteed containers. [`promote_container`](Self::promote_container) decides at once
-    /// instead.
-    ///
-    /// Requests are looked at in their order, and a request that finds no room holds up no other. Ordinary asks come
-    /// first: a container is promoted only while no pass over its partition could place any. Pending asks at a limit
-    /// do not count. The ticket refuses a container that is unknown, guaranteed or being stopped.
-    ///
-    /// # Errors
-    /// If the engine is shut down.
-    pub fn request_promotion(
-        &self,
-        container: ContainerId,
-    ) -> Result<Ticket<Result<CommitSeq, Refusal>>, SubmitError> {
-        self.send_answered(Change::PromotionRequested { container })
     }
 
     /// Sets the size of a container, rounded up as for asks; its devices stay. Shrinking takes effect at once. For

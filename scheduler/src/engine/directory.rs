@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use super::racks::Racks;
+use super::shared::Shared;
+use crate::commit::Effects;
 use crate::facts::{Facts, IdPool, QueueRole};
 use crate::ids::{ApplicationId, AskId, NodeId, QueueId, SlotId};
 use crate::replay::{FollowedPool, Identifiers};
@@ -44,6 +46,31 @@ impl Ids {
             nodes: Mutex::new(NodeIds::after(given.nodes, facts)),
             applications: Mutex::new(given.applications.into_pool()),
             asks: Mutex::new(given.asks.into_pool()),
+        }
+    }
+}
+
+impl Shared {
+    /// Enters the paths of new queues, and removes those of old ones.
+    pub(super) fn update_queue_names(&self, effects: &mut Effects) {
+        for named in effects.queues.drain(..) {
+            self.names.queues.set(&named.path, named.queue);
+        }
+    }
+
+    /// Frees the identifiers and names of removed objects.
+    pub(super) fn vacate(&self, effects: &Effects) {
+        let Self { ids, names, .. } = self;
+        if !effects.vacated_asks.is_empty() {
+            let mut pool = ids.asks.lock();
+            effects.vacated_asks.iter().for_each(|id| pool.give_back(*id));
+        }
+        for id in &effects.vacated_applications {
+            ids.applications.lock().give_back(*id);
+        }
+        for (id, name) in &effects.vacated_nodes {
+            names.nodes.remove(name, *id);
+            ids.nodes.lock().give_back(*id);
         }
     }
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::group::GroupCommitter;
 use super::serial::SerialDriver;
 use super::single_step::NotSerial;
 use super::{Driver, Engine};
@@ -71,7 +72,7 @@ impl SerialDriver {
             if self.shared.clock.now_ms() >= deadline_ms {
                 return Driven::TimedOut;
             }
-            match self.committer.inbox().receive(self.committer.patience_until(deadline_ms)) {
+            match self.committer.inbox.receive(self.committer.patience_until(deadline_ms)) {
                 Ok(message) => {
                     self.committer.commit_group(Some(message));
                     self.run_until_quiet();
@@ -86,6 +87,20 @@ impl SerialDriver {
 
     /// Whether a message waits, a timer is due, or a proposer has work.
     pub(super) fn has_work(&self) -> bool {
-        !self.committer.inbox().is_empty() || self.committer.is_due() || self.shared.has_work_for_proposers()
+        !self.committer.inbox.is_empty() || self.committer.is_due() || self.shared.has_work_for_proposers()
+    }
+}
+
+impl GroupCommitter {
+    /// Changes with each message that is processed and each timer that rings.
+    fn done(&self) -> (u64, Option<u64>) {
+        (self.processed, self.next_timer_ms)
+    }
+
+    /// How long to wait for a message before a timer is due, until a deadline at the latest. `None`: only the driver
+    /// moves the clock.
+    fn patience_until(&self, deadline_ms: u64) -> Option<Duration> {
+        let next_ms = self.next_timer_ms.map_or(deadline_ms, |next_ms| next_ms.min(deadline_ms));
+        if self.is_due() { Some(Duration::ZERO) } else { self.shared.clock.until(next_ms) }
     }
 }

@@ -1,4 +1,4 @@
-//! The actions of timers that are due.
+//! Time: the clock advances, and timers that are due act.
 
 use super::group::GroupCommitter;
 use crate::change::Change;
@@ -8,8 +8,30 @@ use crate::state::State;
 use crate::timers::Timer;
 
 impl GroupCommitter {
+    /// Advances the engine's time to the clock's.
+    pub(super) fn advance_time(&mut self, state: &mut State) {
+        let now_ms = self.shared.clock.now_ms();
+        if now_ms > state.facts.now_ms {
+            self.committer(state).apply(Change::TimeAdvanced { now_ms });
+            self.rounds.count_clock_change();
+        }
+    }
+
+    pub(super) fn ring_timers(&mut self, state: &mut State) {
+        while let Some((at_ms, timer)) = state.timers.take_due(state.facts.now_ms) {
+            self.ring(state, at_ms, &timer);
+        }
+    }
+
+    /// Records the group's time, and when the committer has to act next if no message comes.
+    pub(super) fn set_next_timer(&mut self, state: &State) {
+        let round_ms = self.rounds.next_ms(state.facts.now_ms);
+        self.next_timer_ms = state.timers.next_ms().into_iter().chain(round_ms).min();
+        self.now_ms = state.facts.now_ms;
+    }
+
     /// Acts on a timer that was due at `at_ms`. A stale one has no effect.
-    pub(super) fn ring(&mut self, state: &mut State, at_ms: u64, timer: &Timer) {
+    fn ring(&mut self, state: &mut State, at_ms: u64, timer: &Timer) {
         match *timer {
             Timer::Silence(node) => self.check_silence(state, node, at_ms),
             Timer::QueueIdle(queue) => {

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use super::answered_call::{AnsweredCall, GangResult};
 use super::group::GroupCommitter;
 use super::handle::Handle;
+use super::message::Message;
 use super::proposer::propose_under_guard;
 use super::refusals::refuse;
-use super::shared::{GangResult, Message, Shared};
+use super::shared::Shared;
 use super::submit_error::SubmitError;
 use crate::change::{Change, GangSpec};
 use crate::commit::{admit_gang, would_accept};
@@ -87,8 +89,8 @@ impl Handle {
         spec.roles.iter_mut().try_for_each(|role| self.check_ask(&mut role.ask))?;
         let asks = self.take_ask_ids(spec.roles.len())?;
         let gang = GangId::with_first(asks[0]);
-        let (answer, ticket) = Ticket::new();
-        self.shared.send(Message::Gang { asks: asks.clone(), spec: Box::new(spec), answer })?;
+        let (sent, spec) = (asks.clone(), Box::new(spec));
+        let ticket = self.send_for_answer(|answer| AnsweredCall::Gang { asks: sent, spec, answer })?;
         Ok(SubmittedGang { gang, asks, ticket })
     }
 
@@ -114,6 +116,29 @@ impl GroupCommitter {
                 refuse(&mut committer, &change, reason.refusal());
                 Err(reason)
             }
+        }
+    }
+
+    /// Adds room that the group freed to the held room of gangs, before any pass sees it.
+    pub(super) fn gather_room(&mut self, state: &mut State) {
+        if !state.facts.held_rooms.is_empty() {
+            self.committer(state).gather();
+        }
+    }
+
+    /// As [`gather_room`](Self::gather_room), before the next batch of the group is decided.
+    pub(super) fn gather_room_between_batches(&mut self, state: &mut State) {
+        if !state.gang_waits.gained_nodes.is_empty() {
+            self.committer(state).gather();
+        }
+    }
+
+    /// Lets a proposer look for gangs, if the group has changed something or a turn is overdue.
+    pub(super) fn want_gangs(&mut self, state: &State) {
+        let has_changed =
+            std::mem::replace(&mut self.changes_before, state.facts.changes) < state.facts.changes;
+        if !state.facts.gangs.is_empty() && (has_changed || !state.gang_waits.overdue_turns.is_empty()) {
+            self.shared.leases.want_gangs();
         }
     }
 }

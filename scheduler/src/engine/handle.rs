@@ -1,16 +1,20 @@
 //! Handles: how callers talk to an engine.
+//!
+//! Here are the handle itself and the submission of one ask. The other calls are in the files of their subjects.
 
 use std::sync::Arc;
 
+use super::ask_tags::check_tags;
+use super::message::{Call, Message};
+use super::opportunistic::check_opportunistic;
 use super::refusals::RefusalList;
-use super::shared::{Message, Shared};
+use super::shared::Shared;
 use super::submit_error::SubmitError;
 use crate::change::{AskSpec, Change};
 use crate::config::EngineConfig;
-use crate::facts::{AskTags, ExecutionType};
+use crate::facts::ExecutionType;
 use crate::ids::{ApplicationId, AskId, PartitionId};
-use crate::resource::{ResourceError, Resources};
-use crate::view::View;
+use crate::resource::{DeviceNeed, Resources};
 
 /// Submits calls to an engine and reads its state. Clones share the engine and the list of refusals.
 ///
@@ -23,40 +27,6 @@ use crate::view::View;
 pub struct Handle {
     pub(super) shared: Arc<Shared>,
     pub(super) refusals: Arc<RefusalList>,
-}
-
-/// # State and time
-///
-/// These calls take no identifiers. The methods of a [`View`] find nothing for an unknown identifier.
-impl Handle {
-    /// The configuration at the start of the engine; [`View::queue_tree`] has the present queues.
-    #[must_use]
-    pub fn config(&self) -> &EngineConfig {
-        &self.shared.config
-    }
-
-    /// A vector from named amounts; types not named are zero.
-    ///
-    /// # Errors
-    /// If a name is not a resource type of the engine, or an amount is out of range.
-    pub fn resources(&self, amounts: &[(&str, i64)]) -> Result<Resources, ResourceError> {
-        self.shared.config.resources.resources(amounts)
-    }
-
-    /// Tells the engine that the clock was moved.
-    ///
-    /// # Errors
-    /// If the engine is shut down.
-    pub fn tick(&self) -> Result<(), SubmitError> {
-        Ok(self.shared.send(Message::Tick)?)
-    }
-
-    /// Calls `look` with a view of the state. The engine is blocked meanwhile, so `look` must be quick and must not
-    /// call this engine.
-    pub fn read<T>(&self, look: impl FnOnce(&View<'_>) -> T) -> T {
-        let state = self.shared.state.read();
-        look(&View::new(&state))
-    }
 }
 
 /// # Asks
@@ -86,30 +56,10 @@ impl Handle {
         self.send(Change::AskCancelled { ask, units })
     }
 
-    /// Submits many asks, also of several applications, for a part of the cost of [`submit_ask`](Self::submit_ask).
-    /// The identifiers are in the order of the asks. The committer refuses each ask with an unknown identifier by
-    /// itself.
-    ///
-    /// # Errors
-    /// If one of the asks is not valid, none is submitted. If the engine is shut down meanwhile, the first asks may
-    /// have been submitted.
-    pub fn submit_asks(
-        &self,
-        asks: impl IntoIterator<Item = (ApplicationId, AskSpec)>,
-    ) -> Result<Vec<AskId>, SubmitError> {
-        let mut asks: Vec<_> = asks.into_iter().collect();
-        asks.iter_mut().try_for_each(|(_, spec)| self.check_ask(spec))?;
-        let ids = self.take_ask_ids(asks.len())?;
-        let changes = ids.iter().zip(asks).map(|(ask, (application, spec))| {
-            let ask = *ask;
-            Change::AskSubmitted { ask, application, spec }
-        });
-        self.send_all(changes)?;
-        Ok(ids)
-    }
-
+    /// Checks an ask without the state, and rounds its size up. The committer checks the rest when it admits the ask:
+    /// whether its application runs, and whether its racks are known.
     pub(super) fn check_ask(&self, spec: &mut AskSpec) -> Result<(), SubmitError> {
-        let types = &self.shared.config.resources;
+        let config = &*self.shared.config;
         if spec.count == 0 {
             return Err(SubmitError::NothingAsked);
         }
@@ -117,37 +67,15 @@ impl Handle {
             return Err(SubmitError::NothingNamed);
         }
         if spec.execution_type == ExecutionType::Opportunistic {
-            self.check_opportunistic(spec)?;
+            check_opportunistic(config, spec)?;
         }
         spec.tags.as_deref().map_or(Ok(()), check_tags)?;
-        if let Some(need) = spec.devices.filter(|need| !need.is_valid()) {
-            return Err(SubmitError::Devices { count: need.count, milli: need.milli });
-        }
-        let milli = spec.devices_milli();
-        types.count_devices(&mut spec.size, milli)?;
-        types.check(&spec.size)?;
+        self.check_size(&mut spec.size, spec.devices)?;
         self.normalize(&mut spec.size)?;
-        if !self.shared.config.allocation.admits(&spec.size) {
+        if !config.allocation.admits(&spec.size) {
             return Err(SubmitError::EmptyContainer);
         }
         spec.partition.map_or(Ok(()), |partition| self.check_partition(partition))
-    }
-
-    #[cold]
-    fn check_opportunistic(&self, spec: &AskSpec) -> Result<(), SubmitError> {
-        match (&self.shared.config.opportunistic, spec.is_master) {
-            (None, _) => Err(SubmitError::NoOpportunistic),
-            (Some(_), true) => Err(SubmitError::OpportunisticMaster),
-            (Some(_), false) => Ok(()),
-        }
-    }
-
-    pub(super) fn take_ask_ids(&self, count: usize) -> Result<Vec<AskId>, SubmitError> {
-        if self.shared.is_closed() {
-            return Err(SubmitError::Closed);
-        }
-        let mut pool = self.shared.ids.asks.lock();
-        Ok((0..count).map(|_| pool.take()).collect())
     }
 }
 
@@ -156,6 +84,21 @@ impl Handle {
         Self { shared, refusals: Arc::default() }
     }
 
+    /// Adds the devices to the size of a container, and checks its amounts.
+    pub(super) fn check_size(
+        &self,
+        size: &mut Resources,
+        devices: Option<DeviceNeed>,
+    ) -> Result<(), SubmitError> {
+        if let Some(need) = devices.filter(|need| !need.is_valid()) {
+            return Err(SubmitError::Devices { count: need.count, milli: need.milli });
+        }
+        let types = &self.shared.config.resources;
+        types.count_devices(size, devices.map_or(0, |need| need.total_milli()))?;
+        Ok(types.check(size)?)
+    }
+
+    /// Rounds a size up to the steps of the configuration, up to its maximum.
     pub(super) fn normalize(&self, size: &mut Resources) -> Result<(), SubmitError> {
         let EngineConfig { allocation, resources, .. } = &*self.shared.config;
         allocation.normalize(size).map_err(|i| SubmitError::ContainerTooLarge {
@@ -170,19 +113,15 @@ impl Handle {
         if partition <= last { Ok(()) } else { Err(SubmitError::UnknownPartitionId { partition, last }) }
     }
 
+    /// Puts a change into the committer's inbox; waits while the inbox is full. From here on the committer processes
+    /// the change, even if the engine is shut down right afterwards.
     pub(super) fn send(&self, change: Change) -> Result<(), SubmitError> {
-        let caller = Arc::clone(&self.refusals);
-        Ok(self.shared.send(Message::Change { change, caller })?)
+        self.send_call(Call::Change(change))
     }
-}
 
-fn check_tags(tags: &AskTags) -> Result<(), SubmitError> {
-    let AskTags { names, limits } = tags;
-    if names.iter().chain(limits.iter().map(|limit| &limit.tag)).any(String::is_empty) {
-        return Err(SubmitError::EmptyTag);
-    }
-    match limits.iter().find(|limit| limit.most == 0 && names.contains(&limit.tag)) {
-        Some(limit) => Err(SubmitError::NoneOfOwnTag { tag: limit.tag.clone() }),
-        None => Ok(()),
+    /// As [`send`](Self::send), for any call without a ticket. Its refusals go to this handle's list.
+    pub(super) fn send_call(&self, call: Call) -> Result<(), SubmitError> {
+        let caller = Arc::clone(&self.refusals);
+        Ok(self.shared.send(Message::Call { call, caller })?)
     }
 }

@@ -52,11 +52,14 @@
 //!
 #![doc = include_str!("../../doc/tracing.md")]
 
+mod answered_call;
 mod applications;
 mod ask_kinds;
+mod ask_tags;
 mod attach;
 mod background;
 mod bulk;
+mod commit_loop;
 mod commit_requests;
 mod concurrency_limit;
 mod containers;
@@ -68,13 +71,17 @@ mod gangs;
 mod group;
 mod handle;
 mod health;
+mod lost_batches;
+mod message;
 mod mode;
 #[cfg(all(test, apportion_loom))]
 mod models;
 mod nodes;
+mod opportunistic;
 mod parallel;
-mod promotions;
+mod progress;
 mod proposer;
+mod proposer_panics;
 mod publish;
 mod queues;
 mod racks;
@@ -87,7 +94,9 @@ mod serial;
 mod shared;
 mod single_step;
 mod start;
+mod state_and_time;
 mod stream;
+mod stream_registry;
 mod submit_error;
 mod task_groups;
 #[cfg(test)]
@@ -104,9 +113,10 @@ use thiserror::Error;
 
 pub use attach::{AttachedAsk, Attachment};
 pub use bulk::BulkCall;
+pub use commit_loop::Step;
 pub use drive::Driven;
 pub use gangs::SubmittedGang;
-pub use group::{GroupCommitter, Step};
+pub use group::GroupCommitter;
 pub use handle::Handle;
 pub use health::Health;
 pub use mode::Mode;
@@ -129,9 +139,10 @@ use crate::log::LogSink;
 use crate::stats::EngineStats;
 use crate::sync::Mutex;
 use crate::view::View;
+use message::Message;
 use parallel::Threads;
 use serial::SerialDriver;
-use shared::{Message, Shared};
+use shared::Shared;
 use start::Origin;
 
 /// The most proposers of an engine; more would exceed the number of placement sets and have no work.

@@ -1,10 +1,9 @@
 //! Calls of a handle that register, change and remove nodes.
 
-use std::sync::Arc;
-
+use super::answered_call::AnsweredCall;
 use super::handle::Handle;
+use super::message::Call;
 use super::reconciliation::{NodeReport, Reconciliation};
-use super::shared::Message;
 use super::submit_error::SubmitError;
 use crate::change::{Change, NodeSpec, RunningContainer};
 use crate::event::Refusal;
@@ -42,8 +41,7 @@ impl Handle {
     /// # Errors
     /// If a node with that name is registered, its amounts are not valid or its partition is unknown.
     pub fn add_node(&self, spec: NodeSpec) -> Result<NodeId, SubmitError> {
-        let caller = Arc::clone(&self.refusals);
-        self.register(spec, |_, change| Message::Change { change, caller })
+        self.register(spec, |_, change| Call::Change(change))
     }
 
     /// Registers a node together with the containers that have run on it since before the engine started. Their
@@ -61,37 +59,30 @@ impl Handle {
         running.iter_mut().try_for_each(|container| self.check_running(container))?;
         let mut asks: Vec<AskId> = Vec::new();
         let (answer, containers) = Ticket::new();
-        let caller = Arc::clone(&self.refusals);
         // Takes identifiers only once the node has its own, so that a duplicate node uses up none.
-        let message = |node, change| {
+        let call = |node, change| {
             let mut pool = self.shared.ids.asks.lock();
             asks.extend(running.iter().map(|_| pool.take()));
             drop(pool);
             let recovered = |(ask, container)| Change::ContainerRecovered { ask, node, container };
             let containers = asks.iter().copied().zip(running.into_iter().map(Box::new)).map(recovered);
             let changes = std::iter::once(change).chain(containers).collect();
-            Message::Recovery { changes, answer, caller }
+            Call::Recovery { changes, answer }
         };
-        let node = self.register(spec, message)?;
+        let node = self.register(spec, call)?;
         Ok(Recovery { node, asks, containers })
     }
 
     pub(crate) fn check_running(&self, container: &mut RunningContainer) -> Result<(), SubmitError> {
-        let milli = container.devices_milli();
-        let (types, size) = (&self.shared.config.resources, &mut container.size);
-        if let Some(need) = container.devices.filter(|need| !need.is_valid()) {
-            return Err(SubmitError::Devices { count: need.count, milli: need.milli });
-        }
-        types.count_devices(size, milli)?;
-        types.check(size)?;
+        self.check_size(&mut container.size, container.devices)?;
         if container.tags.iter().any(String::is_empty) { Err(SubmitError::EmptyTag) } else { Ok(()) }
     }
 
-    /// Registers a node with the message that `say` makes.
+    /// Registers a node with the call that `call` makes.
     fn register(
         &self,
         mut spec: NodeSpec,
-        say: impl FnOnce(NodeId, Change) -> Message,
+        call: impl FnOnce(NodeId, Change) -> Call,
     ) -> Result<NodeId, SubmitError> {
         let types = &self.shared.config.resources;
         if spec.name.is_empty() || spec.name.contains(char::is_control) {
@@ -113,7 +104,7 @@ impl Handle {
         }
         let (name, rack_name) = (spec.name.clone(), spec.rack.clone());
         let change = Change::NodeAdded { node, rack: rack.number, spec: Box::new(spec) };
-        self.shared.send(say(node, change)).inspect_err(|_| {
+        self.send_call(call(node, change)).inspect_err(|_| {
             names.remove(&name, node);
             self.shared.ids.nodes.lock().give_back(node);
         })?;
@@ -203,8 +194,7 @@ impl Handle {
         mut report: NodeReport,
     ) -> Result<Ticket<Result<Reconciliation, Refusal>>, SubmitError> {
         report.running.values_mut().try_for_each(|container| self.check_running(container))?;
-        let (answer, ticket) = Ticket::new();
-        self.shared.send(Message::Reconcile { node, report: Box::new(report), answer })?;
-        Ok(ticket)
+        let report = Box::new(report);
+        self.send_for_answer(|answer| AnsweredCall::Reconcile { node, report, answer })
     }
 }

@@ -1,20 +1,17 @@
-//! The proposing half: computes rounds of preemption, looks for gangs and runs passes under the read guard, and sends the
-//! results.
+//! The proposing half: makes batches under the read guard, and sends them to the committer.
 
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use super::gangs::look_for_gang;
+use super::message::Message;
+use super::proposer_panics::LookAgainIfPanicking;
 use super::rounds::compute_round;
-use super::shared::{Message, Shared};
+use super::shared::Shared;
 use super::trace;
 use crate::place::{Checkout, PlacementSet};
 use crate::propose::{BatchOwner, ProposalBatch, Scratch, Work, run_pass};
 use crate::state::State;
-
-/// A proposer that panics this often without sending a batch in between is not restarted.
-const PANICS_MAX: u32 = 100;
 
 /// The proposing half of an engine, for callers that supply the thread.
 ///
@@ -26,7 +23,7 @@ pub struct Proposer {
     /// Where the search for a set starts. Proposers start apart; each goes on after the set it had last.
     start: u32,
     /// Panics since the last batch.
-    panics: u32,
+    pub(super) panics: u32,
     /// Whether its last batch was a look for gangs.
     looked_last: bool,
 }
@@ -37,18 +34,8 @@ impl Proposer {
         Self { shared: Arc::clone(shared), scratch: Scratch::default(), start, panics: 0, looked_last: false }
     }
 
-    /// Proposes until the engine is shut down. A panic is counted and the proposer goes on: unwinding gave the
-    /// batch back.
-    pub fn run(mut self) {
-        while !self.has_given_up() {
-            if catch_unwind(AssertUnwindSafe(|| self.propose_until_closed())).is_ok() {
-                return;
-            }
-            self.recover();
-        }
-    }
-
-    fn propose_until_closed(&mut self) {
+    /// Proposes until the engine is shut down. [`run`](Self::run) does so again after a panic.
+    pub(super) fn propose_until_closed(&mut self) {
         while let Some(batch) = self.next_batch() {
             // Without a committer, `send` returns the batch, and dropping it gives everything back.
             if self.send(batch).is_err() {
@@ -100,34 +87,6 @@ impl Proposer {
         Some(propose(&self.shared, set, &mut self.scratch))
     }
 
-    /// As [`propose`](Self::propose), for the thread that also commits. A panic is counted; it leaves a message, so
-    /// that the thread commits a group before it tries again.
-    pub(super) fn propose_or_recover(&mut self) -> Option<Box<ProposalBatch>> {
-        let Ok(batch) = catch_unwind(AssertUnwindSafe(|| self.propose())) else {
-            self.recover();
-            self.shared.outbox.offer(Message::LookAgain);
-            return None;
-        };
-        self.panics = if batch.is_some() { 0 } else { self.panics };
-        batch
-    }
-
-    /// Whether the proposer panicked so often without a batch in between that it proposes nothing more.
-    pub(super) fn has_given_up(&self) -> bool {
-        self.panics >= PANICS_MAX
-    }
-
-    /// Counts a panic. Unwinding has given the batch back.
-    fn recover(&mut self) {
-        self.panics += 1;
-        self.scratch = Scratch::default();
-        self.shared.proposer_panics.count();
-        trace::proposer_panicked(self.panics, self.has_given_up());
-        if self.has_given_up() {
-            self.shared.proposers_given_up.count();
-        }
-    }
-
     /// Sends a batch to the committer; blocks while the inbox is full.
     ///
     /// # Errors
@@ -140,18 +99,6 @@ impl Proposer {
             Message::Batch(batch) => batch,
             _ => unreachable!("what was sent comes back"),
         })
-    }
-}
-
-/// Asks the committer to look again if a look for a set ends in a panic. The look counts a set as out for a moment,
-/// in which the committer may have taken the engine for busy.
-struct LookAgainIfPanicking<'a>(&'a Shared);
-
-impl Drop for LookAgainIfPanicking<'_> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.0.outbox.offer(Message::LookAgain);
-        }
     }
 }
 
@@ -184,21 +131,6 @@ pub(super) fn propose_under_guard<T>(
     drop(state);
     batch.proposing_ns = shared.clock.measured_ns().saturating_sub(batch.begun_ns);
     (batch, proposed)
-}
-
-/// Deregisters the proposer, so that `run_until_quiet` does not wait for it.
-impl Drop for Proposer {
-    fn drop(&mut self) {
-        let mut is_gone = false;
-        let mut leave = || {
-            self.shared.report_progress(|progress| {
-                // Only once, although the report may be tried several times.
-                progress.proposers -= u32::from(!std::mem::replace(&mut is_gone, true));
-            });
-        };
-        // The report itself may panic.
-        let _ = (0..PANICS_MAX).any(|_| catch_unwind(AssertUnwindSafe(&mut leave)).is_ok());
-    }
 }
 
 impl fmt::Debug for Proposer {

@@ -1,16 +1,16 @@
 //! The committing thread's work after it drops the guard: log, events, answers, identifiers, leases.
 
-use std::ops::RangeInclusive;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use super::refusals::RefusalList;
-use super::shared::{AttachResult, Shared};
+use super::shared::Shared;
 use super::stream::StreamCore;
+use super::stream_registry::StreamRegistry;
 use super::trace;
 use crate::change::AskSpec;
 use crate::commit::Effects;
-use crate::event::{Event, Refused};
-use crate::ids::{ApplicationId, NodeId, SlotId};
+use crate::event::Refused;
+use crate::ids::{ApplicationId, NodeId};
 use crate::log::{LogBuffer, LogSink};
 use crate::propose::{ProposalBatch, Work};
 use crate::sync::Promise;
@@ -19,10 +19,9 @@ use crate::sync::Promise;
 pub(super) struct Publisher {
     shared: Arc<Shared>,
     sink: Option<Box<dyn LogSink>>,
-    /// The stream of each application slot, with the generations of the applications that the stream serves. A
-    /// refusal may concern an application that has ended, so a stream stays until an application with another
-    /// stream takes the slot. The reference is weak: a stream lives only as long as its readers.
-    streams: Vec<Option<(RangeInclusive<u32>, Weak<StreamCore>)>>,
+    /// Where the events of each application go.
+    pub(super) streams: StreamRegistry,
+    /// Events, refusals and freed identifiers of the present group.
     pub(super) effects: Effects,
     pub(super) log: LogBuffer,
     /// The kinds of asks, by number.
@@ -30,22 +29,12 @@ pub(super) struct Publisher {
     log_error: Option<String>,
     refused: Vec<(Arc<RefusalList>, Refused)>,
     /// Each gives one caller its answer. Dropping it tells the caller that no answer will come.
-    pub(super) answers: Vec<Box<dyn FnOnce() + Send>>,
-    /// Streams that replace others, in the order of the events.
-    attached: Vec<Attached>,
+    answers: Vec<Box<dyn FnOnce() + Send>>,
     /// Decided batches whose leases are given back.
     #[allow(clippy::vec_box, reason = "they come in boxes, and a batch is more to move than its box")]
     pub(super) decided: Vec<Box<ProposalBatch>>,
     /// Nodes that fell silent.
     pub(super) silent: Vec<NodeId>,
-}
-
-/// A stream that replaces another.
-pub(super) struct Attached {
-    application: ApplicationId,
-    stream: Arc<StreamCore>,
-    /// The number of the group's events that still go to the old stream.
-    events_before: usize,
 }
 
 impl Publisher {
@@ -59,13 +48,12 @@ impl Publisher {
             shared,
             log: if sink.is_some() && log_error.is_none() { LogBuffer::default() } else { LogBuffer::off() },
             sink,
-            kinds: Vec::new(),
-            streams: Vec::new(),
+            streams: StreamRegistry::default(),
             effects: Effects::default(),
+            kinds: Vec::new(),
             log_error,
             refused: Vec::new(),
             answers: Vec::new(),
-            attached: Vec::new(),
             decided: Vec::new(),
             silent: Vec::new(),
         }
@@ -74,18 +62,6 @@ impl Publisher {
     /// The error that stopped logging, if any.
     pub(super) fn log_error(&self) -> Option<&str> {
         self.log_error.as_deref()
-    }
-
-    /// Sends an application's events to `stream`.
-    pub(super) fn connect(&mut self, application: ApplicationId, stream: &Arc<StreamCore>) {
-        if self.streams.len() <= application.index() {
-            self.streams.resize_with(application.index() + 1, || None);
-        }
-        let (place, stream) = (&mut self.streams[application.index()], Arc::downgrade(stream));
-        let (generation, known) = (application.generation(), place.as_ref());
-        let same = known.filter(|(_, known)| known.ptr_eq(&stream));
-        let first = same.map_or(generation, |(generations, _)| *generations.start());
-        *place = Some((first..=generation, stream));
     }
 
     /// Keeps the refusals of a message for its caller.
@@ -99,19 +75,9 @@ impl Publisher {
         self.answers.push(Box::new(move || answer.answer(value)));
     }
 
-    /// Sends an application's events to `stream` from here on, if the application runs. Events of earlier changes
-    /// go to the earlier stream.
-    pub(super) fn attach(
-        &mut self,
-        result: AttachResult,
-        stream: Arc<StreamCore>,
-        answer: Promise<AttachResult>,
-    ) {
-        if let Ok(attachment) = &result {
-            let (application, events_before) = (attachment.application, self.effects.events.len());
-            self.attached.push(Attached { application, stream, events_before });
-        }
-        self.answer(answer, result);
+    /// Sends an application's events to `stream` from here on. Events of earlier changes go to the earlier stream.
+    pub(super) fn attach(&mut self, application: ApplicationId, stream: Arc<StreamCore>) {
+        self.streams.attach(application, stream, self.effects.events.len());
     }
 
     /// Publishes everything after the guard is dropped. Callers rely on the order: the log comes first.
@@ -119,16 +85,20 @@ impl Publisher {
     #[inline(never)]
     pub(super) fn publish(&mut self) {
         self.flush_log();
-        self.publish_events();
+        self.streams.publish(&self.effects.events);
         for (caller, refused) in self.refused.drain(..) {
             caller.add(refused);
         }
-        for named in self.effects.queues.drain(..) {
-            self.shared.names.queues.set(&named.path, named.queue);
-        }
+        self.shared.update_queue_names(&mut self.effects);
         self.answers.drain(..).for_each(|answer| answer());
         self.silent.drain(..).for_each(trace::node_silent);
-        self.vacate();
+        self.shared.vacate(&self.effects);
+        self.effects.clear();
+        self.give_leases_back();
+    }
+
+    /// Lets proposers take the sets of the decided batches again.
+    fn give_leases_back(&mut self) {
         for mut batch in self.decided.drain(..) {
             match std::mem::take(&mut batch.work) {
                 Work::Pass(set) => self.shared.leases.give_back(set),
@@ -138,6 +108,8 @@ impl Publisher {
         }
     }
 
+    /// Writes the group to the log. After an error nothing more is logged; scheduling goes on, unless the log is
+    /// required.
     fn flush_log(&mut self) {
         let Some(sink) = &mut self.sink else { return };
         if self.log_error.is_none()
@@ -163,69 +135,6 @@ impl Publisher {
         self.effects.queues.clear();
         self.refused.clear();
         self.answers.clear();
-        self.attached.clear();
-    }
-
-    /// Publishes the events, and switches to a new stream at its position among them.
-    fn publish_events(&mut self) {
-        let events = std::mem::take(&mut self.effects.events);
-        let mut published = 0;
-        for attached in std::mem::take(&mut self.attached) {
-            self.publish_runs(&events[published..attached.events_before]);
-            self.connect(attached.application, &attached.stream);
-            published = attached.events_before;
-        }
-        self.publish_runs(&events[published..]);
-        self.effects.events = events;
-    }
-
-    /// Publishes each run of events for the same stream in one step.
-    fn publish_runs(&self, mut rest: &[Event]) {
-        while let Some(first) = rest.first() {
-            let stream = self.stream_of(first.application);
-            let mut known = first.application;
-            let mut same = |event: &Event| {
-                let is_same =
-                    event.application == known || is_same(stream, self.stream_of(event.application));
-                known = event.application;
-                is_same
-            };
-            let length = rest.iter().take_while(|event| same(event)).count();
-            let (run, behind) = rest.split_at(length);
-            if let Some(stream) = stream.and_then(Weak::upgrade) {
-                stream.publish(run);
-            }
-            rest = behind;
-        }
-    }
-
-    fn stream_of(&self, application: ApplicationId) -> Option<&Weak<StreamCore>> {
-        let (generations, stream) = self.streams.get(application.index())?.as_ref()?;
-        generations.contains(&application.generation()).then_some(stream)
-    }
-
-    /// Frees the identifiers and names of removed objects.
-    fn vacate(&mut self) {
-        let Shared { ids, names, .. } = &*self.shared;
-        if !self.effects.vacated_asks.is_empty() {
-            let mut pool = ids.asks.lock();
-            self.effects.vacated_asks.iter().for_each(|id| pool.give_back(*id));
-        }
-        for id in &self.effects.vacated_applications {
-            ids.applications.lock().give_back(*id);
-        }
-        for (id, name) in &self.effects.vacated_nodes {
-            names.nodes.remove(name, *id);
-            ids.nodes.lock().give_back(*id);
-        }
-        self.effects.clear();
-    }
-}
-
-fn is_same(one: Option<&Weak<StreamCore>>, other: Option<&Weak<StreamCore>>) -> bool {
-    match (one, other) {
-        (Some(one), Some(other)) => one.ptr_eq(other),
-        (None, None) => true,
-        _ => false,
+        self.streams.withhold_attached();
     }
 }

@@ -1,15 +1,18 @@
 //! Calls of a handle that find and change queues.
 
+use super::answered_call::{AnsweredCall, UpdateResult};
+use super::group::GroupCommitter;
 use super::handle::Handle;
-use super::shared::{ChangeResult, Message};
 use super::submit_error::SubmitError;
 use crate::change::Change;
-use crate::commit::check_reconfiguration;
+use crate::commit::{check_configuration, check_reconfiguration};
 use crate::config::{ConfigError, QueueDifferences, QueueUpdate, Reconfiguration};
+use crate::event::Refusal;
 use crate::facts::QueueRole;
 use crate::ids::QueueId;
 use crate::nearest::nearest;
 use crate::request::CommitSeq;
+use crate::state::State;
 use crate::sync::Ticket;
 
 /// # Queues and configuration
@@ -68,16 +71,8 @@ impl Handle {
     }
 
     fn configure(&self, change: Change) -> Result<Ticket<Result<CommitSeq, ConfigError>>, SubmitError> {
-        let (answer, ticket) = Ticket::new();
-        self.shared.send(Message::Configure { change, answer })?;
-        Ok(ticket)
-    }
-
-    /// Sends a change; the ticket has the number of the change, or the refusal.
-    pub(super) fn send_answered(&self, change: Change) -> Result<Ticket<ChangeResult>, SubmitError> {
-        let (answer, ticket) = Ticket::new();
-        self.shared.send(Message::Answered { change, answer })?;
-        Ok(ticket)
+        let change = Box::new(change);
+        self.send_for_answer(|answer| AnsweredCall::Configure { change, answer })
     }
 
     /// Whether the path may name a leaf when the committer processes the application.
@@ -112,5 +107,14 @@ impl Handle {
         let only = called.next().filter(|_| called.next().is_none()).map(|only| only.to_string());
         let nearest = only.or_else(|| nearest(path, paths.iter().map(|name| &**name)));
         SubmitError::UnknownQueue { path: path.to_owned(), nearest }
+    }
+}
+
+impl GroupCommitter {
+    /// Changes the configuration of queues, if the new one is valid.
+    pub(super) fn configure(&mut self, state: &mut State, change: Change) -> UpdateResult {
+        check_configuration(&state.facts, &change)
+            .inspect_err(|_| self.stats.count_refused(Refusal::InvalidConfiguration))
+            .map(|()| self.committer(state).apply(change))
     }
 }

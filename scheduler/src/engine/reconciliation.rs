@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::group::GroupCommitter;
+use super::message::RecoveryResult;
 use super::refusals::refuse;
-use super::shared::RecoveryResult;
 use crate::change::{Change, RunningContainer};
 use crate::event::Refusal;
 use crate::facts::EndCause;

@@ -4,8 +4,9 @@
 use std::sync::Arc;
 
 use super::group::GroupCommitter;
+use super::message::Message;
 use super::proposer::Proposer;
-use super::shared::{Message, Shared};
+use super::shared::Shared;
 use super::start::Origin;
 use super::{Engine, StartError};
 use crate::clock::Clock;
@@ -38,7 +39,7 @@ impl SerialDriver {
     /// Commits and proposes in turn until nothing is left to do at the present time.
     pub(crate) fn run_until_quiet(&mut self) {
         while !self.shared.has_ended() {
-            let next = self.committer.inbox().try_receive().or_else(|| self.propose());
+            let next = self.committer.inbox.try_receive().or_else(|| self.propose());
             match next {
                 Some(message) => self.committer.commit_group(Some(message)),
                 None => {
@@ -54,7 +55,7 @@ impl SerialDriver {
     /// Commits everything sent so far, and proposes nothing.
     pub(super) fn commit_waiting(&mut self) {
         self.committer.commit_group(None);
-        while let Some(message) = self.committer.inbox().try_receive() {
+        while let Some(message) = self.committer.inbox.try_receive() {
             self.committer.commit_group(Some(message));
         }
     }
@@ -71,8 +72,8 @@ impl SerialDriver {
     /// their way to the inbox with some of them.
     pub(crate) fn stop(&mut self, last: u64) {
         self.run_until_quiet();
-        while self.committer.processed() < last
-            && let Ok(message) = self.committer.inbox().receive(None)
+        while self.committer.processed < last
+            && let Ok(message) = self.committer.inbox.receive(None)
         {
             self.committer.commit_group(Some(message));
             self.run_until_quiet();

@@ -3,137 +3,21 @@
 use std::sync::{Arc, Weak};
 
 use super::ask_kinds::AskKinds;
-use super::attach::Attachment;
 use super::directory::{Ids, Names};
-use super::reconciliation::{NodeReport, Reconciliation};
-use super::refusals::RefusalList;
+use super::message::Message;
+use super::progress::Progress;
 use super::rounds::Round;
 use super::stream::StreamCore;
 use super::timing::EngineTiming;
 use super::trace;
-use crate::change::{AskSpec, Change, GangSpec, SubmittedAsk};
 use crate::clock::Clock;
-use crate::config::{ConfigError, EngineConfig};
-use crate::event::{GangRefusal, Refusal, TaskGroupRefusal};
-use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, PartitionId};
+use crate::config::EngineConfig;
+use crate::ids::PartitionId;
 use crate::place::Leases;
-use crate::propose::{BatchOwner, GangLook, PassLimits, PassScope, ProposalBatch, Work};
+use crate::propose::{PassLimits, PassScope};
 use crate::replay::Identifiers;
-use crate::request::{CommitOutcome, CommitSeq, ResourceAllocationCommitRequest};
 use crate::state::State;
-use crate::stats::EngineStats;
-use crate::sync::{AtomicU64, Condvar, Counter, Figures, Mutex, Ordering, Outbox, Promise, RwLock, Signal};
-
-/// Whether a queue's new limits were valid, and the change that set them.
-pub(crate) type UpdateResult = Result<CommitSeq, ConfigError>;
-
-/// The change that carried a call out, or why it was refused.
-pub(crate) type ChangeResult = Result<CommitSeq, Refusal>;
-
-/// The change with which a gang began to wait, or why it was refused.
-pub(crate) type GangResult = Result<CommitSeq, GangRefusal>;
-
-/// The change with which an ask of a task group was submitted, or why it was refused.
-pub(crate) type TaskGroupResult = Result<CommitSeq, TaskGroupRefusal>;
-
-/// The containers and asks of an application, or why no stream was connected to it.
-pub(crate) type AttachResult = Result<Attachment, Refusal>;
-
-/// For each container that a node reported, its present identifier or why it was refused.
-pub(crate) type RecoveryResult = Vec<Result<ContainerId, Refusal>>;
-
-/// A message to the committer.
-pub(crate) enum Message {
-    Change {
-        change: Change,
-        caller: Arc<RefusalList>,
-    },
-    /// Several changes in one message.
-    Changes {
-        changes: Vec<Change>,
-        caller: Arc<RefusalList>,
-    },
-    /// A new kind of asks; the kinds are numbered in the order of these messages.
-    AskKind(Box<AskSpec>),
-    Asks {
-        asks: Vec<SubmittedAsk>,
-        caller: Arc<RefusalList>,
-    },
-    Completions {
-        containers: Vec<ContainerId>,
-        caller: Arc<RefusalList>,
-    },
-    /// A submission and the stream for the application's events.
-    Application {
-        change: Change,
-        stream: Arc<StreamCore>,
-        caller: Arc<RefusalList>,
-    },
-    Request {
-        request: ResourceAllocationCommitRequest,
-        answer: Promise<CommitOutcome>,
-    },
-    /// A change of the configuration.
-    Configure {
-        change: Change,
-        answer: Promise<UpdateResult>,
-    },
-    /// A node, then its running containers. No other message comes between, so no pass sees the node as empty.
-    Recovery {
-        changes: Vec<Change>,
-        answer: Promise<RecoveryResult>,
-        caller: Arc<RefusalList>,
-    },
-    /// The containers on a node, to be compared with the engine's.
-    Reconcile {
-        node: NodeId,
-        report: Box<NodeReport>,
-        answer: Promise<Result<Reconciliation, Refusal>>,
-    },
-    /// A change whose caller waits for the answer.
-    Answered {
-        change: Change,
-        answer: Promise<ChangeResult>,
-    },
-    /// A gang whose caller waits for the answer.
-    Gang {
-        asks: Vec<AskId>,
-        spec: Box<GangSpec>,
-        answer: Promise<GangResult>,
-    },
-    /// An ask of a task group whose caller waits for the answer.
-    TaskGroupAsk {
-        change: Change,
-        answer: Promise<TaskGroupResult>,
-    },
-    /// A new stream for a running application.
-    Attach {
-        application: ApplicationId,
-        stream: Arc<StreamCore>,
-        answer: Promise<AttachResult>,
-    },
-    /// The proposals of a pass. The gate does not count them: the lease shows that the batch is on its way.
-    Batch(Box<ProposalBatch>),
-    /// The driver moved the clock.
-    Tick,
-    /// Asks the committer to look again. Amounts in flight came back, a proposer found no set or panicked, starved
-    /// asks are due, or shutdown was announced. The gate does not count it.
-    LookAgain,
-}
-
-impl Message {
-    /// The weight of the message in the group size G.
-    pub(crate) fn weight(&self) -> usize {
-        match self {
-            Self::Batch(batch) => batch.requests().len().max(1),
-            Self::Asks { asks, .. } => asks.len(),
-            Self::Completions { containers, .. } => containers.len(),
-            Self::Changes { changes, .. } | Self::Recovery { changes, .. } => changes.len(),
-            Self::Reconcile { report, .. } => report.running.len().max(1),
-            _ => 1,
-        }
-    }
-}
+use crate::sync::{AtomicU64, Condvar, Counter, Figures, Mutex, Ordering, Outbox, RwLock, Signal};
 
 /// State, lease pool and wake-ups. The state's lock comes first, then at most one of the others, which are leaf
 /// locks.
@@ -155,32 +39,13 @@ pub(crate) struct Shared {
     pub(crate) proposers_given_up: Counter,
     pub(crate) timing: Figures<EngineTiming>,
     pub(super) round: Round,
-    progress: Mutex<Progress>,
-    progressed: Condvar,
+    pub(super) progress: Mutex<Progress>,
+    pub(super) progressed: Condvar,
     /// All streams with a reader, so that the end of the engine can close them.
     streams: Mutex<Vec<Weak<StreamCore>>>,
     pub(crate) names: Names,
     pub(crate) ids: Ids,
     pub(crate) ask_kinds: Mutex<AskKinds>,
-}
-
-/// The progress that waiting callers read: the committer's, published after each group, and the number of
-/// proposers.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Progress {
-    /// Existing proposers, whether they run or not.
-    pub(crate) proposers: u32,
-    /// Processed messages, of those that the gate counts.
-    pub(crate) processed: u64,
-    /// Whether nothing is in flight, queued or due.
-    pub(crate) quiet: bool,
-    /// Whether the committer has ended, so that the state no longer changes.
-    pub(crate) ended: bool,
-    pub(crate) stats: EngineStats,
-    pub(crate) log_error: Option<String>,
-    /// The engine's time at the end of the last group, and at the last accepted request.
-    pub(crate) last_group_ms: u64,
-    pub(crate) last_commit_ms: u64,
 }
 
 /// The engine takes no more messages.
@@ -302,32 +167,6 @@ impl Shared {
         self.gate.load(Ordering::Acquire) & !CLOSED
     }
 
-    pub(crate) fn progress(&self) -> Progress {
-        self.progress.lock().clone()
-    }
-
-    /// Updates the progress and wakes the threads that wait for it.
-    pub(crate) fn report_progress(&self, change: impl FnOnce(&mut Progress)) {
-        change(&mut self.progress.lock());
-        self.progressed.notify_all();
-    }
-
-    /// Waits until everything sent before this call is processed and no work is left, or no proposer is left to do
-    /// it.
-    pub(crate) fn wait_until_quiet(&self) {
-        let sent = self.sent();
-        let mut progress = self.progress.lock();
-        let is_quiet = |progress: &Progress| progress.quiet || self.is_stalled(progress);
-        while !(progress.ended || progress.processed >= sent && is_quiet(&progress)) {
-            progress = self.progressed.wait(progress);
-        }
-    }
-
-    /// Whether no proposer is left and every proposal is decided.
-    pub(crate) fn is_stalled(&self, progress: &Progress) -> bool {
-        progress.proposers == 0 && self.leases.count_checked_out() == 0 && !self.round.is_under_way()
-    }
-
     /// The number of proposers that would have work.
     pub(crate) fn workers_wanted(&self) -> usize {
         self.leases.takeable() + usize::from(self.round.is_wanted())
@@ -350,36 +189,6 @@ impl Shared {
     /// Whether the partition has the number of sets that its size calls for.
     pub(crate) fn is_cut_right(&self, state: &State, partition: PartitionId) -> bool {
         state.node_shards.sets_wanted(partition, &self.config.limits) == state.node_shards.sets(partition)
-    }
-}
-
-impl BatchOwner for Shared {
-    fn undo(&self, batch: &mut ProposalBatch) {
-        let mut state = self.state.write();
-        if batch.is_in_flight() {
-            state.undo(batch);
-            state.seek_reservations();
-        }
-        // Taking the set cleared its bit. Publish it as wanted before it returns to the pool, or the engine would
-        // look quiet.
-        self.publish_wanted(&state);
-        drop(state);
-        let work = std::mem::take(&mut batch.work);
-        self.round.record_lost_batch();
-        match work {
-            Work::Pass(set) => self.leases.give_back(set),
-            Work::GangLook(GangLook { looks, found }) => {
-                self.leases.want_gangs();
-                // The places that it found are lost, so the gangs are looked for again.
-                let is_decided = found.gatherings.is_empty();
-                self.leases.give_back_gang_looks(if is_decided { looks } else { Box::default() });
-            }
-            Work::Round(_) => self.round.record_lost_round(),
-            Work::Unleased => {}
-        }
-        self.work.raise(self.workers_wanted());
-        // The committer decides whether the engine is quiet now; if its inbox is full, it looks anyway.
-        self.outbox.offer(Message::LookAgain);
     }
 }
 

@@ -1,22 +1,28 @@
 //! The making of an engine: from a configuration, or from the state at the end of a log.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
+use super::concurrency_limit::ConcurrencyLimit;
 use super::group::GroupCommitter;
+use super::message::Message;
 use super::parallel::Threads;
 use super::proposer::Proposer;
 use super::publish::Publisher;
+use super::rounds::Rounds;
 use super::serial::SerialDriver;
 use super::shared::Shared;
 use super::trace;
 use super::{Driver, Engine, Mode, PROPOSERS_MAX, Parts, StartError};
+use crate::change::Change;
 use crate::clock::Clock;
 use crate::config::EngineConfig;
 use crate::ids::SETS_MAX;
 use crate::log::{HEADER, LogEnd, LogSink};
 use crate::replay::Identifiers;
 use crate::state::State;
-use crate::sync::{Mutex, channel};
+use crate::stats::EngineStats;
+use crate::sync::{Inbox, Mutex, channel};
 
 /// The state with which an engine begins.
 pub(super) struct Origin {
@@ -119,5 +125,37 @@ impl Engine {
         trace::engine_started(&shared, proposers);
         let proposers = (0..proposers).map(|number| Proposer::new(&shared, start(number))).collect();
         Ok((shared, Parts { committer, proposers }))
+    }
+}
+
+impl GroupCommitter {
+    pub(super) fn new(shared: Arc<Shared>, inbox: Inbox<Message>, publisher: Publisher) -> Self {
+        // The configured partitions do not include the default one.
+        let concurrency_limit = ConcurrencyLimit::new(shared.config.partitions.len() + 1);
+        let stats = EngineStats {
+            sets_checked_out_max: concurrency_limit.sets_checked_out_max(),
+            ..EngineStats::default()
+        };
+        Self {
+            shared,
+            inbox,
+            messages: VecDeque::new(),
+            publisher,
+            stats,
+            processed: 0,
+            concurrency_limit,
+            rounds: Rounds::default(),
+            changes_before: 0,
+            now_ms: 0,
+            next_timer_ms: None,
+        }
+    }
+
+    /// Lets the log begin with the configuration.
+    pub(super) fn begin_with_configuration(&mut self, state: &mut State) {
+        if state.facts.changes == 0 {
+            let config = Arc::clone(&state.facts.config);
+            self.committer(state).apply(Change::Configured { config });
+        }
     }
 }

@@ -1,9 +1,9 @@
 //! Task groups: real containers that take the places of placeholders.
 
+use super::answered_call::{AnsweredCall, TaskGroupResult};
 use super::group::GroupCommitter;
 use super::handle::Handle;
 use super::refusals::refuse;
-use super::shared::{Message, TaskGroupResult};
 use super::submit_error::SubmitError;
 use crate::change::{AskSpec, Change};
 use crate::event::{Refusal, TaskGroupRefusal};
@@ -79,9 +79,9 @@ impl Handle {
         let ask = self.shared.ids.asks.lock().take();
         let (group, spec) = (group.into(), Box::new(spec));
         let change = Change::TaskGroupAskSubmitted { ask, application, group, spec };
-        let (answer, ticket) = Ticket::new();
-        let sent = self.shared.send(Message::TaskGroupAsk { change, answer });
-        sent.inspect_err(|_| self.shared.ids.asks.lock().give_back(ask))?;
+        let change = Box::new(change);
+        let sent = self.send_for_answer(|answer| AnsweredCall::TaskGroupAsk { change, answer });
+        let ticket = sent.inspect_err(|_| self.shared.ids.asks.lock().give_back(ask))?;
         Ok(SubmittedGroupAsk { ask, ticket })
     }
 }

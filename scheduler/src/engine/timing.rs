@@ -6,6 +6,8 @@ use hdrhistogram::Histogram;
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
+use super::group::GroupCommitter;
+
 /// Times recorded since they were last taken; see [`Engine::take_timing`](crate::Engine::take_timing).
 #[derive(Clone, Debug)]
 pub struct EngineTiming {
@@ -76,7 +78,7 @@ impl Default for EngineTiming {
 
 impl EngineTiming {
     /// Records a group that placed `allocated` containers.
-    pub(super) fn record_group(&mut self, held_ns: u64, allocated: u64) {
+    fn record_group(&mut self, held_ns: u64, allocated: u64) {
         self.lock_held += Duration::from_nanos(held_ns);
         if let Some(ns) = held_ns.checked_div(allocated) {
             self.lock_held_ns_per_allocation.saturating_record(ns);
@@ -84,8 +86,37 @@ impl EngineTiming {
     }
 
     /// Records a batch: the time of its pass, and the time from the start of the pass to the verdict.
-    pub(super) fn record_batch(&mut self, proposing_ns: u64, age_ns: u64) {
+    fn record_batch(&mut self, proposing_ns: u64, age_ns: u64) {
         self.proposing += Duration::from_nanos(proposing_ns);
         self.proposal_age_ns.saturating_record(age_ns);
+    }
+}
+
+/// When a group took the guard, and the number of containers placed before.
+#[derive(Clone, Copy)]
+pub(super) struct GroupStart {
+    locked_ns: u64,
+    allocated: u64,
+}
+
+impl GroupCommitter {
+    /// Begins to measure a group that has taken the guard.
+    pub(super) fn begin_timing(&self) -> GroupStart {
+        GroupStart { locked_ns: self.shared.clock.measured_ns(), allocated: self.stats.allocated }
+    }
+
+    /// Records how long the guard was held, and the ages of the group's batches.
+    pub(super) fn record_timing(&self, start: GroupStart) {
+        let now_ns = self.shared.clock.measured_ns();
+        if now_ns == 0 {
+            return;
+        }
+        self.shared.timing.record(|timing| {
+            let allocated = self.stats.allocated - start.allocated;
+            timing.record_group(now_ns.saturating_sub(start.locked_ns), allocated);
+            for batch in &self.publisher.decided {
+                timing.record_batch(batch.proposing_ns, now_ns.saturating_sub(batch.begun_ns));
+            }
+        });
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use loom::thread;
 
 use super::{Bound, Cluster, Workers, allocate, model, one, plain, several_sets, work_off};
+use crate::engine::message::Message;
 use crate::engine::proposer::propose;
-use crate::engine::shared::Message;
 use crate::ids::{PartitionId, SetId};
 use crate::propose::{Scratch, Work};
 use crate::resource::Resources;

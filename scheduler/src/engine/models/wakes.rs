@@ -9,7 +9,7 @@ use super::sets::half_full;
 use super::{Bound, Cluster, Workers, half, model, one, plain, several_sets, with_queues, work_off};
 use crate::change::{AskSpec, NodeSpec};
 use crate::config::{Capacity, EngineConfig, HolderLimit, Maximum, Percent, QueueConfig, QueueUpdate};
-use crate::engine::shared::Message;
+use crate::engine::message::Message;
 use crate::ids::{ContainerId, NodeId};
 use crate::propose::ProposalBatch;
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{Bench, with_ask};
 use crate::change::{ApplicationSpec, AskSpec, Change, NodeSpec};
-use crate::engine::shared::Message;
+use crate::engine::message::{Call, Message};
 use crate::event::EventKind;
 use crate::ids::{ApplicationId, AskId, PartitionId, RackId, SlotId};
 use crate::resource::DeviceNeed;
@@ -12,7 +12,7 @@ use crate::resource::DeviceNeed;
 impl Bench {
     fn forge(&self, change: Change) {
         let caller = Arc::default();
-        self.shared.send(Message::Change { change, caller }).unwrap();
+        self.shared.send(Message::Call { call: Call::Change(change), caller }).unwrap();
         self.commit();
     }
 
@@ -56,9 +56,9 @@ fn an_application_with_a_taken_identifier_takes_over_no_stream() {
     let (application, handle) = (bench.an_application(), bench.engine.handle());
     let stranger = handle.event_stream(100);
     let spec = Box::new(ApplicationSpec::new("stranger", "root.a", "stranger"));
-    let change = Change::ApplicationSubmitted { application, spec };
     let (stream, caller) = (Arc::clone(stranger.core()), Arc::default());
-    bench.shared.send(Message::Application { change, stream, caller }).unwrap();
+    let call = Call::Application { application, spec, stream };
+    bench.shared.send(Message::Call { call, caller }).unwrap();
     bench.expect_running(5);
     assert_eq!(stranger.try_next(), Ok(None));
     let told = std::iter::from_fn(|| bench.events.try_next().unwrap());
@@ -76,9 +76,9 @@ fn an_application_with_an_impossible_master_is_refused() {
     for (size, partition) in [(super::memory(-1), PartitionId::DEFAULT)].into_iter().chain(unknown) {
         let spec = ApplicationSpec::new("stranger", "root.a", "stranger").with_master(size, partition);
         let (application, spec) = (ApplicationId::new(1, 0), Box::new(spec));
-        let change = Change::ApplicationSubmitted { application, spec };
         let (stream, caller) = (Arc::clone(stranger.core()), Arc::default());
-        bench.shared.send(Message::Application { change, stream, caller }).unwrap();
+        let call = Call::Application { application, spec, stream };
+        bench.shared.send(Message::Call { call, caller }).unwrap();
         bench.commit();
         assert_eq!(known(&bench), before);
     }
