@@ -112,6 +112,23 @@ fn members_that_keep_apart_have_places_on_different_nodes() {
     assert!(ended <= 6, "each container ended at most once: {ended}");
 }
 
+#[test]
+fn a_member_that_keeps_apart_gets_no_second_place_on_its_node() {
+    for cluster in Cluster::of_each_mode() {
+        let (other, running) = full(&cluster, 2, 2);
+        let apart = ask(1, 2).with_tag("w").with_tag_limit(TagLimit::per_node("w", 1));
+        let gang = cluster.submit(GangSpec::new(cluster.application()).with_role("worker", apart));
+        cluster.run();
+        let node_of = |id: &ContainerId| cluster.engine.read(|view| view.container(*id).unwrap().node);
+        let first = node_of(&running[0]);
+        let (there, elsewhere): (Vec<_>, Vec<_>) = running.iter().partition(|id| node_of(id) == first);
+        cluster.complete(there);
+        assert_eq!((held(&cluster, gang.gang), cluster.running(other)), (1, 3));
+        cluster.complete(elsewhere[..1].to_vec());
+        assert!(has_started(&cluster.events(), gang.gang));
+    }
+}
+
 /// Large asks reserve nodes one after the other, for ever.
 #[test]
 fn a_gang_starts_among_asks_that_reserve_nodes() {

@@ -181,6 +181,19 @@ fn a_gang_above_the_cluster_is_refused_with_the_numbers() {
 }
 
 #[test]
+fn a_gang_above_each_rack_is_refused_with_the_numbers_of_the_nearest() {
+    let cluster = Cluster::serial();
+    for (number, rack) in ["a", "b", "b", "c"].into_iter().enumerate() {
+        cluster.node(number, 3, rack);
+    }
+    let gang = GangSpec::new(cluster.application()).with_role("worker", ask(2, 3)).on_one_rack();
+    let gang = cluster.submit(gang);
+    cluster.run();
+    let refusal = gang.ticket.try_take().unwrap().unwrap_err();
+    assert!(matches!(refusal, GangRefusal::AboveCluster { possible: 2, .. }), "{refusal:?}");
+}
+
+#[test]
 fn a_gang_of_an_application_that_is_gone_is_refused() {
     let cluster = Cluster::serial();
     cluster.nodes(1, 4);

@@ -224,6 +224,7 @@ fn behind_a_reserved_node() {
     assert_eq!(behind.node_of_other_ask.unwrap().reserved_for, large);
     let first = why(&cluster, large, &["Reserved for it: n1 (5 MiB must become free)."]);
     assert_eq!((first.reason, first.reservations.len()), (PendingReason::HoldsReservation, 1));
+    assert_eq!(first.blocker, None, "it names no host, so it may use another node");
     assert_eq!(funnel(&first), [(Stage::TooSmall, 3), (Stage::NoRoom, 1)]);
     assert_eq!(memory(&first.reservations[0].missing), 5);
 }

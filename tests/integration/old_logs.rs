@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use apportion::file_log::{FileLog, FileLogOptions};
-use apportion::log::{LogReader, LogSink, SharedLog};
+use apportion::log::{LogError, LogReader, LogSink, SharedLog};
 use apportion::replay::Replay;
 use apportion::store_log::{StoreLog, StoreLogOptions};
 use apportion::{ApplicationSpec, AskSpec, Change, Engine, ManualClock, Mode, NodeSpec, Resources};
@@ -161,4 +161,12 @@ fn a_store_with_a_snapshot_and_groups_is_recovered_and_continued() {
     let later = facts(&engine);
     drop(engine);
     assert_eq!(facts(&open()), later);
+}
+
+/// A log and a snapshot of a later program. Their headers have seven letters and the version.
+#[test]
+fn a_version_that_is_too_new_is_refused_by_its_number() {
+    let of = |name: &[u8; 7]| LogReader::new(&[&name[..], &[99]].concat()[..]).err();
+    assert!(matches!(of(b"APPLOG\x00"), Some(LogError::Version { found: 99 })));
+    assert!(matches!(of(b"APPSNAP"), Some(LogError::SnapshotVersion { found: 99 })));
 }

@@ -134,5 +134,6 @@ fn only_temporary_files_of_saves_are_swept() -> TestResult {
     assert_eq!(store.list()?.len(), others.len());
     assert_eq!((store.sweep()?, store.sweep()?), (1, 0));
     assert_eq!(store.list()?.len(), others.len());
+    assert_eq!(NeverFree.sweep()?, 0, "it has no temporary files");
     Ok(())
 }

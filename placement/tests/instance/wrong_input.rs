@@ -1,8 +1,8 @@
 //! Invalid input: the exit code and the message of each, and that no state changes, not even a byte of a file.
 
 use apportion_placement::instance::{
-    ActionAnswer, ActionError, ApplicationHost, ConfTree, Definition, DestroyOptions, ExistsOptions,
-    ExitCode, ListOptions, StopOptions,
+    ActionAnswer, ActionError, ApplicationHost, ConfTree, CountRule, CountingProvider, Definition,
+    DestroyOptions, ExistsOptions, ExitCode, ListOptions, Provider, SizeBounds, StopOptions,
 };
 
 use super::support::{AT_ONCE, Bed, Outcome, web};
@@ -119,6 +119,21 @@ fn wrong_for_the_provider() -> Outcome {
     let error = bed.client.flex("db", &[("HBASE_MASTER", "0")]).err().ok_or("it was taken")?;
     assert_eq!((error.exit_code(), error.to_string().contains(words)), (ExitCode::BadConfiguration, true));
     assert_eq!(bed.bytes()?, before);
+    Ok(())
+}
+
+/// A rule's bounds are admitted themselves.
+#[test]
+fn a_provider_counts_instances_up_to_its_most() -> Outcome {
+    let rule = CountRule { component: "worker".to_owned(), least: 1, most: Some(2) };
+    let provider = CountingProvider::new("pairs", vec![rule]);
+    for (count, is_admitted) in [(0, false), (1, true), (2, true), (3, false)] {
+        let tree = ConfTree::default().with("worker", "yarn.role.priority", 1);
+        let tree = tree.with("worker", "yarn.component.instances", count);
+        let definition = Definition::of(tree);
+        let resolved = definition.resolve(&SizeBounds::default())?;
+        assert_eq!(provider.validate(&definition, &resolved).is_ok(), is_admitted, "{count}");
+    }
     Ok(())
 }
 

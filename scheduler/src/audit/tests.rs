@@ -6,7 +6,8 @@ use crate::change::{ApplicationSpec, AskSpec, NodeSpec};
 use crate::clock::ManualClock;
 use crate::config::{EngineConfig, HolderLimit, ParallelLimits, QueueConfig};
 use crate::engine::{Engine, Mode};
-use crate::facts::{ApplicationEnd, EndCause, Stopping};
+use crate::facts::{ApplicationEnd, EndCause, PlaceholderGang, Stopping};
+use crate::gang::GangSpec;
 use crate::ids::{AskId, ContainerId, NodeId, PartitionId, QueueId, ReservationId};
 use crate::resource::{DeviceNeed, ResourceTypes, Resources};
 use crate::state::State;
@@ -230,12 +231,41 @@ fn i12_tags_are_counted_where_their_containers_are() {
     });
 }
 
+/// The asks for placeholders follow from the gangs. Here they name an ask whose gang has lost its task group.
+#[test]
+fn i12_the_asks_for_placeholders_are_those_of_gangs() {
+    let config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::single_leaf());
+    let engine = Engine::start(config, Mode::Serial, Arc::new(ManualClock::new()), None).unwrap();
+    let handle = engine.handle();
+    let events = handle.event_stream(1);
+    let application = ApplicationSpec::new("application", "root.default", "user");
+    let application = handle.submit_application(application, &events).unwrap();
+    handle.add_node(NodeSpec::new("n0", Resources::new(&[1, 1]))).unwrap();
+    let worker = AskSpec::new(Resources::new(&[1, 1]), 1);
+    handle.submit_ask(application, worker.clone()).unwrap();
+    engine.run_until_quiet();
+    handle.submit_gang(GangSpec::new(application).with_placeholders("worker", worker, 1)).unwrap();
+    engine.run_until_quiet();
+    let mut state = engine.shared_state();
+    assert_eq!(violations(&state), [""; 0]);
+    let (id, gang) = state.facts.placeholders.gangs().next().unwrap();
+    let bare = PlaceholderGang { groups: Vec::new(), ..gang.clone() };
+    state.facts.transition_name_groups(id, bare);
+    assert_eq!(violations(&state), ["I12"]);
+}
+
 #[test]
 fn i13_no_pending_ask_fits_free_room() {
     expect("I13", |state| {
         let (id, _) = state.facts.nodes.iter().next().unwrap();
         state.facts.nodes.at_mut(id).room.free = Resources::new(&[8]);
     });
+}
+
+/// The reservation has an age limit.
+#[test]
+fn i13_timers_that_the_facts_call_for_are_set() {
+    expect("I13", |state| state.timers = crate::timers::Timers::default());
 }
 
 /// The digest covers every fact. Otherwise an engine and the replay of its log could differ unnoticed (I11).

@@ -205,3 +205,13 @@ fn a_restarted_coordinator_finds_a_lost_node<M: Manager>() {
     );
     assert!(bed.job.has_processor(&processor("0-0")));
 }
+
+on_both!(a_restarted_coordinator_starts_no_failover_of_a_processor_that_runs);
+/// The processor fails later, and so returns to its own host first.
+fn a_restarted_coordinator_starts_no_failover_of_a_processor_that_runs<M: Manager>() {
+    let mut bed = stateful::<M>(1, 3).restart();
+    bed.run_until_idle();
+    let hosts = (bed.host_of("0"), bed.host_of("0-0"));
+    end(&mut bed, 1);
+    assert_eq!((bed.host_of("0"), bed.host_of("0-0")), hosts);
+}

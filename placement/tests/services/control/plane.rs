@@ -1,7 +1,9 @@
 //! The control plane: the handling of messages in its store (`samza.md` 1.12 and section 2).
 
 use std::fmt::Debug;
+use std::time::Duration;
 
+use apportion_placement::FakeCluster;
 use apportion_placement::control::{
     ActionName, AllowPrincipals, Change, ConflictPolicy, ControlPlane, ControlSettings, ControlStore,
     DeployError, ID_MAX, MESSAGE_MAX, Permission, PlacementClient, PlacementRequest, StatusCode, request_key,
@@ -395,4 +397,15 @@ fn answers_survive_a_store_that_fails_for_a_while() {
     bed.store.reopen();
     bed.run_until_idle();
     assert_eq!(bed.status(uuid), Some(Succeeded));
+}
+
+/// Otherwise its thread would not sleep until the next write.
+#[test]
+fn a_plane_knows_the_last_write_that_it_read() {
+    let mut bed = bed::<FakeCluster>();
+    for written in 1..=3 {
+        bed.ask("0", "ANY_HOST");
+        bed.run_until_idle();
+        assert_eq!((bed.plane.seen(), bed.store.wait_for_write(0, Duration::ZERO)), (written, written));
+    }
 }
