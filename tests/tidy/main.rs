@@ -2,6 +2,7 @@
 
 mod defects;
 mod edges;
+mod features;
 mod files;
 mod happy_path;
 mod models;
