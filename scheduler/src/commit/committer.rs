@@ -6,10 +6,10 @@ use super::apply::{Applier, Effects};
 use super::limits::needs_limits;
 use crate::change::Change;
 use crate::event::Refusal;
-use crate::ids::{AskId, SetId};
+use crate::ids::SetId;
 use crate::log::{LogBuffer, Logged};
-use crate::propose::{Amount, Amounts, ProposalBatch, Work, propose_for_starved};
-use crate::request::{CommitOutcome, CommitSeq, RejectReason, ResourceAllocationCommitRequest};
+use crate::propose::{ProposalBatch, Work, propose_for_starved};
+use crate::request::{CommitOutcome, CommitSeq, ResourceAllocationCommitRequest};
 use crate::state::State;
 use crate::stats::EngineStats;
 
@@ -139,98 +139,5 @@ impl Committer<'_> {
 
     pub(super) fn applier(&mut self) -> Applier<'_> {
         Applier { state: self.state, effects: self.effects }
-    }
-}
-
-impl State {
-    /// Counts rejections for `Engine::explain`.
-    #[cold]
-    fn record_rejected(&mut self, request: &ResourceAllocationCommitRequest, reason: RejectReason) {
-        for ask in request.units().filter(|ask| self.facts.asks.get(*ask).is_some()) {
-            self.backlog.notes.record_rejected(ask, reason, self.facts.now_ms);
-        }
-    }
-
-    /// Resumes paused sets: the decided units and amounts may have blocked them.
-    fn resume(&mut self, requests: &[ResourceAllocationCommitRequest]) {
-        if !requests.is_empty() {
-            self.backlog.resume(self.version);
-        }
-    }
-
-    /// Takes a unit out of flight when it is decided or dropped.
-    fn take_back_unit(&mut self, ask: AskId) {
-        if self.facts.asks.get(ask).is_some() {
-            self.in_flight.give_back_unit(ask);
-        }
-    }
-
-    /// Returns a rejected unit and counts the rejection. An ask that is gone is not counted.
-    fn return_rejected(&mut self, ask: AskId) {
-        if self.facts.asks.get(ask).is_some() {
-            self.backlog.starved.record_rejected(ask);
-        }
-        self.return_unit(ask);
-    }
-
-    /// Makes the lane runnable for a unit that was in flight and is pending again.
-    fn return_unit(&mut self, id: AskId) {
-        if let Some(ask) = self.facts.asks.get(id) {
-            let user = self.facts.applications.at(ask.application).user;
-            self.backlog.units_returned(user, ask.shape, self.version);
-        }
-    }
-
-    /// Takes amounts out of flight.
-    fn take_back_amounts(&mut self, amounts: &Amounts) {
-        for Amount { of, partition, resources } in &amounts.queues {
-            self.in_flight.queues.give_back(*of, *partition, resources);
-        }
-        for Amount { of, partition, resources } in &amounts.users {
-            self.in_flight.users.give_back(*of, *partition, resources);
-        }
-        for Amount { of, partition, resources } in &amounts.limit_usages {
-            self.in_flight.limit_usages.give_back(*of, *partition, resources);
-        }
-        for (node, resources) in &amounts.nodes {
-            if self.facts.nodes.get(*node).is_some() {
-                self.in_flight.give_back_pick(*node, resources);
-            } else {
-                self.in_flight.give_back_pick_of_gone_node();
-            }
-        }
-        if !amounts.units.is_empty() {
-            self.in_flight.give_back_given(&amounts.units);
-        }
-    }
-
-    /// Wakes what the amounts blocked while they were in flight. Needed if not all of them became use.
-    fn wake_after(&mut self, amounts: &Amounts) {
-        for Amount { of: user, .. } in &amounts.users {
-            let leaf = self.facts.user(*user).leaf;
-            self.backlog.use_fell(leaf, *user, &[], self.version);
-        }
-        for Amount { of: limit_usage, .. } in &amounts.limit_usages {
-            self.backlog.limit_usage_fell(*limit_usage, self.version);
-        }
-        for (node, _) in &amounts.nodes {
-            if self.facts.nodes.get(*node).is_some() {
-                self.node_gained(*node);
-            }
-        }
-    }
-
-    /// Takes an undecided batch back.
-    pub(crate) fn undo(&mut self, batch: &mut ProposalBatch) {
-        self.version += 1;
-        let proposals = std::mem::take(&mut batch.proposals);
-        self.resume(&proposals.requests);
-        for ask in proposals.requests.iter().flat_map(ResourceAllocationCommitRequest::units) {
-            self.take_back_unit(ask);
-            self.return_unit(ask);
-        }
-        self.take_back_amounts(&proposals.amounts);
-        self.wake_after(&proposals.amounts);
-        self.wake_without_headroom();
     }
 }

@@ -51,6 +51,7 @@ mod destination;
 mod fetch;
 mod gangs;
 mod gather;
+mod give_back;
 mod limits;
 mod many;
 mod moving;

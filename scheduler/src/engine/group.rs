@@ -1,6 +1,6 @@
 //! Group commits: the work of the committing thread, alike in all modes.
 //!
-//! A group takes the write guard once for the messages in the inbox, up to G requests. Work that does not need the
+//! A group takes the write guard once for the messages in the inbox, until their requests reach G. Work that does not need the
 //! guard comes after it, in `publish.rs`. The drivers decide when a group is committed, and what happens after its
 //! panic: `commit_loop.rs`, `serial.rs`, `background.rs`.
 
@@ -60,7 +60,7 @@ impl GroupCommitter {
         self.report();
     }
 
-    /// Receives the messages of the group, up to G requests, before the guard is taken.
+    /// Receives the messages of the group before the guard is taken, until their requests reach G.
     fn gather(&mut self, first: Option<Message>) -> VecDeque<Message> {
         let mut messages = std::mem::take(&mut self.messages);
         let (mut weight, mut next) = (0, first);

@@ -10,16 +10,16 @@ use crate::ids::QueueId;
 impl QueueWalk<'_> {
     /// Adds the lane's next application to the heap, since the top one may fall behind it. In FIFO order it does not,
     /// and the next one comes once the top one has no further ask in the lane.
-    pub(super) fn advance(&mut self, leaf: QueueId) {
+    pub(super) fn open_next_application(&mut self, leaf: QueueId) {
         let heads = &mut self.scratch.queues[leaf.index()].leaf.heads;
         // Mutable access only if the top changes, because it costs a new order of the heap.
-        if heads.peek().is_none_or(|top| !top.0.is_last)
+        if heads.peek().is_none_or(|top| !top.0.next_is_unopened)
             || !self.state.facts.queue(leaf).config.ordering.is_fair()
         {
             return;
         }
         let Some(mut top) = heads.peek_mut() else { return };
-        top.0.is_last = false;
+        top.0.next_is_unopened = false;
         let place = top.0.lane as usize;
         drop(top);
         self.push_next_application(leaf, place);

@@ -74,7 +74,7 @@ impl<'a> QueueWalk<'a> {
             }
             let key = self.key_of(head.slot, leaf, head.key);
             if key != head.key {
-                self.advance(leaf);
+                self.open_next_application(leaf);
                 self.rekey(leaf, head, key);
                 continue;
             }
@@ -125,7 +125,7 @@ impl<'a> QueueWalk<'a> {
     /// Leaves the ask on top for the rest of the pass.
     pub(super) fn skip_ask(&mut self, leaf: QueueId, proposals: &mut Proposals) {
         let Some(&Reverse(head)) = self.scratch.queues[leaf.index()].leaf.heads.peek() else { return };
-        self.advance(leaf);
+        self.open_next_application(leaf);
         let cursor = &self.scratch.queues[leaf.index()].leaf;
         debug_assert!(
             cursor.heads.peek().is_some_and(|top| (top.0.slot, top.0.pending) == (head.slot, head.pending)),
@@ -143,7 +143,7 @@ impl<'a> QueueWalk<'a> {
             None => {
                 let Reverse(done) = PeekMut::pop(top);
                 cursor.lanes[place].heads -= 1;
-                if done.is_last {
+                if done.next_is_unopened {
                     self.push_next_application(leaf, place);
                 }
                 self.report_if_done(leaf, place, proposals);
@@ -155,7 +155,7 @@ impl<'a> QueueWalk<'a> {
     pub(super) fn leave_application(&mut self, leaf: QueueId, slot: u32) {
         self.scratch.left_applications.push(slot);
         let heads = self.scratch.queues[leaf.index()].leaf.take_heads_of(slot);
-        for head in heads.iter().filter(|head| head.is_last) {
+        for head in heads.iter().filter(|head| head.next_is_unopened) {
             self.push_next_application(leaf, head.lane as usize);
         }
     }
@@ -190,8 +190,8 @@ impl<'a> QueueWalk<'a> {
             }
             if let Some(found) = self.next_available(leaf, slot, place, 0) {
                 let Available { at, pending, has_more } = found;
-                let (key, is_last) = (self.key_of(slot, leaf, key), order.has_several());
-                break Some(Head { key, pending, slot, lane: place as u32, at, is_last, has_more });
+                let (key, next_is_unopened) = (self.key_of(slot, leaf, key), order.has_several());
+                break Some(Head { key, pending, slot, lane: place as u32, at, next_is_unopened, has_more });
             }
         };
         let cursor = &mut self.scratch.queues[leaf.index()].leaf;

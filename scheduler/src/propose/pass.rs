@@ -91,13 +91,13 @@ pub(super) fn serve(
                 if next.pending.is_single {
                     walk.skip_ask(next.leaf, proposals);
                 } else {
-                    walk.advance(next.leaf);
+                    walk.open_next_application(next.leaf);
                 }
                 walk.charge(&next, size);
                 walk.count_unit(next.leaf, next.user);
             }
             Pick::Reserved => {
-                walk.advance(next.leaf);
+                walk.open_next_application(next.leaf);
                 walk.charge(&next, size);
             }
             Pick::Waits => walk.skip_ask(next.leaf, proposals),

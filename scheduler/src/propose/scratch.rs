@@ -154,7 +154,7 @@ pub(super) struct Head {
     /// Index among the application's asks in the lane.
     pub(super) at: u32,
     /// Whether the pass has not looked at the lane's next application yet.
-    pub(super) is_last: bool,
+    pub(super) next_is_unopened: bool,
     /// Whether the application has more asks in the lane behind this one.
     pub(super) has_more: bool,
 }

@@ -102,7 +102,7 @@ fn head(number: u64, lane: u32) -> Head {
         slot: number as u32,
         lane,
         at: 0,
-        is_last: false,
+        next_is_unopened: false,
         has_more: false,
     }
 }
