@@ -126,7 +126,8 @@ pub struct LimitReached {
     pub missing: Amounts,
 }
 
-/// The first obstacle to one more container. The limits of the ask's own partition are none if it may borrow a node.
+/// The first obstacle to one more container. The limits and the headroom of the ask's own partition are none if it may
+/// borrow a node.
 pub(super) fn first_blocker(filter: &NodeFilter<'_>, id: AskId) -> Option<Blocker> {
     let NodeFilter { state, ask, .. } = filter;
     if let Some(held_back) = held_back(state, ask) {

@@ -56,7 +56,7 @@ pub(crate) fn pending_reason(state: &State, id: AskId, ask: &Ask) -> PendingReas
     }
     match first_limit(state, ask) {
         None => {}
-        // The limits of the ask's own partition do not apply to borrowed containers.
+        // Limits and headroom of the own partition do not matter to borrowed containers.
         Some(_) if filter.may_borrow() => return PendingReason::Runnable,
         Some(Blocker::QueueMaximum(_)) => return PendingReason::QueueLimit,
         Some(_) => return PendingReason::UserLimit,
@@ -64,7 +64,7 @@ pub(crate) fn pending_reason(state: &State, id: AskId, ask: &Ask) -> PendingReas
     let mut reason = PendingReason::NoRoom;
     for (id, node) in filter.nodes().filter(|(id, node)| filter.has_room(*id, node)) {
         if filter.is_near(id, node) {
-            let is_kept = headroom_blocker(state, ask).is_some();
+            let is_kept = headroom_blocker(state, ask).is_some() && !filter.may_borrow();
             return if is_kept { PendingReason::BlockedHeadroom } else { PendingReason::Runnable };
         }
         reason = PendingReason::WaitsForHosts;

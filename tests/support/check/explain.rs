@@ -1,6 +1,6 @@
 //! Compares the explanations of a quiet engine with independent knowledge.
 
-use apportion::explain::{Blocker, Explanation, Stage, WhyPending};
+use apportion::explain::{Blocker, Explanation, PendingReason, Stage, WhyPending};
 use apportion::request::RejectReason;
 use apportion::view::View;
 use apportion::{Engine, ResourceAllocationCommitRequest};
@@ -18,12 +18,26 @@ pub(super) fn check_quiet(engine: &Engine, continues_looking: bool) {
             let is_kept = !continues_looking && !why.reservations.is_empty();
             let is_explained = is_kept || why.blocker.is_some() || why.funnel.at(Stage::Fits) == 0;
             assert!(is_explained, "the engine is quiet, but nothing blocks the ask: {explanation}");
+            assert!(agree(why.reason, why.blocker.as_ref()), "{:?}: {explanation}", why.reason);
             assert_eq!(why.setting.is_some(), is_configured(why.blocker.as_ref()), "{explanation}");
             let is_short = why.funnel.at(Stage::NoRoom) + why.funnel.at(Stage::NoDevice) > 0;
             let is_small = why.funnel.at(Stage::TooSmall) > 0;
             assert_eq!(why.shortage.is_some(), is_short || is_small, "{explanation}");
         }
     });
+}
+
+/// Whether a reason that is no node, and the blocker, say the same.
+fn agree(reason: PendingReason, blocker: Option<&Blocker>) -> bool {
+    match reason {
+        PendingReason::Runnable => matches!(blocker, None | Some(Blocker::InFlight { .. })),
+        PendingReason::QueueLimit => matches!(blocker, Some(Blocker::QueueMaximum(_))),
+        PendingReason::UserLimit => {
+            matches!(blocker, Some(Blocker::UserLimit { .. } | Blocker::HolderLimit { .. }))
+        }
+        PendingReason::BlockedHeadroom => matches!(blocker, Some(Blocker::BlockedHeadroom { .. })),
+        _ => true,
+    }
 }
 
 /// Whether a configuration key limits the ask. The root may use all nodes in any configuration.
@@ -40,6 +54,7 @@ pub fn compare_explanations(engine: &Engine, oracle: &Oracle) {
     engine.read(|view| {
         for explanation in pending(view) {
             let why = explanation.pending().unwrap();
+            assert!(agree(why.reason, why.blocker.as_ref()), "{:?}: {explanation}", why.reason);
             // A reservation is already charged, and its node may be used. The model does not count the nodes offered
             // to an ask.
             let counts_offers = why.locality.as_ref().is_some_and(|wait| wait.until_ms.is_none());
