@@ -2,8 +2,8 @@
 //! the fake.
 
 use apportion_placement::{
-    ActionId, ActionKind, ActionStatus, ComponentId, ComponentSpec, ContainerAction, InstanceState,
-    PlacementPolicy, ServiceEvent,
+    ActionId, ActionKind, ActionStatus, ComponentId, ComponentSpec, ContainerAction, HistoryEntry,
+    HistoryFile, InstanceState, PlacementPolicy, ServiceEvent,
 };
 
 use crate::support::{Bed, Cluster, Manager, cancels, component, host, on_both, releases, requests};
@@ -59,6 +59,20 @@ fn an_answer_names_the_reasons_against_each_host<M: Manager>() {
     assert_eq!(kept_free, format!("no host will do: {}: it is kept free", others[0]));
     let elsewhere = said(2, ActionKind::MoveElsewhere);
     assert_eq!(elsewhere, "no host will do: it has another label (1); it is kept free (2)");
+}
+
+on_both!(a_host_known_only_from_the_history_is_no_destination);
+/// It may be gone for good, so the move ends at once instead of waiting for it.
+fn a_host_known_only_from_the_history_is_no_destination<M: Manager>() {
+    let entries = vec![HistoryEntry { host: "old".into(), role: 2, is_active: false, last_used_ms: 9 }];
+    let history = HistoryFile { saved_ms: 10, roles: 1, mapping: [].into(), entries };
+    let mut bed = Cluster::<M>::of(2, 1).start(vec![processor(1), component(2, 0)], Some(&history));
+    bed.run_until_idle();
+    assert!(bed.service.state().knows_host("old"));
+    act(&mut bed, 1, 1, ActionKind::MoveTo("old".into()));
+    let answer = bed.service.take_answers().pop().unwrap_or_else(|| panic!("the action is answered"));
+    assert_eq!(answer.message, "no host will do: old: no node report names it");
+    assert_eq!(answer.status, ActionStatus::Failed);
 }
 
 on_both!(a_host_that_comes_is_one_to_move_to);

@@ -63,6 +63,24 @@ fn hosts_active_at_the_save_count_as_used_until_then<M: Manager>() {
     assert_eq!(asked, [vec!["a1"], vec!["a2"], vec!["a3"], vec![]]);
 }
 
+on_both!(the_service_looks_for_old_hosts_every_eighth_of_their_age_limit);
+/// It looks at 650 and again at 730. From 721 on, the host is too old.
+fn the_service_looks_for_old_hosts_every_eighth_of_their_age_limit<M: Manager>() {
+    let cluster = Cluster::<M>::of(1, 1).with_settings(|settings| settings.history_age_max_ms = Some(640));
+    let mut bed = cluster.start(vec![component(0, 1)], None);
+    bed.run_until_idle();
+    bed.at(80);
+    bed.flex(0, 0);
+    bed.run_until_idle();
+    bed.manager().lose_node(&host(0));
+    bed.run_until_idle();
+    let is_known = [650, 729, 730].map(|now_ms| {
+        bed.at(now_ms);
+        bed.service.state().knows_host(&host(0))
+    });
+    assert_eq!(is_known, [true, true, false]);
+}
+
 on_both!(components_are_known_by_name_when_their_numbers_change);
 /// D5: a renumbered component keeps its hosts and does not get those of another component.
 fn components_are_known_by_name_when_their_numbers_change<M: Manager>() {

@@ -1,6 +1,6 @@
 //! Scenarios with other sizes, masters and reasons.
 
-use apportion::config::Percent;
+use apportion::config::{HolderLimit, Percent};
 use apportion::gang::GangSpec;
 use apportion::preempt::{PreemptionPolicy, PreemptionRule, UnhelpedReason};
 use apportion::{ApplicationSpec, AskSpec, EndCause, PartitionId, Resources};
@@ -159,6 +159,33 @@ fn a_round_takes_no_more_than_its_cap() {
         ),
         "{text}"
     );
+}
+
+/// Each user wants less than the limit of their group, but both want more.
+#[test]
+fn a_plan_starts_no_more_than_the_limit_of_a_group_admits() {
+    let limit = HolderLimit {
+        groups: vec!["staff".to_owned()],
+        maximum: std::array::from_fn(|index| (index == 0).then_some(5)),
+        ..HolderLimit::default()
+    };
+    let cluster = Cluster::new([queue("a", &[50], None), queue("b", &[50], None).with_limits([limit])]);
+    cluster.nodes(100, &[1]);
+    cluster.demand("root.a", &[1], 100);
+    cluster.run();
+    let applications = ["ann", "bob"].map(|user| {
+        let application = cluster.submit(ApplicationSpec {
+            groups: vec!["staff".to_owned()],
+            ..ApplicationSpec::new("application", "root.b", user)
+        });
+        cluster.ask(application, &[1], 3);
+        application
+    });
+    let plan = cluster.plan(&at_once());
+    assert_eq!(by_queue(&plan), [("a".to_owned(), 5)].into(), "{plan}");
+    assert_eq!(reasons(&plan), [UnhelpedReason::Limit]);
+    cluster.execute(&plan);
+    assert_eq!(applications.map(|application| cluster.running(application)), [3, 2]);
 }
 
 /// The room of containers that are being stopped counts as coming, so nothing more is taken.

@@ -83,6 +83,28 @@ fn a_processor_that_was_given_up_takes_nothing_of_the_budget<M: Manager>() {
     assert_eq!(bed.job.status().below_configured, 0, "the restart also brings it back");
 }
 
+on_both!(a_container_that_a_step_stopped_counts_once_against_the_budget);
+/// Of two containers that are down, one has come back. So one is down, and one more may go down.
+fn a_container_that_a_step_stopped_counts_once_against_the_budget<M: Manager>() {
+    let mut bed = JobBed::start(job_of(4), cluster::<M>(2, 4).start_by_hand());
+    let start = |bed: &mut JobBed<M>, name: &str| {
+        let container = bed.status(name).container.unwrap_or_else(|| panic!("{name} has a container"));
+        assert_eq!(bed.manager().report_started(container), Ok(()));
+        bed.run_until_idle();
+    };
+    ["0", "1", "2", "3"].iter().for_each(|name| start(&mut bed, name));
+    let is_down = |bed: &JobBed<M>| {
+        ["0", "1", "2", "3"].map(|name| bed.status(name).state != Some(InstanceState::Live))
+    };
+    let request = bed.ask(JobAction::RollingRestart(RollingRestart { stops_first: true, ..rolling(2, 2) }));
+    bed.run_until_idle();
+    assert_eq!(is_down(&bed), [true, true, false, false]);
+    start(&mut bed, "0");
+    assert_eq!(is_down(&bed), [false, true, true, false]);
+    ["1", "2", "3"].iter().for_each(|name| start(&mut bed, name));
+    assert_eq!(bed.outcome(request), Some(Succeeded), "{}", bed.message(request));
+}
+
 on_both!(a_drain_waits_while_a_rolling_restart_takes_the_budget);
 /// The drain waits for longer than the time limit of a single container.
 fn a_drain_waits_while_a_rolling_restart_takes_the_budget<M: Manager>() {

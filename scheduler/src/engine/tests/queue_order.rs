@@ -5,6 +5,7 @@ use crate::change::{ApplicationSpec, AskSpec};
 use crate::config::{
     ApplicationOrdering, EngineConfig, HolderLimit, Maximum, QueueConfig, QueueOrdering, Reconfiguration,
 };
+use crate::explain::Blocker;
 use crate::ids::ApplicationId;
 use crate::request::ResourceAllocationCommitRequest;
 use crate::state::State;
@@ -183,4 +184,34 @@ fn headroom_is_not_blocked_for_an_ask_that_no_node_could_hold() {
     bench.ask(bench.application("root.a"), 9, 1);
     bench.ask(b, 1, 8);
     bench.expect_running(16);
+}
+
+/// The queue above may use 10. It uses 3, and 2 more are in flight, for the first queue or for the second one. The
+/// first queue comes first and waits for 6.
+#[test]
+fn amounts_in_flight_count_in_the_explanation_of_blocked_headroom() {
+    let reached = [([0, 3], 0), ([2, 1], 1)].map(|(uses, proposed)| {
+        let both = leaf("p").with_children([leaf("a"), leaf("b")]).with_maximum(Maximum::absolute(&[10]));
+        let bench = Bench::serial(config([both]));
+        bench.node("n1", 100);
+        let applications = ["root.p.a", "root.p.b"].map(|leaf| bench.application(leaf));
+        for (application, size) in applications.into_iter().zip(uses).filter(|(_, size)| *size > 0) {
+            bench.ask(application, size, 1);
+        }
+        bench.engine.run_until_quiet();
+        bench.ask(applications[proposed], 2, 1);
+        bench.commit();
+        let in_flight = bench.pass(0);
+        assert_eq!(in_flight.requests().len(), 1);
+        bench.ask(applications[0], 6, 1);
+        let later = bench.ask(applications[1], 1, 1);
+        bench.commit();
+        let explanation = bench.engine.explain(later);
+        let blocker = explanation.pending().and_then(|why| why.blocker.as_ref());
+        let Some(Blocker::BlockedHeadroom { blocked_for, reached }) = blocker else { return None };
+        assert_eq!((&**blocked_for, &*reached.queue), ("root.p.a", "root.p"));
+        let amounts = [&reached.used, &reached.in_flight, &reached.limit, &reached.missing];
+        Some(amounts.map(|amounts| amounts.get("memory_mib")))
+    });
+    assert_eq!(reached, [Some([3, 2, 5, 1]); 2]);
 }
