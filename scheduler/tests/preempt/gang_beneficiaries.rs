@@ -256,3 +256,30 @@ fn a_gang_with_free_room_in_one_partition_gets_room_in_the_other() {
     let plan = cluster.plan(&at_once());
     assert_eq!((gangs(&plan), reasons(&plan)), (vec![(2, 1)], vec![]), "{plan}");
 }
+
+/// Queue `b` exceeds its guarantee in `x`, but is owed room in the default partition. Its gang's member in `x` needs no
+/// victim. A member of `a` of the same size gets the room of one of `b`'s containers in `x`.
+#[test]
+fn a_queue_may_lose_a_container_in_the_partition_where_its_gang_starts_a_member() {
+    let (cluster, x) = with_partition([(2, 4), (2, 1)]);
+    let [a, b] = ["root.a", "root.b"].map(|queue| cluster.application(queue));
+    let one = || AskSpec::new(Resources::new(ONE), 1);
+    cluster.ask(a, ONE, 4);
+    // Room that takes no containers keeps the maximum of the root out of the way.
+    let idle = NodeSpec::new("idle", Resources::new(ONE)).in_partition(x);
+    let handle = cluster.engine.handle();
+    handle.drain_node(handle.add_node(idle).unwrap()).unwrap();
+    let x0 = cluster.engine.handle().node("x0").unwrap();
+    let on_x0 = AskSpec::new(Resources::new(ONE), 2).on_hosts([x0]).strictly_local();
+    cluster.ask_for(b, on_x0.in_partition(x));
+    cluster.run();
+    let submit = |gang| cluster.engine.handle().submit_gang(gang).unwrap().gang;
+    let of_b = submit(GangSpec::new(b).with_role("here", one()).with_role("x", one().in_partition(x)));
+    cluster.run();
+    // The first one takes the free room. All four count as demand, so `b` exceeds its fair amount by one container.
+    let [_, second, ..] = [(); 4].map(|()| submit(GangSpec::new(a).with_role("x", one().in_partition(x))));
+    let plan = cluster.plan(&at_once());
+    assert_eq!(gangs(&plan), [(2, 1), (1, 1)], "{plan}");
+    assert_eq!(plan.gangs.iter().map(|gang| gang.gang).collect::<Vec<_>>(), [of_b, second], "{plan}");
+    assert_eq!(reasons(&plan), [UnhelpedReason::RoundSpent; 2]);
+}
