@@ -246,7 +246,7 @@ impl Backlog {
             _ => return,
         };
         let Lane { leaf, share, shape, .. } = *lane;
-        self.runnable.count(leaf, share, count);
+        self.runnable.count(&self.parents, leaf, share, count);
         self.count_runnable(shape, count);
         if share.is_borrowed {
             self.count_borrowed_runnable(id, count);

@@ -17,7 +17,6 @@ pub(super) struct RunnableLanes {
 
 #[derive(Clone, Debug)]
 struct QueueLanes {
-    parent: Option<QueueId>,
     /// By share; leaves only.
     lanes: Vec<BTreeSet<(Place, LaneId)>>,
     /// By share: the runnable lanes of a leaf, or the children of a parent with a runnable lane in their subtree.
@@ -27,12 +26,10 @@ struct QueueLanes {
 impl RunnableLanes {
     pub(super) fn add_queues(&mut self, facts: &Facts) {
         let partition_shares = facts.partitions.len() * 2;
-        let new = facts.queues[self.queues.len()..].iter().map(|queue| QueueLanes {
-            parent: queue.parent,
+        self.queues.resize_with(facts.queues.len(), || QueueLanes {
             lanes: vec![BTreeSet::new(); partition_shares],
             below: vec![0; partition_shares],
         });
-        self.queues.extend(new);
     }
 
     /// The leaf's lanes on a share, each with its first application, in their order behind `last`.
@@ -63,14 +60,19 @@ impl RunnableLanes {
     }
 
     /// Counts one more, or one less, lane of the leaf. The queues above count only a leaf's first lane.
-    pub(super) fn count(&mut self, leaf: QueueId, share: PartitionShare, count: Count) {
+    pub(super) fn count(
+        &mut self,
+        parents: &[Option<QueueId>],
+        leaf: QueueId,
+        share: PartitionShare,
+        count: Count,
+    ) {
         let mut queue = Some(leaf);
         while let Some(id) = queue {
-            let QueueLanes { parent, below, .. } = &mut self.queues[id.index()];
-            let below = &mut below[share.index()];
+            let below = &mut self.queues[id.index()].below[share.index()];
             let before = *below;
             count.add_to(below);
-            queue = parent.filter(|_| before == 0 || *below == 0);
+            queue = parents[id.index()].filter(|_| before == 0 || *below == 0);
         }
     }
 
