@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{ActiveUsers, Facts, GangTopology, LeafUse, Node, PartitionShare, Shape, TagCounts, WaitingGang};
+use super::{Facts, GangTopology, LeafUse, Node, PartitionShare, Shape, TagCounts, WaitingGang};
 use crate::ids::{AskId, GangId, NodeId, PartitionId};
 use crate::resource::{DeviceMask, Need, Resources, Room, dominant_share, fits};
 
@@ -203,11 +203,10 @@ impl Facts {
             let largest = self.largest_of(gang, partition);
             let mut chain = self.queue(application.leaf).chain.iter();
             let share = PartitionShare { partition, is_borrowed: false };
-            let weight_milli = self.user(application.user).weight.milli();
-            let alone = ActiveUsers { users: 1, weight_milli };
+            let active_weight_milli = self.user(application.user).weight.milli();
             // Limits that move with use are computed as for the start of the last member.
             let others = minimum - largest;
-            let leaf_use = || LeafUse { all: others, active: others, active_users: alone };
+            let leaf_use = || LeafUse { all: others, active: others, active_weight_milli };
             let of_user = self.user_limit(application.user, share, &largest, leaf_use);
             chain.all(|queue| self.queue(*queue).quota(partition).admits(&Resources::ZERO, &minimum))
                 && minimum.within(&of_user)

@@ -15,8 +15,8 @@ pub(crate) struct LeafUse {
     pub(crate) all: Resources,
     /// Use by active users.
     pub(crate) active: Resources,
-    /// The active users.
-    pub(crate) active_users: ActiveUsers,
+    /// The sum of the weights of its active users.
+    pub(crate) active_weight_milli: u64,
 }
 
 impl Queue {
@@ -50,7 +50,7 @@ impl Queue {
     ) -> Resources {
         let quota = self.quota(partition);
         let weight = i128::from(weight.milli());
-        let weights = i128::from(used.active_users.weight_milli).max(weight);
+        let weights = i128::from(used.active_weight_milli).max(weight);
         let part = i128::from(self.config.user_limit_minimum.millionths());
         let percentage = |amount: i64| i128::from(amount) * part * weight / 1_000_000_000;
         let mut limit = ceiling.scaled(weight as u64, Factor::ONE.milli());
@@ -76,7 +76,7 @@ impl Queue {
         steps: &Resources,
     ) -> Resources {
         let quota = self.quota(partition);
-        let weights = i128::from(used.active_users.weight_milli.max(weight.milli()));
+        let weights = i128::from(used.active_weight_milli.max(weight.milli()));
         let part = i128::from(self.config.user_limit_minimum.millionths());
         let of_type = |i: usize| {
             let step = i128::from(steps[i].max(1));
@@ -225,6 +225,6 @@ impl Facts {
         let queue = self.queue(leaf);
         let quota = queue.quota(partition);
         let (all, active) = (quota.used + besides, quota.used_by_active + besides);
-        LeafUse { all, active, active_users: queue.active }
+        LeafUse { all, active, active_weight_milli: queue.active.weight_milli }
     }
 }

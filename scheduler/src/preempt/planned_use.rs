@@ -207,8 +207,11 @@ impl<'a> PlannedUse<'a> {
             let queue = facts.queue(application.leaf);
             let quota = queue.quota(partition);
             let (all, active) = (quota.used + leaf.change, quota.used_by_active + leaf.active);
-            let leaf_use =
-                || LeafUse { all: all - not_yet, active: active - not_yet, active_users: queue.active };
+            let leaf_use = || LeafUse {
+                all: all - not_yet,
+                active: active - not_yet,
+                active_weight_milli: queue.active.weight_milli,
+            };
             facts.user_may_grow(id, shape.share(), &(used + of_user), size, leaf_use)
         };
         admits(change, Resources::ZERO)

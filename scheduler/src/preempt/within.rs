@@ -15,7 +15,7 @@ use super::planner::{Planner, Verdict};
 use super::tree::Branch;
 use super::victims::{Choice, Wanted};
 use super::{PreemptionPlan, PreemptionPolicy, PreemptionRule, WithinQueueOrder};
-use crate::facts::{ActiveUsers, Application, Facts, LeafUse, PartitionShare, Shape};
+use crate::facts::{Application, Facts, LeafUse, PartitionShare, Shape};
 use crate::ids::{AskId, LeafUserId, QueueId};
 use crate::resource::{Resources, UNLIMITED};
 
@@ -268,8 +268,8 @@ impl PlannedUse<'_> {
         if self.exhausts_limit_usage(user, size) {
             return *size;
         }
-        let active_users = facts.queue(application.leaf).active;
-        let empty = || LeafUse { all: Resources::ZERO, active: Resources::ZERO, active_users };
+        let active_weight_milli = facts.queue(application.leaf).active.weight_milli;
+        let empty = || LeafUse { all: Resources::ZERO, active: Resources::ZERO, active_weight_milli };
         let limit = facts.user_limit(user, shape.share(), size, empty);
         (self.used_by(user) + *size).saturating_sub(&limit).min(size)
     }
@@ -278,14 +278,11 @@ impl PlannedUse<'_> {
     fn user_limits(&self, leaf: QueueId) -> UserLimits {
         let facts = self.facts;
         let users = || facts.queue(leaf).users.values().copied();
-        let mut all = ActiveUsers::default();
-        for user in users().filter(|user| facts.user(*user).is_active() || !self.used_by(*user).is_zero()) {
-            all.users += 1;
-            all.weight_milli += facts.user(user).weight.milli();
-        }
+        let counts = |user: &LeafUserId| facts.user(*user).is_active() || !self.used_by(*user).is_zero();
+        let active_weight_milli = users().filter(counts).map(|user| facts.user(user).weight.milli()).sum();
         let used = self.level(leaf);
         let limit = |user: LeafUserId| {
-            let leaf_use = || LeafUse { all: used, active: used, active_users: all };
+            let leaf_use = || LeafUse { all: used, active: used, active_weight_milli };
             facts.user_limit(user, PartitionShare::own(self.partition), &Resources::ZERO, leaf_use)
         };
         users().map(|user| (user, limit(user))).collect()

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use super::level::Level;
 use crate::backlog::{Given, OrderKey, PendingAsk, Place};
-use crate::facts::{ActiveUsers, Facts, PendingPriorities, QueueKey};
+use crate::facts::{Facts, PendingPriorities, QueueKey};
 use crate::ids::{AskId, LaneId, LeafUserId, LimitUsageId, QueueId, ShapeId};
 use crate::resource::{RESOURCE_TYPES_MAX, Resources, UNLIMITED};
 
@@ -72,10 +72,10 @@ pub(super) struct UserScratch {
     pub(super) given_units: u64,
 }
 
-/// Users whose pending units all got containers in this pass, and their use.
+/// The weight and the use of users whose pending units all got containers in this pass.
 #[derive(Debug, Default)]
 pub(super) struct Satisfied {
-    pub(super) users: ActiveUsers,
+    pub(super) weight_milli: u64,
     pub(super) used: Resources,
 }
 

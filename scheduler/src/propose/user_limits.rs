@@ -4,7 +4,7 @@ use super::level::Level;
 use super::queue_walk::QueueWalk;
 use super::scratch::Threshold;
 use crate::backlog::{Lane, WaitKey};
-use crate::facts::{ActiveUsers, Application, LeafUse};
+use crate::facts::{Application, LeafUse};
 use crate::ids::{LeafUserId, LimitUsageId, QueueId};
 use crate::request::ResourceAllocationCommitRequest;
 use crate::resource::{RESOURCE_TYPES_MAX, Resources, UNLIMITED};
@@ -79,10 +79,7 @@ impl QueueWalk<'_> {
         LeafUse {
             all: *scratch.level.now(),
             active: *scratch.level.now() - quota.used + quota.used_by_active - satisfied.used,
-            active_users: ActiveUsers {
-                users: queue.active.users - satisfied.users.users,
-                weight_milli: queue.active.weight_milli - satisfied.users.weight_milli,
-            },
+            active_weight_milli: queue.active.weight_milli - satisfied.weight_milli,
         }
     }
 
@@ -109,8 +106,7 @@ impl QueueWalk<'_> {
         let facts = self.state.facts.user(user);
         if !facts.is_active_without(scratch.given_units) {
             let satisfied = &mut self.scratch.queues[leaf.index()].leaf.satisfied;
-            satisfied.users.users += 1;
-            satisfied.users.weight_milli += facts.weight.milli();
+            satisfied.weight_milli += facts.weight.milli();
             satisfied.used += *scratch.level.now();
             self.scratch.queues[leaf.index()].leaf.release_all_held();
         }
