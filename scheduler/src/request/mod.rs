@@ -4,7 +4,7 @@ mod outcome;
 
 pub use outcome::{CommitOutcome, CommitSeq, RejectReason};
 use serde::{Deserialize, Serialize};
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 use thin_vec::{ThinVec, thin_vec};
 
 use crate::ids::{AskId, ContainerId, NodeId, ReservationId};
@@ -51,7 +51,7 @@ impl ResourceAllocationCommitRequest {
     #[must_use]
     pub fn allocate(ask: AskId, node: NodeId) -> Self {
         let proposal = AllocationProposal { ask, node, from_reservation: None };
-        Self { allocate: [proposal].into_iter().collect(), ..Self::default() }
+        Self { allocate: smallvec![proposal], ..Self::default() }
     }
 
     /// A request to reserve one node.
