@@ -142,7 +142,7 @@ impl State {
 
     /// Whether charges moved since the version that a pass saw. Then the pass's amounts in flight may be in other
     /// queues and limit usages than its containers will be charged to.
-    pub(crate) fn has_moved_since(&self, seen: u64) -> bool {
+    pub(crate) fn have_charges_moved_since(&self, seen: u64) -> bool {
         self.moved_at > seen
     }
 

@@ -1,7 +1,8 @@
 //! Accept: decides whether a request may be applied to the present state.
 //!
-//! Every fact is looked up again: the proposer's view does not count. A request for one container of an ask
-//! without reservations is checked without sums; `sums` checks all others.
+//! Every fact about ask and node is looked up again for each request: the proposer's view does not count. Limits are
+//! checked once for all requests of a batch, and again for each request only if not all of them fit together. A request
+//! for one container of an ask without reservations is checked without sums; `sums` checks all others.
 
 use super::gangs::check_starts;
 use super::sums::accept_sums;
@@ -14,7 +15,7 @@ use crate::resource::{Resources, fits};
 /// Whether all additions of a batch together stay within the limits of queues and users. Then any part of them does.
 /// False where users have shares, because shares move with each part. `amounts` are those that the pass put in flight:
 /// all additions of its requests.
-pub(super) fn is_within_limits(facts: &Facts, amounts: &Amounts) -> bool {
+pub(super) fn is_batch_within_limits(facts: &Facts, amounts: &Amounts) -> bool {
     let is_borrowed = amounts.is_of_borrowed;
     let queues = amounts.queues.iter().all(|&Amount { of, partition, ref resources }| {
         check_queue_limit(facts, of, PartitionShare { partition, is_borrowed }, resources).is_ok()
@@ -30,12 +31,12 @@ pub(super) fn is_within_limits(facts: &Facts, amounts: &Amounts) -> bool {
     queues && users && limit_usages
 }
 
-/// Whether all of `request` may be applied. With `is_within_limits`, the request cannot exceed limits of queues or
-/// users, and they are not checked.
+/// Whether all of `request` may be applied. With `is_batch_within_limits`, the request cannot exceed limits of queues
+/// or users, and they are not checked.
 pub(super) fn accept(
     facts: &Facts,
     request: &ResourceAllocationCommitRequest,
-    is_within_limits: bool,
+    is_batch_within_limits: bool,
 ) -> Result<(), RejectReason> {
     if request.is_empty() {
         return Err(RejectReason::Empty);
@@ -51,7 +52,7 @@ pub(super) fn accept(
     if !candidate.ask.reservations.is_empty() {
         return accept_sums(facts, request);
     }
-    let verdict = accept_single(facts, &candidate, is_within_limits);
+    let verdict = accept_single(facts, &candidate, is_batch_within_limits);
     debug_assert_eq!(verdict, accept_sums(facts, request), "a single container is no special case");
     verdict
 }
@@ -61,7 +62,7 @@ pub(super) fn accept(
 fn accept_single(
     facts: &Facts,
     Candidate { ask, node, shape }: &Candidate<'_>,
-    is_within_limits: bool,
+    is_batch_within_limits: bool,
 ) -> Result<(), RejectReason> {
     check_unreserved(node, &[])?;
     if !fits(&shape.need, &node.room) {
@@ -70,7 +71,7 @@ fn accept_single(
     if ask.outstanding() == 0 {
         return Err(RejectReason::NothingOutstanding);
     }
-    if is_within_limits {
+    if is_batch_within_limits {
         // So a pass proposed it. Passes see only active applications, and these stay active.
         return Ok(());
     }

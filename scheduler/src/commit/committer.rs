@@ -1,6 +1,6 @@
 //! The committer: the only writer of the facts.
 
-use super::accept::{accept, is_within_limits};
+use super::accept::{accept, is_batch_within_limits};
 use super::admit::admit;
 use super::apply::{Applier, Effects};
 use super::limits::needs_limits;
@@ -25,7 +25,7 @@ pub(crate) struct Committer<'a> {
 /// Facts about a request that are known from its batch.
 #[derive(Debug, Default)]
 struct Known {
-    is_within_limits: bool,
+    is_batch_within_limits: bool,
     /// The set whose view the pass already debited for the request's containers.
     debited_in: Option<SetId>,
 }
@@ -58,7 +58,7 @@ impl Committer<'_> {
 
     /// Applies a request if it is accepted, without logging it.
     fn decide(&mut self, request: &ResourceAllocationCommitRequest, known: &Known) -> CommitOutcome {
-        if let Err(reason) = accept(&self.state.facts, request, known.is_within_limits) {
+        if let Err(reason) = accept(&self.state.facts, request, known.is_batch_within_limits) {
             self.stats.count_rejected(reason);
             self.state.record_rejected(request, reason);
             return CommitOutcome::Rejected(reason);
@@ -78,9 +78,10 @@ impl Committer<'_> {
         };
         self.state.resume(&proposals.requests);
         self.state.recompute_limits();
-        let have_moved = self.state.has_moved_since(proposals.version);
+        let have_moved = self.state.have_charges_moved_since(proposals.version);
         let known = Known {
-            is_within_limits: !have_moved && is_within_limits(&self.state.facts, &proposals.amounts),
+            is_batch_within_limits: !have_moved
+                && is_batch_within_limits(&self.state.facts, &proposals.amounts),
             debited_in: set.as_ref().map(|set| set.id()),
         };
         let mut requests = std::mem::take(&mut proposals.requests);
@@ -101,7 +102,7 @@ impl Committer<'_> {
             }
             self.record(&proposals.observations, set, proposals.version, rejected > 0);
         } else if rejected == 0 {
-            // Rejected requests may have blocked parked lanes.
+            // Otherwise a lane may be reported as blocked only by the amounts of a rejected request.
             self.record_without_lease(&proposals.observations);
         }
         self.stats.batches += 1;

@@ -1,6 +1,6 @@
 //! Group commits: the work of the committing thread, alike in all modes.
 //!
-//! A group takes the write guard once for the messages in the inbox, until their requests reach G. Work that does not
+//! A group takes the write guard once for the messages in the inbox, until their requests reach the most of a group (G). Work that does not
 //! need the guard comes after it, in `publish.rs`. The drivers decide when a group is committed, and what happens after
 //! its panic: `commit_loop.rs`, `serial.rs`, `background.rs`.
 
@@ -164,7 +164,7 @@ impl GroupCommitter {
         self.promote_requested(state);
         find_work_for_passes(state);
         self.shared.publish_wanted(state);
-        // After the sets that the round left worth a pass: so a watchdog sees work all the time.
+        // The round ends after its sets are published, so that a watchdog never sees an engine without work.
         self.end_round(state);
         self.set_next_timer(state);
         self.want_gangs(state);

@@ -52,7 +52,7 @@ impl QueueWalk<'_> {
         let Self { state, scratch, share, .. } = self;
         let partition = share.partition;
         proposals.amounts.is_of_borrowed = share.is_borrowed;
-        let left = if self.is_at_once { &[][..] } else { &scratch.touched_queues };
+        let left = if self.publishes_each_pick { &[][..] } else { &scratch.touched_queues };
         for &id in left {
             let resources = scratch.queues[id.index()].level.given();
             state.in_flight.queues.of(id, partition).add(&resources);

@@ -28,9 +28,8 @@ const EXPECTED_MAX: usize = 256;
 
 /// Proposes containers on the nodes of `set` for the asks pending in `state`.
 ///
-/// Ends after B requests, after V visited nodes, or when the set can serve no further ask. In the last case the
-/// observations cover every wanted shape, or each lane of a shape that is still open. Once they are recorded, the set
-/// is unwanted until something changes.
+/// Ends after B requests, after V visited nodes, or when the set can serve no further ask. In the last case
+/// each wanted shape has observations: one for the shape if no node has room, else one for each of its lanes. Once they are recorded, the set is unwanted until something changes.
 pub(crate) fn run_pass(
     state: &State,
     set: &mut PlacementSet,
@@ -81,7 +80,7 @@ pub(super) fn serve(
         }
         let size = walk.size_of(next.shape);
         let pick = picker.pick(&next, walk.scratch, proposals);
-        if walk.is_at_once {
+        if walk.publishes_each_pick {
             walk.publish_pick(&next, pick, &mut proposals.amounts);
         }
         match pick {

@@ -57,7 +57,7 @@ impl<'a> Picker<'a> {
     }
 
     /// Proposes one unit on the first node of the set with room. An ask that names hosts or racks looks there first. If
-    /// no node has room, the pass reports that, and reserves a node or closes the shape.
+    /// no node has room, the pass reports that, and reserves a node or leaves the shape for the rest of the pass.
     pub(super) fn pick(&mut self, next: &NextAsk, scratch: &mut Scratch, proposals: &mut Proposals) -> Pick {
         let shape = self.state.facts.shapes.at(next.shape);
         let unit = self.unit_of(&next.pending);
@@ -110,8 +110,8 @@ impl<'a> Picker<'a> {
         }
     }
 
-    /// A unit of a listed ask. The ask itself is not read if it is for a single container: the committer has just
-    /// written it, on another processor.
+    /// A unit of a listed ask. The record of an ask for a single container is not read. The committer has just written
+    /// it on another processor, whose cache the read would wait for.
     pub(super) fn unit_of(&self, pending: &PendingAsk) -> Unit {
         if pending.is_single { Unit { ask: pending.ask, outstanding: 1 } } else { self.unit(pending.ask) }
     }

@@ -31,9 +31,9 @@ pub(super) struct QueueWalk<'a> {
     /// The asks that the walk serves: those for the partition, or those of the default partition that borrow its nodes.
     pub(super) share: PartitionShare,
     pub(super) limits: &'a PassLimits,
-    /// Whether passes see each other's picks: if queues are ordered by more than their use, later picks do not correct
-    /// earlier ones.
-    pub(super) is_at_once: bool,
+    /// Whether each pick is published at once rather than at the end of the pass. If priorities order the queues,
+    /// a pass that does not see the others' picks serves the wrong queue. Later picks do not make up for that.
+    pub(super) publishes_each_pick: bool,
     /// No node of the asks' partition is reserved, so no ask has a reserved unit.
     pub(super) is_unreserved: bool,
 }
@@ -58,7 +58,7 @@ impl<'a> QueueWalk<'a> {
             set,
             share: PartitionShare::own(partition),
             limits,
-            is_at_once: state.facts.orders_by_priority,
+            publishes_each_pick: state.facts.orders_by_priority,
             is_unreserved: state.facts.partitions[partition.index()].reserved_nodes == 0,
         }
     }
@@ -88,7 +88,7 @@ impl<'a> QueueWalk<'a> {
 
     /// The child that the walk enters next.
     fn top_of(&mut self, parent: QueueId) -> Option<QueueId> {
-        if self.is_at_once {
+        if self.publishes_each_pick {
             return self.newest_top(parent);
         }
         self.scratch.queues[parent.index()].children.peek().map(|Reverse(key)| key.queue)
@@ -179,7 +179,7 @@ impl<'a> QueueWalk<'a> {
     /// Puts the top child of a queue, which was served now, in its place by its new level.
     fn rekey_top(&mut self, parent: QueueId, child: QueueId, now: u64) {
         let level = *self.scratch.queues[child.index()].level.now();
-        let full = self.is_at_once.then(|| self.key(child, &level, now));
+        let full = self.publishes_each_pick.then(|| self.key(child, &level, now));
         let Some(mut top) = self.scratch.queues[parent.index()].children.peek_mut() else { return };
         debug_assert_eq!(top.0.queue, child, "the walk came here over the tops");
         // Where use alone orders the queues, nothing else of the key has changed.
