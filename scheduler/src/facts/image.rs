@@ -4,6 +4,9 @@
 //! and orders that depend on history. So an engine that starts from an image decides as after a full replay. Facts
 //! that follow from others are left out and computed again.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -313,68 +316,6 @@ impl Facts {
         }
         for (_, application) in self.applications.iter().filter(|(_, one)| one.outstanding > 0) {
             self.queues[application.leaf.index()].demand.add(application.priority);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::clock::ManualClock;
-    use crate::config::{Capacity, Percent, QueueConfig};
-    use crate::engine::{Engine, Mode};
-    use crate::resource::ResourceTypes;
-    use crate::{ApplicationSpec, AskSpec, NodeSpec};
-
-    /// An image with one application in `root.a`, three containers and a reservation, and what newer features have.
-    fn image() -> (FactsImage, LaterFacts) {
-        let leaf = QueueConfig::leaf("a", Capacity::Percent(Percent::whole(100)));
-        let mut config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::root([leaf]));
-        config.reservations.delay_ms = Some(0);
-        let engine = Engine::start(config, Mode::Serial, Arc::new(ManualClock::new()), None).unwrap();
-        let handle = engine.handle();
-        for name in ["n0", "n1", "n2"] {
-            handle.add_node(NodeSpec::new(name, Resources::new(&[8, 8]))).unwrap();
-        }
-        let application = ApplicationSpec::new("a", "root.a", "ann");
-        let application = handle.submit_application(application, &handle.event_stream(100)).unwrap();
-        for (size, count) in [(5, 3), (6, 1)] {
-            handle.submit_ask(application, AskSpec::new(Resources::new(&[size, 1]), count)).unwrap();
-            engine.run_until_quiet();
-        }
-        let facts = &engine.shared_state().facts;
-        assert_eq!((facts.containers.len(), facts.reservations.len()), (3, 1));
-        let bytes = postcard::to_stdvec(&facts.image()).unwrap();
-        (postcard::from_bytes(&bytes).unwrap(), facts.later())
-    }
-
-    /// Each of them would end the engine, or give a slot that is in use to another value.
-    #[test]
-    fn an_image_that_contradicts_itself_is_refused() {
-        type Damage = fn(&mut FactsImage);
-        let (sound, later) = image();
-        assert!(sound.is_coherent(&later));
-        let damages: [(&str, Damage); 4] = [
-            ("an application in a parent queue", |image| {
-                let application = image.applications[0].value.as_mut().unwrap();
-                assert!(image.queues[0].parent.is_none());
-                application.leaf = QueueId(0);
-            }),
-            ("a container's slot is vacant", |image| {
-                image.container_ids = IdPool::of(3, vec![ContainerId::new(0, 1)]);
-            }),
-            ("a reservation's slot is vacant", |image| {
-                image.reservation_ids = IdPool::of(1, vec![ReservationId::new(0, 1)]);
-            }),
-            ("an ask has an unknown reservation", |image| {
-                let ask = image.asks.iter_mut().find_map(|slot| slot.value.as_mut()).unwrap();
-                ask.reservations[0] = ReservationId::new(7, 0);
-            }),
-        ];
-        for (damage, apply) in damages {
-            let (mut image, later) = self::image();
-            apply(&mut image);
-            assert!(!image.is_coherent(&later), "{damage}");
         }
     }
 }

@@ -221,3 +221,100 @@ impl Facts {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::clock::ManualClock;
+    use crate::config::{EngineConfig, QueueConfig};
+    use crate::engine::{Engine, Mode};
+    use crate::gang::GangSpec;
+    use crate::ids::{AskId, SlotId};
+    use crate::resource::ResourceTypes;
+    use crate::{ApplicationSpec, AskSpec, NodeSpec};
+
+    const LIMIT_MS: u64 = 100;
+    const DEFAULT: PartitionId = PartitionId::DEFAULT;
+    const Q: PartitionId = PartitionId(1);
+
+    /// A node in the default partition and one in `q`, each with room for one member, and gangs without held room.
+    /// Each wants three members in all of its partitions.
+    fn facts(wanted: &[&[PartitionId]]) -> (Facts, Vec<GangId>) {
+        let mut config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::single_leaf());
+        config.partitions = vec!["q".into()];
+        config.gather_limit_ms = Some(LIMIT_MS);
+        let engine = Engine::start(config, Mode::Serial, Arc::new(ManualClock::new()), None).unwrap();
+        let handle = engine.handle();
+        for (name, partition) in [("n0", DEFAULT), ("n1", Q)] {
+            let node = NodeSpec::new(name, Resources::new(&[3])).in_partition(partition);
+            handle.add_node(node).unwrap();
+        }
+        let application = ApplicationSpec::new("job", "root.default", "ann");
+        let application = handle.submit_application(application, &handle.event_stream(100)).unwrap();
+        for partition in [DEFAULT, Q] {
+            let other = AskSpec::new(Resources::new(&[2]), 1).in_partition(partition);
+            handle.submit_ask(application, other).unwrap();
+        }
+        engine.run_until_quiet();
+        let submit = |partitions: &&[PartitionId]| {
+            let mut gang = GangSpec::new(application).without_gathering();
+            for partition in *partitions {
+                let members = AskSpec::new(Resources::new(&[1]), 3).in_partition(*partition);
+                gang = gang.with_role(partition.to_string(), members);
+            }
+            handle.submit_gang(gang).unwrap().gang
+        };
+        let gangs = wanted.iter().map(submit).collect();
+        engine.run_until_quiet();
+        (engine.shared_state().facts.clone(), gangs)
+    }
+
+    /// A member of the gang gets a place in the partition.
+    fn hold(facts: &mut Facts, gang: GangId, partition: PartitionId) {
+        let mut asks = facts.gangs[&gang].roles.iter().map(|role| role.ask);
+        let is_here = |ask: &AskId| facts.shapes.at(facts.asks.at(*ask).shape).partition == partition;
+        let ask = asks.find(is_here).unwrap();
+        facts.transition_hold_room(gang, ask, node_of(partition));
+    }
+
+    fn node_of(partition: PartitionId) -> NodeId {
+        NodeId::new(partition.index() as u32, 0)
+    }
+
+    #[test]
+    fn only_room_of_gangs_that_come_first_is_held_before() {
+        let (mut facts, gangs) = facts(&[[DEFAULT, Q].as_slice(); 3]);
+        hold(&mut facts, gangs[0], DEFAULT);
+        hold(&mut facts, gangs[1], Q);
+        let before = |gang| facts.partitions_held_before(gang).collect::<Vec<_>>();
+        assert_eq!(before(gangs[0]), []);
+        assert_eq!(before(gangs[1]), [DEFAULT]);
+        assert_eq!(before(gangs[2]), [DEFAULT, Q]);
+    }
+
+    /// The first gang gives back its room in the default partition. The second one holds room in `q`.
+    #[test]
+    fn a_turn_begins_again_if_room_is_given_back_that_the_gang_wants() {
+        for (wanted, until_ms) in [(&[DEFAULT, Q][..], 60 + LIMIT_MS), (&[Q], LIMIT_MS)] {
+            let (mut facts, gangs) = facts(&[&[DEFAULT], wanted]);
+            hold(&mut facts, gangs[0], DEFAULT);
+            hold(&mut facts, gangs[1], Q);
+            facts.now_ms = 60;
+            facts.transition_give_back_room(DEFAULT, node_of(DEFAULT));
+            assert_eq!(facts.turn_until_ms(gangs[1]), Some(until_ms));
+        }
+    }
+
+    /// It does not prolong its own turn.
+    #[test]
+    fn a_turn_goes_on_if_the_gang_gives_back_a_part_of_its_room() {
+        let (mut facts, gangs) = facts(&[&[DEFAULT, Q]]);
+        hold(&mut facts, gangs[0], DEFAULT);
+        hold(&mut facts, gangs[0], Q);
+        facts.now_ms = 60;
+        facts.transition_give_back_room(DEFAULT, node_of(DEFAULT));
+        assert_eq!(facts.turn_until_ms(gangs[0]), Some(LIMIT_MS));
+    }
+}

@@ -157,3 +157,44 @@ fn losses(facts: &Facts, request: &ResourceAllocationCommitRequest) -> Losses {
     losses.retain(|(_, lost)| lost.types().any(|index| lost[index] > 0));
     losses
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::clock::ManualClock;
+    use crate::config::{Capacity, EngineConfig, Percent, QueueConfig};
+    use crate::engine::{Engine, Mode};
+    use crate::ids::{AskId, SlotId};
+    use crate::resource::ResourceTypes;
+    use crate::{ApplicationSpec, AskSpec, NodeSpec};
+
+    /// Such a container may be a member of a gang that ends as a whole, alone in its partition.
+    #[test]
+    fn no_guarantee_keeps_a_container_without_any_amount() {
+        let leaf = |name| QueueConfig::leaf(name, Capacity::Percent(Percent::whole(50)));
+        let queues = QueueConfig::root([leaf("a"), leaf("b")]);
+        let mut config = EngineConfig::new(ResourceTypes::memory_and_vcores(), queues);
+        config.allocation.allow_empty = true;
+        let engine = Engine::start(config, Mode::Serial, Arc::new(ManualClock::new()), None).unwrap();
+        let handle = engine.handle();
+        let node = handle.add_node(NodeSpec::new("n0", Resources::new(&[4]))).unwrap();
+        let submit = |queue: &str, size: i64| -> AskId {
+            let spec = ApplicationSpec::new("job", queue, "ann");
+            let job = handle.submit_application(spec, &handle.event_stream(100)).unwrap();
+            handle.submit_ask(job, AskSpec::new(Resources::new(&[size]), 1)).unwrap()
+        };
+        for (size, may_end) in [(0, true), (1, false)] {
+            submit("root.b", size);
+            engine.run_until_quiet();
+            let ask = submit("root.a", 5);
+            engine.run_until_quiet();
+            let facts = &engine.shared_state().facts;
+            let mut request = ResourceAllocationCommitRequest::allocate(ask, node);
+            let newest = facts.containers.iter().map(|(id, _)| id).max_by_key(|id| id.index());
+            request.release = newest.into_iter().collect();
+            assert_eq!(Recheck::default().admits(facts, &request, PreemptionRule::Guarantee), may_end);
+        }
+    }
+}

@@ -1,11 +1,13 @@
 //! Changes and snapshots that no engine writes, and orders that a snapshot must keep.
 
+use std::io;
 use std::sync::Arc;
 
 use super::*;
 use crate::config::{Capacity, EngineConfig, OpportunisticPolicy, Percent, QueueConfig, QueueUpdate};
 use crate::gang::GangSpec;
 use crate::ids::{ApplicationId, AskId, GangId, NodeId, PartitionId, QueueId, RackId, SlotId};
+use crate::log::{LogSink, LoggedGroup};
 use crate::request::ResourceAllocationCommitRequest;
 use crate::resource::{ResourceTypes, Resources};
 use crate::{ApplicationSpec, AskSpec, NodeSpec, RunningContainer};
@@ -171,4 +173,31 @@ fn a_snapshot_whose_pools_contradict_its_state_is_refused() {
     let mut bytes = Vec::new();
     replay.write_snapshot(&mut bytes).unwrap();
     assert!(matches!(Replay::read(&bytes[..], None), Err(LogError::Snapshot)));
+}
+
+/// A sink that takes everything.
+struct Sink {
+    is_required: bool,
+}
+
+impl LogSink for Sink {
+    fn start(&mut self, _: &[u8]) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn append(&mut self, _: &LoggedGroup<'_>) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn is_required(&self) -> bool {
+        self.is_required
+    }
+}
+
+#[test]
+fn a_followed_log_is_required_if_its_sink_is() {
+    for is_required in [false, true] {
+        let (log, _follower) = Follower::beside(Box::new(Sink { is_required }));
+        assert_eq!(log.is_required(), is_required);
+    }
 }

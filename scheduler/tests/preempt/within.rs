@@ -322,6 +322,27 @@ fn the_reserved_node_is_cleared_within_the_queue() {
     assert_eq!(cluster.running(urgent), 1);
 }
 
+/// The leaf is at its maximum with the reservation, which is charged already. So the container needs only the room that
+/// its node lacks.
+#[test]
+fn a_reserved_container_needs_no_headroom() {
+    let leaf = queue("b", &[13], Some(&[13]));
+    let mut config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::root([leaf]));
+    config.reservations.delay_ms = Some(0);
+    let cluster = Cluster::start(config);
+    let [rest, _] = [("rest", 1), ("n1", 12)].map(|(name, size)| {
+        cluster.engine.handle().add_node(NodeSpec::new(name, Resources::new(&[size]))).unwrap()
+    });
+    cluster.engine.handle().drain_node(rest).unwrap();
+    cluster.demand("root.b", &[1], 10);
+    cluster.run();
+    let urgent = cluster.submit(ApplicationSpec::new("job", "root.b", "bob").with_priority(1));
+    cluster.ask(urgent, &[3], 1);
+    let plan = cluster.plan(&within(WithinQueueOrder::PriorityFirst));
+    let [preemption] = &plan.preemptions[..] else { panic!("{plan}") };
+    assert_eq!((preemption.reservation.is_some(), preemption.victims.len()), (true, 1), "{plan}");
+}
+
 /// Victims need not have the size of the container, but must be on one node and be needed.
 #[test]
 fn victims_within_a_queue_are_on_one_node_and_needed() {

@@ -69,7 +69,25 @@ impl Facts {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::config::{EngineConfig, QueueConfig};
+    use crate::ids::SlotId;
+    use crate::resource::ResourceTypes;
+
+    /// A container that costs nothing is not listed.
+    #[test]
+    fn a_cost_holds_until_the_next_one() {
+        let config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::single_leaf());
+        let mut facts = Facts::empty(&Arc::new(config));
+        let [none, some, more] = [0, 3, 5].map(PreemptionCost::Units);
+        for cost in [none, some, more, PreemptionCost::Never, some, none, none] {
+            facts.transition_set_cost(ContainerId::new(0, 0), cost);
+            let known = facts.preemption_cost(ContainerId::new(0, 0));
+            assert_eq!((known, facts.has_preemption_costs()), (cost, cost != none));
+        }
+    }
 
     #[test]
     fn never_is_above_all_units() {
