@@ -135,3 +135,24 @@ proptest! {
         prop_assert!(near <= nodes.iter().map(|(rack, _)| rack).collect::<BTreeSet<_>>().len());
     }
 }
+
+/// The gang has places on the first rack. Without one of its nodes, that rack is too small.
+#[test]
+fn a_gang_goes_to_another_rack_if_its_own_becomes_too_small() {
+    for cluster in Cluster::of_each_mode() {
+        let nodes = ["a", "a", "b", "b"].into_iter().enumerate();
+        let nodes: Vec<_> = nodes.map(|(number, rack)| cluster.node(number, 2, rack)).collect();
+        cluster.handle.submit_ask(cluster.application(), ask(2, 1_000)).unwrap();
+        cluster.run();
+        let running = placed(&cluster.events());
+        let gang = GangSpec::new(cluster.application()).with_role("worker", ask(2, 2)).on_one_rack();
+        let gang = cluster.submit(gang);
+        cluster.run();
+        cluster.handle.remove_node(nodes[0]).unwrap();
+        cluster.run();
+        let is_on_b = |(_, node): &&(_, _)| nodes[2..].contains(node);
+        cluster.complete(running.iter().filter(is_on_b).take(1).map(|(container, _)| *container));
+        cluster.complete(running.iter().filter(is_on_b).skip(1).map(|(container, _)| *container));
+        assert!(has_started(&cluster.events(), gang.gang));
+    }
+}

@@ -193,6 +193,21 @@ fn a_gang_above_each_rack_is_refused_with_the_numbers_of_the_nearest() {
     assert!(matches!(refusal, GangRefusal::AboveCluster { possible: 2, .. }), "{refusal:?}");
 }
 
+/// A rack with room for each role alone is nearer than one without, and the largest of them is the nearest.
+#[test]
+fn a_rack_with_room_for_each_role_alone_is_the_nearest() {
+    let cluster = Cluster::serial();
+    let nodes = [("a", 3), ("b", 3), ("b", 3), ("c", 4), ("c", 3), ("d", 3), ("d", 3)];
+    for (number, (rack, units)) in nodes.into_iter().enumerate() {
+        cluster.node(number, units, rack);
+    }
+    let gang = GangSpec::new(cluster.application()).with_role("master", ask(1, 4));
+    let gang = cluster.submit(gang.with_role("worker", ask(2, 2)).on_one_rack());
+    cluster.run();
+    let refusal = gang.ticket.try_take().unwrap().unwrap_err();
+    assert!(refusal.to_string().contains("7 MiB"), "{refusal}");
+}
+
 #[test]
 fn a_gang_of_an_application_that_is_gone_is_refused() {
     let cluster = Cluster::serial();

@@ -249,4 +249,15 @@ mod tests {
             assert_eq!(set.id(), SetId::new(PartitionId(partition), number), "from {start}");
         }
     }
+
+    /// A set that is out keeps its partition from being cut anew, and no other partition.
+    #[test]
+    fn a_partition_is_in_the_pool_while_none_of_its_sets_is_out() {
+        let leases = Leases::new(2, NodeOrderKind::First);
+        let set = leases.try_take(SetId::new(PartitionId(0), 3)).unwrap();
+        let in_pool = || [0, 1].map(|number| leases.all_in_pool_of(PartitionId(number)));
+        assert_eq!(in_pool(), [false, true]);
+        leases.give_back(set);
+        assert_eq!(in_pool(), [true, true]);
+    }
 }

@@ -13,6 +13,7 @@ mod compatible;
 mod endings;
 mod faults;
 mod forged;
+mod gangs;
 mod hand;
 mod ladder;
 mod late;

@@ -1,0 +1,40 @@
+//! Looks for gangs that are decided late.
+
+use super::{Bench, config, leaf, memory};
+use crate::change::{ApplicationSpec, AskSpec, GangSpec};
+use crate::engine::gangs::look_for_gang;
+use crate::ids::{ApplicationId, GangId};
+
+impl Bench {
+    fn gang(&self, application: ApplicationId, amount: i64, count: u32) -> GangId {
+        let spec = GangSpec::new(application).with_role("worker", AskSpec::new(memory(amount), count));
+        self.engine.handle().submit_gang(spec).unwrap().gang
+    }
+
+    fn places(&self, gang: GangId) -> usize {
+        self.shared.state.read().facts.places_of(gang).count()
+    }
+}
+
+/// Otherwise the earlier gang would wait for the whole turn of the later one.
+#[test]
+fn a_gang_gathers_not_before_an_earlier_one_that_its_look_did_not_see() {
+    let bench = Bench::serial(config([leaf("a")]));
+    bench.node("n0", 2);
+    let application = bench.application("root.a");
+    bench.ask(application, 2, 1);
+    let more = application_of_priority(&bench);
+    bench.engine.run_until_quiet();
+    let later = bench.gang(application, 2, 1);
+    bench.commit();
+    let look = look_for_gang(&bench.shared).unwrap();
+    let earlier = bench.gang(more, 2, 1);
+    bench.decide(look);
+    bench.engine.run_until_quiet();
+    assert_eq!((bench.places(earlier), bench.places(later)), (1, 0));
+}
+
+fn application_of_priority(bench: &Bench) -> ApplicationId {
+    let spec = ApplicationSpec::new("application", "root.a", "user").with_priority(5);
+    bench.engine.handle().submit_application(spec, &bench.events).unwrap()
+}
