@@ -19,8 +19,8 @@ fn unknown<I: SlotId>() -> I {
     I::new(77, 0)
 }
 
-/// An image with one application in `root.a`, five containers and a reservation, and what newer features have: a gang
-/// that runs and one that waits, an opportunistic container and an opportunistic ask.
+/// An image with one application in `root.a`, five containers and a reservation. It has a gang that runs and one that
+/// waits, an opportunistic container and an opportunistic ask.
 fn image() -> (FactsImage, LaterFacts) {
     let leaf = QueueConfig::leaf("a", Capacity::Percent(Percent::whole(100)));
     let mut config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::root([leaf]));
