@@ -2,7 +2,9 @@
 
 use apportion::config::{EngineConfig, Percent, QueueConfig};
 use apportion::preempt::{PreemptionPolicy, PreemptionRule, WithinQueueOrder, WithinQueuePolicy};
-use apportion::{ApplicationId, ApplicationSpec, AskSpec, NodeSpec, PartitionId, ResourceTypes, Resources};
+use apportion::{
+    ApplicationId, ApplicationSpec, AskSpec, NodeId, NodeSpec, PartitionId, ResourceTypes, Resources,
+};
 
 use crate::{Cluster, at_once, queue, victims};
 
@@ -299,14 +301,13 @@ fn priority_first_takes_from_users_within_their_limits() {
     assert_eq!(cluster.running(cid), 4);
 }
 
-/// No other queue could clear the reserved node, but an application of the same queue can.
-#[test]
-fn the_reserved_node_is_cleared_within_the_queue() {
-    let mut config =
-        EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::root([leaf("b", 15)]));
+/// Ten containers of 1 in the only leaf `b`, on a node of this size, and an urgent ask for 3 with the node reserved.
+/// The other node takes no containers.
+fn with_reserved_node(leaf: QueueConfig, rest: i64, size: i64) -> (Cluster, NodeId, ApplicationId) {
+    let mut config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::root([leaf]));
     config.reservations.delay_ms = Some(0);
     let cluster = Cluster::start(config);
-    let [rest, node] = [("rest", 5), ("n1", 10)].map(|(name, size)| {
+    let [rest, node] = [("rest", rest), ("n1", size)].map(|(name, size)| {
         cluster.engine.handle().add_node(NodeSpec::new(name, Resources::new(&[size]))).unwrap()
     });
     cluster.engine.handle().drain_node(rest).unwrap();
@@ -314,6 +315,13 @@ fn the_reserved_node_is_cleared_within_the_queue() {
     cluster.run();
     let urgent = cluster.submit(ApplicationSpec::new("job", "root.b", "bob").with_priority(1));
     cluster.ask(urgent, &[3], 1);
+    (cluster, node, urgent)
+}
+
+/// No other queue could clear the reserved node, but an application of the same queue can.
+#[test]
+fn the_reserved_node_is_cleared_within_the_queue() {
+    let (cluster, node, urgent) = with_reserved_node(leaf("b", 15), 5, 10);
     let plan = cluster.plan(&within(WithinQueueOrder::PriorityFirst));
     let [preemption] = &plan.preemptions[..] else { panic!("{plan}") };
     assert_eq!((preemption.node, preemption.victims.len()), (node, 3), "{plan}");
@@ -326,18 +334,7 @@ fn the_reserved_node_is_cleared_within_the_queue() {
 /// its node lacks.
 #[test]
 fn a_reserved_container_needs_no_headroom() {
-    let leaf = queue("b", &[13], Some(&[13]));
-    let mut config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::root([leaf]));
-    config.reservations.delay_ms = Some(0);
-    let cluster = Cluster::start(config);
-    let [rest, _] = [("rest", 1), ("n1", 12)].map(|(name, size)| {
-        cluster.engine.handle().add_node(NodeSpec::new(name, Resources::new(&[size]))).unwrap()
-    });
-    cluster.engine.handle().drain_node(rest).unwrap();
-    cluster.demand("root.b", &[1], 10);
-    cluster.run();
-    let urgent = cluster.submit(ApplicationSpec::new("job", "root.b", "bob").with_priority(1));
-    cluster.ask(urgent, &[3], 1);
+    let (cluster, ..) = with_reserved_node(queue("b", &[13], Some(&[13])), 1, 12);
     let plan = cluster.plan(&within(WithinQueueOrder::PriorityFirst));
     let [preemption] = &plan.preemptions[..] else { panic!("{plan}") };
     assert_eq!((preemption.reservation.is_some(), preemption.victims.len()), (true, 1), "{plan}");

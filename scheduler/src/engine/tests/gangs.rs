@@ -6,8 +6,9 @@ use crate::engine::gangs::look_for_gang;
 use crate::ids::{ApplicationId, GangId};
 
 impl Bench {
-    fn gang(&self, application: ApplicationId, amount: i64, count: u32) -> GangId {
-        let spec = GangSpec::new(application).with_role("worker", AskSpec::new(memory(amount), count));
+    /// A gang of one member, as large as the node.
+    fn gang(&self, application: ApplicationId) -> GangId {
+        let spec = GangSpec::new(application).with_role("worker", AskSpec::new(memory(2), 1));
         self.engine.handle().submit_gang(spec).unwrap().gang
     }
 
@@ -23,18 +24,14 @@ fn a_gang_gathers_not_before_an_earlier_one_that_its_look_did_not_see() {
     bench.node("n0", 2);
     let application = bench.application("root.a");
     bench.ask(application, 2, 1);
-    let more = application_of_priority(&bench);
+    let first = ApplicationSpec::new("first", "root.a", "user").with_priority(5);
+    let first = bench.engine.handle().submit_application(first, &bench.events).unwrap();
     bench.engine.run_until_quiet();
-    let later = bench.gang(application, 2, 1);
+    let later = bench.gang(application);
     bench.commit();
     let look = look_for_gang(&bench.shared).unwrap();
-    let earlier = bench.gang(more, 2, 1);
+    let earlier = bench.gang(first);
     bench.decide(look);
     bench.engine.run_until_quiet();
     assert_eq!((bench.places(earlier), bench.places(later)), (1, 0));
-}
-
-fn application_of_priority(bench: &Bench) -> ApplicationId {
-    let spec = ApplicationSpec::new("application", "root.a", "user").with_priority(5);
-    bench.engine.handle().submit_application(spec, &bench.events).unwrap()
 }
