@@ -1,8 +1,8 @@
 //! Accept: decides whether a request may be applied to the present state.
 //!
 //! Every fact about ask and node is looked up again for each request: the proposer's view does not count. Limits are
-//! checked once for all requests of a batch, and again for each request only if not all of them fit together. A request
-//! for one container of an ask without reservations is checked without sums; `sums` checks all others.
+//! checked once for a whole batch, and for each request only if the batch does not surely fit. A request for one
+//! container of an ask without reservations is checked without sums; `sums` checks all others.
 
 use super::gangs::check_starts;
 use super::sums::accept_sums;

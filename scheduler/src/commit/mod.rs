@@ -9,7 +9,7 @@
 //! * no other ask has reserved the node, and the node has room, device by device;
 //! * every queue of every chain and every user stays within limits.
 //!
-//! It skips the limits if the whole batch stays within them (`is_batch_within_limits`, on the batch's amounts in flight).
+//! It skips the limits if the whole batch stays within them: `is_batch_within_limits`, on its amounts in flight.
 //! Then any part of the batch does too, in any order. A stale view alone is never a reason to reject.
 //!
 //! `apply` moves the facts through the ledger. Then it tells the derived state which lanes and asks the change may

@@ -19,8 +19,8 @@ use ruled_search::Given;
 ///
 /// The holder of the value has the set's lease. It is taken from the [pool](super::Leases) for a pass, travels with the
 /// batch, and goes back when the batch is decided or dropped. Sets have no node in common. Two batches meet on a node
-/// only through asks that name hosts or racks, through gangs and through the committer's own placements. The set is a view: the committer decides by the nodes
-/// themselves.
+/// only through asks that name hosts or racks, through gangs and through the committer's own placements. The set is a
+/// view: the committer decides by the nodes themselves.
 #[derive(Debug)]
 pub struct PlacementSet {
     id: SetId,

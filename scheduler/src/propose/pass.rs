@@ -28,8 +28,9 @@ const EXPECTED_MAX: usize = 256;
 
 /// Proposes containers on the nodes of `set` for the asks pending in `state`.
 ///
-/// Ends after B requests, after V visited nodes, or when the set can serve no further ask. In the last case
-/// each wanted shape has observations: one for the shape if no node has room, else one for each of its lanes. Once they are recorded, the set is unwanted until something changes.
+/// Ends after B requests, after V visited nodes, or when the set can serve no further ask. In the last case each wanted
+/// shape has an observation, or all of its lanes have one if it is still open. Once they are recorded, the set is
+/// unwanted until something changes.
 pub(crate) fn run_pass(
     state: &State,
     set: &mut PlacementSet,
