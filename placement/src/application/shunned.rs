@@ -88,3 +88,36 @@ impl Fleet {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shunned(hosts: usize) -> Shunned {
+        let hosts = (1..=hosts).map(|number| (format!("h{number}").into(), AvoidReason::Excluded));
+        Shunned { hosts: hosts.collect(), is_all: true }
+    }
+
+    #[test]
+    fn at_most_five_hosts_are_named() {
+        assert_eq!(shunned(0).explanation(), None);
+        assert_eq!(shunned(1).explanation().unwrap(), "the service avoids h1 (excluded)");
+        let five =
+            "the service avoids h1 (excluded), h2 (excluded), h3 (excluded), h4 (excluded), h5 (excluded)";
+        assert_eq!(shunned(5).explanation().unwrap(), five);
+        assert_eq!(shunned(7).explanation().unwrap(), format!("{five} and 2 more hosts"));
+    }
+
+    /// The first host of each kind is an example.
+    #[test]
+    fn each_reason_to_avoid_a_host_has_a_remedy() {
+        let mut both = shunned(2);
+        both.hosts.insert(0, ("h0".into(), AvoidReason::Unreliable));
+        assert_eq!(shunned(0).remedy(None), None);
+        assert_eq!(shunned(2).remedy(None).unwrap(), "readmit h1");
+        let until = both.remedy(Some(7)).unwrap();
+        assert!(until.starts_with("readmit h1; see why instances fail on h0, "), "{until}");
+        assert!(until.contains("until the failure window ends at 7 ms"), "{until}");
+        assert!(both.remedy(None).unwrap().contains("without limit"));
+    }
+}

@@ -38,8 +38,9 @@ on_both!(no_room_beside_other_containers);
 fn no_room_beside_other_containers<M: Manager>() {
     let mut bed = Cluster::<M>::of(2, 2).start(vec![component(0, 4)], None);
     bed.run_until_idle();
-    bed.change(|components| components.push(component(1, 1)));
-    assert_eq!(causes(&mut bed), [OutstandingCause::NoRoom]);
+    // It wants just as much as there is.
+    bed.change(|components| components.push(component(1, 4)));
+    assert_eq!(causes(&mut bed), [OutstandingCause::NoRoom; 4]);
 }
 
 on_both!(the_only_host_that_will_do_is_down);
@@ -89,6 +90,20 @@ fn the_host_it_was_on_is_full<M: Manager>() {
     bed.flex(0, 1);
     let waits = waiting(&mut bed);
     assert_eq!((waits[0].cause, waits[0].widens_at_ms), (OutstandingCause::WaitsForHost, Some(30_001)));
+    assert!(waits[0].remedy.contains(&host(0)), "{:?}", waits[0]);
+}
+
+on_both!(the_host_it_was_on_is_too_small);
+/// Another host is large enough, and the request is widened to it.
+fn the_host_it_was_on_is_too_small<M: Manager>() {
+    let mut bed = Cluster::<M>::of(1, 1).start(vec![component(0, 1)], None);
+    bed.run_until_idle();
+    bed.flex(0, 0);
+    bed.run_until_idle();
+    bed.manager().add_node("other", "", "", 2);
+    bed.change(|components| components[0] = ComponentSpec { size: Resources::new(&[2]), ..component(0, 1) });
+    let waits = waiting(&mut bed);
+    assert_eq!((waits.len(), waits[0].cause), (1, OutstandingCause::WaitsForHost), "{waits:?}");
     assert!(waits[0].remedy.contains(&host(0)), "{:?}", waits[0]);
 }
 
@@ -188,4 +203,28 @@ fn a_host_that_is_kept_free_is_named<M: Manager>() {
         let named = waits.iter().filter(|waits| waits.explanation.contains(&host(0))).count();
         assert_eq!(named, waits.len(), "{policy:?}: {waits:?}");
     }
+}
+
+on_both!(a_host_out_of_reach_is_not_named);
+/// The request waits for its host, then for its rack. An excluded host elsewhere would not serve it.
+fn a_host_out_of_reach_is_not_named<M: Manager>() {
+    let mut bed = Cluster::<M>::of(0, 0).with_node("full", "near", "", 1).start(vec![component(0, 1)], None);
+    bed.run_until_idle();
+    bed.flex(0, 0);
+    bed.run_until_idle();
+    bed.change(|components| components.push(component(1, 1)));
+    bed.run_until_idle();
+    for (name, rack) in [("beside", "near"), ("distant", "far")] {
+        bed.manager().add_node(name, rack, "", 2);
+    }
+    bed.service.handle(ServiceEvent::Exclude(["beside".into(), "distant".into()].into()), bed.now_ms);
+    bed.flex(0, 1);
+    let mut named = Vec::new();
+    for widens_ms in [0, 30_002, 60_004] {
+        bed.at(bed.now_ms.max(widens_ms));
+        let waits = waiting(&mut bed);
+        assert_eq!(waits.len(), 1, "{waits:?}");
+        named.push(["beside", "distant"].map(|name| waits[0].explanation.contains(name)));
+    }
+    assert_eq!(named, [[false, false], [true, false], [true, true]]);
 }
