@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use apportion::config::{EngineConfig, QueueConfig};
+use apportion::config::{EngineConfig, HeartbeatPolicy, QueueConfig};
 use apportion::{
     ApplicationEnd, ApplicationId, ApplicationSpec, AskSpec, ContainerId, Engine, ManualClock, Mode,
     NodeSpec, ResourceTypes, Resources, RunningContainer,
@@ -207,5 +207,58 @@ fn a_container_that_was_asked_for_elsewhere_is_not_taken_on_after_an_overflow() 
             .collect();
         assert_eq!(recovered, [late], "{events_max} events");
     }
+    Ok(())
+}
+
+#[test]
+fn nodes_that_take_no_containers_are_reported_as_unusable() -> Outcome {
+    let site = Site::with(|config| {
+        config.heartbeat = Some(HeartbeatPolicy { interval_ms: 100, missed_max: 2 });
+    })?;
+    let handle = site.engine.handle();
+    let alpha = handle.node("alpha").ok_or("it is added")?;
+    let mut client = site.client(1_000)?;
+    let mut reported = || {
+        site.engine.run_until_quiet();
+        let usable = |callback: Callback| match callback {
+            Callback::NodesUpdated(nodes) => nodes.iter().map(|node| node.is_usable).collect(),
+            _ => Vec::new(),
+        };
+        client.poll().into_iter().flat_map(usable).collect::<Vec<bool>>()
+    };
+    assert_eq!(reported(), [true]);
+    handle.drain_node(alpha)?;
+    assert_eq!(reported(), [false], "it is drained");
+    handle.activate_node(alpha)?;
+    assert_eq!(reported(), [true]);
+    site.clock.set(201);
+    assert_eq!(reported(), [false], "it is silent");
+    handle.drain_node(alpha)?;
+    assert!(reported().is_empty(), "it is both");
+    handle.heartbeat(&[alpha])?;
+    handle.activate_node(alpha)?;
+    assert_eq!(reported(), [true]);
+    Ok(())
+}
+
+/// The stream has room for one event.
+#[test]
+fn cancelled_requests_are_withdrawn_although_their_events_are_lost() -> Outcome {
+    let site = Site::new()?;
+    let mut client = site.client(1)?;
+    let ids = [1, 2, 3].map(RequestId);
+    for id in ids {
+        client.request(ContainerRequest::new(id, Resources::new(&[11]), 1))?;
+    }
+    site.engine.run_until_quiet();
+    client.poll();
+    for id in &ids[..2] {
+        client.cancel(*id)?;
+    }
+    site.engine.run_until_quiet();
+    let mut callbacks = client.poll();
+    callbacks.retain(|callback| matches!(callback, Callback::Withdrawn(_)));
+    assert_eq!(callbacks, ids[..2].iter().copied().map(Callback::Withdrawn).collect::<Vec<_>>());
+    client.cancel(ids[2])?;
     Ok(())
 }
