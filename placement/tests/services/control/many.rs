@@ -118,15 +118,18 @@ fn canaries_come_first_and_the_rest_when_they_run_on<M: Manager>() {
     bed.at(60_002);
     bed.run_until_idle();
     assert_eq!((bed.outcome(request), of(&bed, "v2")), (Some(Succeeded), 6), "{}", bed.message(request));
-    let request = bed.ask(JobAction::RollingRestart(RollingRestart { change: version("v3"), ..canaries }));
-    bed.run_until_idle();
-    bed.end("0", 1);
-    bed.run_until_idle();
-    bed.at(bed.now_ms + 60_002);
-    bed.run_until_idle();
-    assert_eq!(bed.outcome(request), Some(Failed));
-    assert_eq!(of(&bed, "v3"), 2, "the other processors were not restarted: {}", bed.message(request));
-    assert!(bed.message(request).contains("did not run on"), "{}", bed.message(request));
+    for (died, next) in [("0", "v3"), ("1", "v4")] {
+        let change = version(next);
+        let request = bed.ask(JobAction::RollingRestart(RollingRestart { change, ..canaries.clone() }));
+        bed.run_until_idle();
+        bed.end(died, 1);
+        bed.run_until_idle();
+        bed.at(bed.now_ms + 60_002);
+        bed.run_until_idle();
+        assert_eq!(bed.outcome(request), Some(Failed));
+        assert_eq!(of(&bed, next), 2, "the other processors were not restarted: {}", bed.message(request));
+        assert!(bed.message(request).contains(": 1 of the first containers"), "{}", bed.message(request));
+    }
 }
 
 on_both!(the_waiting_time_begins_after_the_last_canary);
