@@ -3,7 +3,7 @@
 use apportion::Resources;
 use apportion_placement::{
     ActionId, ActionKind, ActionStatus, ComponentChange, ComponentId, ComponentSpec, ContainerAction,
-    FakeCluster, Fault, FaultDomain, HandOver, OutstandingCause,
+    ContainerExit, ContainerRequest, FakeCluster, Fault, FaultDomain, HandOver, OutstandingCause,
 };
 
 use crate::support::{Bed, Cluster, Manager, component, host, named, on_both, requests};
@@ -176,4 +176,17 @@ fn a_container_whose_standbys_end_is_lost_goes_elsewhere() {
         }
         assert_eq!(bed.only(1), active);
     }
+}
+
+/// A new size cancels the request for the standby's host. The next one waits until the standby has gone.
+#[test]
+fn a_failover_outlasts_a_change_of_its_component() {
+    let mut bed = Cluster::<FakeCluster>::of(3, 2).start(components(), None);
+    bed.run_until_idle();
+    let (container, standby) = (bed.only(ACTIVE.0).container, bed.only(STANDBY.0).host);
+    bed.end(container, ContainerExit::ABORTED);
+    let calls = bed.change(|components| components[0].size = Resources::new(&[2]));
+    assert_eq!(requests(&calls), Vec::<&ContainerRequest>::new());
+    bed.run_until_idle();
+    assert_eq!(bed.only(ACTIVE.0).host, standby);
 }
