@@ -4,9 +4,9 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 
 use apportion_placement::instance::{
-    AnswerDetail, AppId, ApplicationHost, ApplicationReport, ExitCode, HostError, HostFault, HostedContainer,
-    InstanceClient, InstanceDirectories, ListOptions, MemoryHost, Providers, RunState, SizeBounds,
-    Submission,
+    ActionError, AnswerDetail, AppId, ApplicationHost, ApplicationReport, ExitCode, HostError, HostFault,
+    HostedContainer, InstanceClient, InstanceDirectories, ListOptions, MemoryHost, Providers, RunState,
+    SizeBounds, Submission,
 };
 use apportion_placement::{ComponentSpec, ContainerRef, NodeReport, ServiceStatus};
 
@@ -148,5 +148,31 @@ fn an_unwritable_lock_is_not_reported_as_held() -> Outcome {
     assert_eq!(error.exit_code(), ExitCode::ExceptionThrown);
     assert!(error.to_string().contains(&because.to_string()), "{error}");
     assert!(!error.to_string().contains("is being changed"), "{error}");
+    Ok(())
+}
+
+/// It is no question of connectivity.
+#[test]
+fn an_application_that_ends_during_the_question_does_not_run() -> Outcome {
+    let bed = Bed::with_web(true)?;
+    let (app, host) = (bed.app()?, Arc::clone(&bed.host));
+    let client = meddled(&bed, Some(Box::new(move || host.move_to(app, RunState::Killed, ""))));
+    let during = client.status("web").err().ok_or("it ended")?;
+    assert!(matches!(&during, ActionError::NotLive { app: ended, .. } if *ended == app), "{during}");
+    assert_eq!(during.exit_code(), ExitCode::BadState);
+    Ok(())
+}
+
+#[test]
+fn an_application_ends_with_the_exit_code_of_its_state() -> Outcome {
+    for (state, expected) in [
+        (RunState::Finished, ExitCode::Success),
+        (RunState::Killed, ExitCode::ApplicationKilled),
+        (RunState::Failed, ExitCode::ApplicationFailed),
+    ] {
+        let bed = Bed::with_web(true)?;
+        bed.host.move_to(bed.app()?, state, "");
+        assert_eq!(bed.report()?.exit_code, Some(expected.code()), "{state}");
+    }
     Ok(())
 }
