@@ -5,13 +5,14 @@ use std::sync::Arc;
 use apportion::config::{EngineConfig, QueueConfig};
 use apportion::{ApplicationEnd, Engine, ManualClock, Mode, NodeSpec, ResourceTypes, Resources};
 use apportion_placement::instance::{
-    ApplicationHost, ClientFactory, Definition, DestroyOptions, EngineFactory, ExistsOptions, ExitCode,
-    HostError, InstanceName, ListOptions, RunState, ServiceHost, SizeBounds, StopOptions, Submission,
+    AnswerDetail, ApplicationHost, ClientFactory, Definition, DestroyOptions, EngineFactory, ExistsOptions,
+    ExitCode, HostError, InstanceName, ListOptions, RunState, ServiceHost, SizeBounds, StopOptions,
+    Submission,
 };
 use apportion_placement::{ClusterClient, ContainerRequest, OutstandingCause, RequestId};
 
-use super::hosts::{Bed, Factory, client, on_both};
-use super::support::{AT_ONCE, Outcome, code, forced, web};
+use super::hosts::{Bed, Factory, HOSTS, client, on_both};
+use super::support::{AT_ONCE, Outcome, code, detail, forced, web};
 
 on_both!(the_whole_life_of_an_instance_that_runs);
 /// Spec 5, the run of Slider's commands. The instance comes back to its former hosts.
@@ -238,5 +239,15 @@ fn an_application_ended_at_the_engine_is_reported_as_killed() -> Outcome {
     let report = bed.report()?;
     assert_eq!((report.state, report.exit_code), (RunState::Killed, Some(66)), "{report:?}");
     assert_eq!(code(&bed.client.start("web", AT_ONCE, 3)), ExitCode::Success);
+    Ok(())
+}
+
+on_both!(all_nodes_of_the_cluster_are_listed);
+fn all_nodes_of_the_cluster_are_listed<F: Factory>() -> Outcome {
+    let bed = Bed::<F>::new()?;
+    let AnswerDetail::Nodes(nodes) = detail(bed.client.nodes(true))? else { return Err("nodes".into()) };
+    let mut hosts: Vec<&str> = nodes.iter().map(|node| &*node.host).collect();
+    hosts.sort_unstable();
+    assert_eq!(hosts, HOSTS);
     Ok(())
 }

@@ -16,7 +16,7 @@ use tempfile::TempDir;
 
 use super::support::{Outcome, detail};
 
-const HOSTS: [&str; 3] = ["alpha", "beta", "gamma"];
+pub(crate) const HOSTS: [&str; 3] = ["alpha", "beta", "gamma"];
 
 /// A factory of clients whose containers a test can end.
 pub(crate) trait Factory: ClientFactory + Clone + 'static {
