@@ -218,4 +218,44 @@ mod tests {
         let expected = JobSpecError::TooMany { count: most + 1, what: "standbys", most };
         assert_eq!(job(STANDBYS_MAX).check(), Err(expected));
     }
+
+    /// No two settings of the job are alike.
+    #[test]
+    fn a_component_has_the_settings_of_its_job() {
+        let mut processor = ProcessorSpec::new("0".parse().unwrap(), apportion::Resources::new(&[7]));
+        processor.version = "v1".to_owned();
+        let job = JobSpec {
+            has_host_affinity: false,
+            label: Some("gpu".to_owned()),
+            request_timeout_ms: 11,
+            failures_max: Some(12),
+            retry_window_ms: 13,
+            last_retry_delay_ms: 14,
+            node_failure_threshold: Some(15),
+            fails_with_processor: false,
+            ..JobSpec::new("job", vec![processor])
+        };
+        let (id, spec) = job.components().next().unwrap();
+        let expected = ComponentSpec {
+            name: "0".to_owned(),
+            group: "job".to_owned(),
+            id: ComponentId(0),
+            desired: 1,
+            policy: PlacementPolicy::Anywhere,
+            size: apportion::Resources::new(&[7]),
+            label: Some("gpu".to_owned()),
+            escalate_after_ms: 11,
+            node_failure_threshold: Some(15),
+            shuns_hosts_alone: true,
+            container_failure_threshold: Some(12),
+            retries: Some(RetryPolicy { window_ms: 13, last_delay_ms: 14 }),
+            health: None,
+            apart_from: None,
+            takes_over: Vec::new(),
+            version: "v1".to_owned(),
+            degrades: true,
+            disruption: None,
+        };
+        assert_eq!((id.to_string(), spec), ("0".to_owned(), expected));
+    }
 }
