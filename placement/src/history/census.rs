@@ -118,3 +118,29 @@ impl Census {
         self.states.iter().map(|(container, state)| (*container, *state))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_inconsistency_is_found() {
+        let [live, leaving, never_ran] = [1, 2, 3].map(ContainerRef);
+        let mut census = Census::default();
+        census.put(live, InstanceState::Live);
+        census.put(leaving, InstanceState::Live);
+        census.put(leaving, InstanceState::Releasing);
+        census.put(never_ran, InstanceState::StartFailed);
+        assert!(census.is_consistent());
+        let changed = |change: fn(&mut Census)| {
+            let mut census = census.clone();
+            change(&mut census);
+            census.is_consistent()
+        };
+        assert!(!changed(|census| census.counts[InstanceState::Live as usize] += 1));
+        assert!(!changed(|census| census.counts.swap(0, InstanceState::Live as usize)));
+        assert!(!changed(|census| _ = census.states.remove(&ContainerRef(3))));
+        assert!(!changed(|census| _ = census.stopping.insert(ContainerRef(1))), "it is live");
+        assert!(!changed(|census| _ = census.stopping.insert(ContainerRef(9))), "it is unknown");
+    }
+}
