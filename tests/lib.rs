@@ -17,5 +17,6 @@ pub mod support {
     pub mod every_change;
     pub mod mutants;
     pub mod oracle;
+    pub mod recorded;
     mod watch;
 }

@@ -13,6 +13,7 @@ mod placeholders;
 mod property;
 mod racks;
 mod random_gang;
+mod random_turns;
 mod recovery;
 mod refusals;
 mod seams;

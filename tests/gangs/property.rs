@@ -12,6 +12,7 @@ use apportion::{
     ApplicationEnd, ApplicationId, AskId, AskSpec, Blacklist, Change, ContainerId, EndCause, GangId, Mode,
     NodeId, NodeSpec, ResourceTypes,
 };
+use apportion_tests::support::recorded::{assert_decides_as_recorded, draw};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
@@ -314,6 +315,22 @@ pub(crate) fn mode() -> impl Strategy<Value = Mode> {
     ]
 }
 
+fn device_milli() -> impl Strategy<Value = Option<u16>> {
+    prop::option::of(prop::sample::select(vec![300, 500, 600, 1_000u16]))
+}
+
+#[test]
+fn gangs_are_decided_as_recorded() {
+    let loads = draw((device_milli(), prop::collection::vec(call(), 1..60)), 200);
+    let logs = loads.map(|(device_milli, calls)| {
+        let mut play = Play::new(Mode::Serial, device_milli);
+        calls.iter().for_each(|call| play.call(call));
+        play.finish();
+        play.cluster.log.bytes()
+    });
+    assert_decides_as_recorded("gangs", logs);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
@@ -324,7 +341,7 @@ proptest! {
     #[test]
     fn gangs_start_as_a_whole_or_not_at_all(
         mode in mode(),
-        device_milli in prop::option::of(prop::sample::select(vec![300, 500, 600, 1_000u16])),
+        device_milli in device_milli(),
         calls in prop::collection::vec(call(), 1..60),
     ) {
         let mut play = Play::new(mode, device_milli);

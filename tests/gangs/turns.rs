@@ -9,27 +9,26 @@ use apportion::{
     ApplicationId, ApplicationSpec, AskSpec, Blacklist, ContainerId, GangId, Mode, NodeId, NodeSpec,
     PartitionId,
 };
-use proptest::prelude::*;
 
-use crate::property::{check_log, mode};
+use crate::property::check_log;
 use crate::{Cluster, amount, ask, has_started, placed, plain};
 
-const LIMIT_MS: u64 = 100;
+pub(crate) const LIMIT_MS: u64 = 100;
 
 fn config() -> EngineConfig {
     EngineConfig { partitions: vec!["q".into()], gather_limit_ms: Some(LIMIT_MS), ..plain() }
 }
 
 /// A cluster in which some containers never end, and ordinary asks take every other room that becomes free.
-struct Busy {
-    cluster: Cluster,
-    endless: Vec<ContainerId>,
+pub(crate) struct Busy {
+    pub(crate) cluster: Cluster,
+    pub(crate) endless: Vec<ContainerId>,
     now_ms: u64,
 }
 
 impl Busy {
     /// Nodes with their units, the units that a container without an end uses, and the partition.
-    fn new(mode: Mode, nodes: &[(i64, i64, bool)]) -> Self {
+    pub(crate) fn new(mode: Mode, nodes: &[(i64, i64, bool)]) -> Self {
         let cluster = Cluster::new(config(), mode);
         let q = cluster.handle.partition("q").unwrap();
         let in_q = |ask: AskSpec, is_in: bool| if is_in { ask.in_partition(q) } else { ask };
@@ -52,7 +51,7 @@ impl Busy {
         Self { cluster, endless, now_ms: 0 }
     }
 
-    fn gang(&self, job: ApplicationId, roles: &[(i64, u32, bool)]) -> GangId {
+    pub(crate) fn gang(&self, job: ApplicationId, roles: &[(i64, u32, bool)]) -> GangId {
         let q = self.cluster.handle.partition("q").unwrap();
         let mut spec = GangSpec::new(job);
         for (number, &(units, count, is_in_q)) in roles.iter().enumerate() {
@@ -62,16 +61,16 @@ impl Busy {
         self.cluster.submit(spec).gang
     }
 
-    fn view(&self, gang: GangId) -> Option<GangView> {
+    pub(crate) fn view(&self, gang: GangId) -> Option<GangView> {
         self.cluster.engine.read(|view| view.gang(gang))
     }
 
-    fn gathering_gangs(&self) -> Vec<GangId> {
+    pub(crate) fn gathering_gangs(&self) -> Vec<GangId> {
         let gathering = |gang: &GangView| gang.is_gathering;
         self.cluster.engine.read(|view| view.gangs().filter(gathering).map(|gang| gang.id).collect())
     }
 
-    fn end_all(&self) -> Vec<EventKind> {
+    pub(crate) fn end_all(&self) -> Vec<EventKind> {
         let running: Vec<ContainerId> =
             self.cluster.engine.read(|view| view.containers().map(|(id, _)| id).collect());
         self.cluster.complete(running.into_iter().filter(|id| !self.endless.contains(id)));
@@ -79,14 +78,14 @@ impl Busy {
     }
 
     /// The application may use no node, or all.
-    fn shun_all(&self, job: ApplicationId, shuns: bool) {
+    pub(crate) fn shun_all(&self, job: ApplicationId, shuns: bool) {
         let all = Blacklist::new().with_hosts((0..10).map(|number| format!("n{number}")));
         let (added, removed) = if shuns { (all, Blacklist::new()) } else { (Blacklist::new(), all) };
         self.cluster.handle.update_blacklist(job, added, removed).unwrap();
         self.cluster.run();
     }
 
-    fn pass(&mut self, ms: u64) -> Vec<EventKind> {
+    pub(crate) fn pass(&mut self, ms: u64) -> Vec<EventKind> {
         self.now_ms += ms;
         self.cluster.at(self.now_ms);
         self.cluster.events()
@@ -363,82 +362,4 @@ fn a_gang_whose_node_is_reserved_leaves_the_turn_to_the_next() {
     (1..=40).for_each(|number| cluster.at(number * LIMIT_MS));
     let waits = |gang: GangId| cluster.engine.read(|view| view.gang(gang).is_some());
     assert_eq!([first, second, third].map(waits), [true, true, false]);
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
-
-    /// Each gang that fits beside the containers without an end starts, even behind gangs that never start. Nodes that
-    /// never have the whole room of a member may look better to it: each such node costs it at most one turn. The
-    /// first `late` gangs may not use any node until the others have their turns.
-    #[test]
-    fn every_gang_that_fits_beside_endless_containers_starts_in_time(
-        mode in mode(),
-        nodes in prop::collection::vec((1..5i64, 0..5i64, any::<bool>()), 1..6),
-        gangs in prop::collection::vec(prop::collection::vec((1..4i64, 1u32..5, any::<bool>()), 1..3), 1..5),
-        late in 0..3usize,
-    ) {
-        let nodes: Vec<_> = nodes.into_iter().map(|(units, used, in_q)| (units, used.min(units), in_q)).collect();
-        let mut busy = Busy::new(mode, &nodes);
-        let most = |size: i64, in_q: bool| -> i64 {
-            nodes.iter().filter(|node| node.2 == in_q).map(|node| (node.0 - node.1) / size).sum()
-        };
-        let (mut fitting, mut jobs) = (Vec::new(), Vec::new());
-        for mut roles in gangs.clone() {
-            // One role in a partition, so that it is clear what fits.
-            roles.sort_by_key(|role| role.2);
-            roles.dedup_by_key(|role| role.2);
-            let job = busy.cluster.application();
-            let gang = busy.gang(job, &roles);
-            if jobs.len() < late {
-                busy.cluster.run();
-                busy.shun_all(job, true);
-            }
-            jobs.push(job);
-            if roles.iter().all(|&(size, count, in_q)| i64::from(count) <= most(size, in_q)) {
-                fitting.push(gang);
-            }
-        }
-        busy.cluster.run();
-        if late > 0 {
-            // They wait for the turns of the others.
-            busy.end_all();
-            jobs.iter().take(late).for_each(|job| busy.shun_all(*job, false));
-        }
-        let is_waiting = |busy: &Busy| fitting.iter().any(|gang| busy.view(*gang).is_some());
-        let mut steps = 0;
-        while is_waiting(&busy) {
-            let waiting: Vec<_> = fitting.iter().filter_map(|gang| busy.view(*gang)).collect();
-            prop_assert!(steps < 40 * gangs.len(), "{:?}", waiting);
-            busy.end_all();
-            busy.pass(LIMIT_MS);
-            steps += 1;
-        }
-        drop(check_log(&busy.cluster.log.bytes()));
-    }
-
-    /// Once the containers without an end have ended, too, every gang starts.
-    #[test]
-    fn every_gang_starts_in_the_end(
-        mode in mode(),
-        nodes in prop::collection::vec((1..5i64, 0..5i64, any::<bool>()), 1..6),
-        gangs in prop::collection::vec(prop::collection::vec((1..4i64, 1u32..5, any::<bool>()), 1..3), 1..5),
-        steps in 0..12usize,
-    ) {
-        let nodes: Vec<_> = nodes.into_iter().map(|(units, used, in_q)| (units, used.min(units), in_q)).collect();
-        let mut busy = Busy::new(mode, &nodes);
-        for roles in &gangs {
-            busy.gang(busy.cluster.application(), roles);
-        }
-        for _ in 0..steps {
-            busy.end_all();
-            busy.pass(LIMIT_MS);
-        }
-        busy.endless.clear();
-        for _ in 0..4 * gangs.len() {
-            busy.end_all();
-        }
-        prop_assert_eq!(busy.gathering_gangs(), []);
-        drop(check_log(&busy.cluster.log.bytes()));
-    }
 }

@@ -16,6 +16,7 @@ mod placement;
 mod plan;
 mod play;
 mod queues;
+mod recorded;
 mod recovery;
 mod reservations;
 mod serial;

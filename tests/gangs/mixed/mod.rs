@@ -8,11 +8,13 @@ mod follow;
 mod play;
 mod rest;
 
+use apportion::Mode;
+use apportion_tests::support::recorded::{assert_decides_as_recorded, draw};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
 use crate::property::mode;
-use calls::{call, setting};
+use calls::{Call, call, setting};
 use play::Play;
 
 /// The time between two rounds of preemption.
@@ -26,6 +28,23 @@ fn cases() -> ProptestConfig {
     let default = ProptestConfig::default();
     let cases = if std::env::var_os("PROPTEST_CASES").is_some() { default.cases } else { 200 };
     ProptestConfig { cases, ..default }
+}
+
+#[test]
+fn mixed_loads_are_decided_as_recorded() {
+    let loads = draw((setting(), prop::collection::vec(call(), 1..80)), 300);
+    let logs = loads.map(|(setting, mut calls)| {
+        for call in &mut calls {
+            if let Call::Recover(mode, _) = call {
+                *mode = Mode::Serial;
+            }
+        }
+        let mut play = Play::new(&setting, Mode::Serial);
+        calls.iter().for_each(|call| play.call(call));
+        play.rest();
+        play.cluster.log.bytes()
+    });
+    assert_decides_as_recorded("mixed", logs);
 }
 
 proptest! {
