@@ -63,3 +63,33 @@ fn failures_are_counted_where_they_happened() {
     assert_eq!(history.entry("host", COMPONENT).map(|entry| entry.failed_recently), Some(2));
     assert_eq!(history.entry("another", COMPONENT), None);
 }
+
+/// Requests list hosts anew if the number changes.
+#[test]
+fn each_change_of_the_usable_hosts_changes_their_version() {
+    const COMPONENT: ComponentId = ComponentId(1);
+    let mut history = RoleHistory::default();
+    let alone = ComponentSpec {
+        shuns_hosts_alone: true,
+        node_failure_threshold: Some(1),
+        ..ComponentSpec::new("component", COMPONENT.0, 1, Resources::new(&[1]))
+    };
+    history.declare(&alone);
+    let (host, mut last): (Arc<str>, u64) = ("host".into(), history.hosts_version());
+    let mut changes = |history: &RoleHistory| {
+        let before = std::mem::replace(&mut last, history.hosts_version());
+        history.hosts_version() != before
+    };
+    history.transition_excluded(&host, true);
+    assert!(changes(&history), "excluded");
+    history.transition_excluded(&host, false);
+    assert!(changes(&history), "readmitted");
+    history.host_unknown(&host);
+    assert!(changes(&history), "offline");
+    history.failed(&host, COMPONENT, true);
+    assert!(!changes(&history), "one failure is tolerated");
+    history.failed(&host, COMPONENT, true);
+    assert!(changes(&history), "shunned by the component");
+    history.declare(&ComponentSpec { shuns_hosts_alone: false, ..alone });
+    assert!(changes(&history), "shunned by the service");
+}

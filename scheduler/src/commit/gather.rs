@@ -95,10 +95,7 @@ impl Committer<'_> {
     fn is_before_unseen(&self, gathering: &Gathering) -> bool {
         let facts = &self.state.facts;
         let own = facts.gang_key(&facts.gangs[&gathering.gang]);
-        facts.asks_submitted > gathering.asks
-            && facts
-                .rivals_since(gathering.gang, gathering.asks)
-                .any(|(_, rival)| facts.gang_key(rival) < own)
+        facts.rivals_since(gathering.gang, gathering.asks).any(|(_, rival)| facts.gang_key(rival) < own)
     }
 
     /// Ends the turn, unless the held room has grown since the look, and lets the successors gather. Gangs that were

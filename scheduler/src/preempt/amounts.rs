@@ -84,3 +84,27 @@ pub(super) fn keeps_guarantee(
     let positive = || size.types().filter(|index| size[*index] > 0);
     positive().any(stays) && positive().all(|index| stays(index) || had_less(index))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_queue_keeps_its_guarantee_of_each_type_that_is_not_below_it_already() {
+        let guaranteed = Resources::new(&[5, 5]);
+        let keeps = |used: [i64; 2], lost: [i64; 2], size: [i64; 2]| {
+            keeps_guarantee(
+                &guaranteed,
+                &Resources::new(&used),
+                &Resources::new(&lost),
+                &Resources::new(&size),
+            )
+        };
+        assert!(keeps([6, 6], [0, 0], [1, 1]), "down to the guarantee");
+        assert!(!keeps([6, 6], [1, 1], [1, 1]), "it was lost before");
+        assert!(!keeps([9, 5], [0, 0], [1, 1]), "the second type is right at the guarantee");
+        assert!(keeps([9, 4], [0, 0], [1, 1]), "the second type is below already");
+        assert!(keeps([9, 5], [0, 0], [1, 0]), "the second type is not lost");
+        assert!(!keeps([4, 4], [0, 0], [1, 1]), "nothing stays above");
+    }
+}

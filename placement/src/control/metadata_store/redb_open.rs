@@ -168,3 +168,15 @@ fn failed(path: &Path, error: redb::Error) -> OpenStoreError {
         other => OpenStoreError::Io { path, source: io::Error::other(other) },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bare_name_is_in_the_current_folder() {
+        assert_eq!(folder_of(Path::new("store")), Path::new("."));
+        assert_eq!(folder_of(Path::new("folder/store")), Path::new("folder"));
+        assert_eq!(folder_of(Path::new("/store")), Path::new("/"));
+    }
+}
