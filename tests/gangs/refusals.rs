@@ -5,7 +5,9 @@ use apportion::engine::SubmitError;
 use apportion::event::GangRefusal;
 use apportion::event::{EventKind, Refusal};
 use apportion::gang::{GangSpec, GangStyle, GangTopology, InvalidGang};
-use apportion::{ApplicationEnd, ApplicationSpec, Mode, ResourceTypes};
+use apportion::log::LogReader;
+use apportion::replay::Replay;
+use apportion::{ApplicationEnd, ApplicationSpec, AskId, Change, Mode, ResourceTypes};
 
 use crate::{Cluster, ask, placed};
 
@@ -236,4 +238,41 @@ fn roles_that_are_too_many_together_are_refused() {
     let refused = cluster.submit(all);
     cluster.run();
     assert!(refused.ticket.try_take().unwrap().is_err());
+}
+
+/// A log that was changed by hand may describe any gang.
+#[test]
+fn a_log_with_a_gang_that_makes_no_sense_is_refused() {
+    let cluster = Cluster::serial();
+    cluster.nodes(2, 4);
+    let gang = GangSpec::new(cluster.application()).with_role("a", ask(1, 1)).with_role("b", ask(1, 1));
+    cluster.submit(gang);
+    cluster.run();
+    let log = cluster.log.bytes();
+    let mut reader = LogReader::new(&log[..]).unwrap();
+    let mut replay = Replay::begin(&mut reader).unwrap();
+    let (asks, spec) = loop {
+        match reader.next_change().unwrap().unwrap() {
+            Change::GangSubmitted { asks, spec } => break (asks, spec),
+            change => {
+                replay.step(change).unwrap();
+            }
+        }
+    };
+    let damage: [fn(&mut Vec<AskId>, &mut GangSpec); 5] = [
+        |asks, _| asks.truncate(1),
+        |asks, _| asks[1] = asks[0],
+        |_, spec| spec.roles[1].minimum = 2,
+        |_, spec| spec.roles[1].name = spec.roles[0].name.clone(),
+        |asks, spec| {
+            asks.clear();
+            spec.roles.clear();
+        },
+    ];
+    for (number, damage) in damage.into_iter().enumerate() {
+        let (mut asks, mut spec) = (asks.clone(), spec.clone());
+        damage(&mut asks, &mut spec);
+        assert!(replay.step(Change::GangSubmitted { asks, spec }).is_err(), "damage {number}");
+    }
+    replay.step(Change::GangSubmitted { asks, spec }).unwrap();
 }

@@ -38,6 +38,43 @@ fn all_members_start_at_once_or_none() {
     }
 }
 
+/// It differs from the gang before in one respect, and that suffices for it.
+#[test]
+fn a_gang_that_fits_starts_although_the_gang_before_it_finds_no_room() {
+    // The roles with units, members and the number of a host, and whether all members are on one rack.
+    let pairs: [(&str, [(&[(i64, u32, Option<usize>)], bool); 2]); 5] = [
+        ("smaller members", [(&[(2, 2, None)], false), (&[(1, 2, None)], false)]),
+        ("fewer members", [(&[(1, 3, None)], false), (&[(1, 2, None)], false)]),
+        ("fewer roles", [(&[(1, 1, None), (2, 1, None)], false), (&[(1, 1, None)], false)]),
+        ("not on one rack", [(&[(1, 2, None)], true), (&[(1, 2, None)], false)]),
+        ("another host", [(&[(1, 1, Some(2))], false), (&[(1, 1, Some(0))], false)]),
+    ];
+    for (difference, gangs) in pairs {
+        // One unit is free on each of two racks, and none on a third.
+        let cluster = Cluster::serial();
+        let nodes = [("a", 0), ("b", 1), ("c", 2)].map(|(rack, number)| cluster.node(number, 2, rack));
+        let at = |ask: AskSpec, host: Option<usize>| match host {
+            Some(host) => ask.on_hosts([nodes[host]]).strictly_local(),
+            None => ask,
+        };
+        let other = cluster.application();
+        for (host, units) in [1, 1, 2].into_iter().enumerate() {
+            cluster.handle.submit_ask(other, at(ask(units, 1), Some(host))).unwrap();
+        }
+        cluster.run();
+        let [stuck, fitting] = gangs.map(|(roles, is_on_one_rack)| {
+            let mut spec = GangSpec::new(cluster.application()).without_gathering();
+            for (number, &(units, members, host)) in roles.iter().enumerate() {
+                spec = spec.with_role(format!("role {number}"), at(ask(units, members), host));
+            }
+            cluster.submit(if is_on_one_rack { spec.on_one_rack() } else { spec }).gang
+        });
+        cluster.run();
+        let events = cluster.events();
+        assert!(!has_started(&events, stuck) && has_started(&events, fitting), "{difference}: {events:?}");
+    }
+}
+
 #[test]
 fn units_above_the_minimum_follow_as_an_ordinary_ask() {
     for cluster in Cluster::of_each_mode() {

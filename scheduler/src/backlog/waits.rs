@@ -316,6 +316,25 @@ mod tests {
         }
     }
 
+    #[test]
+    fn lanes_that_are_not_in_their_place_are_mistakes() {
+        let key = WaitKey::BlockedHeadroom;
+        let damage: [fn(&mut Waits); 4] = [
+            |waits| waits.headroom.lanes.clear(),
+            |waits| waits.headroom.lanes.swap(0, 1),
+            |waits| waits.headroom.lanes.push(LaneId(0)),
+            |waits| waits.lanes[0].key = Some(WaitKey::QueueLimit(QueueId(0))),
+        ];
+        for (number, damage) in damage.into_iter().enumerate() {
+            let mut waits = Waits::new(1);
+            (0..2).for_each(|lane| waits.add_lane(LaneId(lane)));
+            assert!(waits.park(LaneId(0), key, 1) && waits.park(LaneId(1), key, 1));
+            assert_eq!(waits.mistakes(), Vec::<String>::new());
+            damage(&mut waits);
+            assert_ne!(waits.mistakes(), Vec::<String>::new(), "damage {number}");
+        }
+    }
+
     proptest! {
         /// Equals a list of all events: a lane is parked only if no event since the look helped it. It wakes with the
         /// first event that helps.

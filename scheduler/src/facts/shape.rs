@@ -207,13 +207,16 @@ mod tests {
 
     /// Also if a cap is there twice, and for the next shape in the slot.
     #[test]
-    fn a_shape_is_listed_at_the_tags_that_it_caps_while_it_is_in_use() {
+    fn a_shape_is_listed_and_at_the_tags_that_it_caps_while_it_is_in_use() {
         let mut shapes = Shapes::default();
         let (both, _) = shapes.intern(&capped(1, &["web", "web", "db"]));
         let (one, _) = shapes.intern(&capped(2, &["web"]));
         assert_eq!(shapes.intern(&capped(2, &["web"])), (one, false));
         assert_eq!((shapes.capped_by("web"), shapes.capped_by("db")), (&[both, one][..], &[both][..]));
+        let in_use = |shapes: &Shapes| shapes.iter().map(|(id, _, users)| (id, users)).collect::<Vec<_>>();
+        assert_eq!(in_use(&shapes), [(both, 1), (one, 2)]);
         assert!(shapes.remove_user(both));
+        assert_eq!(in_use(&shapes), [(one, 2)]);
         assert_eq!((shapes.capped_by("web"), shapes.capped_by("db")), (&[one][..], &[][..]));
         assert!(!shapes.remove_user(one), "it has another user");
         assert_eq!(shapes.capped_by("web"), [one]);

@@ -317,4 +317,29 @@ mod tests {
         facts.transition_give_back_room(DEFAULT, node_of(DEFAULT));
         assert_eq!(facts.turn_until_ms(gangs[0]), Some(LIMIT_MS));
     }
+
+    /// A moment without room is no new turn, unless the time of the turn is over by then.
+    #[test]
+    fn a_turn_goes_on_after_a_moment_without_room() {
+        for (again_ms, until_ms) in [(60, LIMIT_MS), (LIMIT_MS, 2 * LIMIT_MS)] {
+            let (mut facts, gangs) = facts(&[&[DEFAULT]]);
+            hold(&mut facts, gangs[0], DEFAULT);
+            facts.transition_give_back_room(DEFAULT, node_of(DEFAULT));
+            assert_eq!(facts.turn_until_ms(gangs[0]), None);
+            facts.now_ms = again_ms;
+            hold(&mut facts, gangs[0], DEFAULT);
+            assert_eq!(facts.turn_until_ms(gangs[0]), Some(until_ms));
+        }
+    }
+
+    #[test]
+    fn a_turn_is_over_once_another_gang_holds_room() {
+        let (mut facts, gangs) = facts(&[&[DEFAULT], &[DEFAULT]]);
+        for (now_ms, gang) in [(0, gangs[0]), (20, gangs[1]), (40, gangs[0])] {
+            facts.now_ms = now_ms;
+            hold(&mut facts, gang, DEFAULT);
+            assert_eq!(facts.turn_until_ms(gang), Some(now_ms + LIMIT_MS));
+            facts.transition_give_back_room(DEFAULT, node_of(DEFAULT));
+        }
+    }
 }

@@ -46,6 +46,15 @@ fn a_container_that_ends_before_its_stop_is_told_is_stopped() {
     assert_eq!(answer(&mut table, version).stop, [container(1)]);
 }
 
+#[test]
+fn a_stop_that_was_confirmed_is_not_repeated() {
+    let (mut table, version) = with_running();
+    table.stop(container(1), 3);
+    let told = answer(&mut table, version);
+    assert_eq!(told.stop, [container(1)]);
+    assert!(answer(&mut table, told.version).is_empty());
+}
+
 /// The answer with the stop may have been lost.
 #[test]
 fn a_stop_that_was_not_confirmed_is_repeated_after_the_end() {
