@@ -17,6 +17,5 @@ pub mod support {
     pub mod every_change;
     pub mod mutants;
     pub mod oracle;
-    pub mod recorded;
     mod watch;
 }

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use apportion::gang::GangSpec;
 use apportion::{ContainerId, Mode};
-use apportion_tests::support::recorded::{assert_decides_as_recorded, draw};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
 use crate::property::{check_log, mode};
+use crate::recorded::assert_decides_as_recorded;
 use crate::{Cluster, ask, has_started, placed, plain};
 
 /// The units of a node, and whether it is in the second partition.
@@ -115,7 +115,7 @@ fn play(mode: Mode, (nodes, gangs, order): &Load) -> Vec<u8> {
 
 #[test]
 fn gangs_of_two_partitions_are_decided_as_recorded() {
-    assert_decides_as_recorded("partitions", draw(load(), 200).map(|load| play(Mode::Serial, &load)));
+    assert_decides_as_recorded("partitions", load(), 200, |load| play(Mode::Serial, load));
 }
 
 proptest! {

@@ -14,6 +14,8 @@ mod property;
 mod racks;
 mod random_gang;
 mod random_turns;
+#[path = "../recorded/mod.rs"]
+mod recorded;
 mod recovery;
 mod refusals;
 mod seams;

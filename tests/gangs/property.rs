@@ -12,11 +12,11 @@ use apportion::{
     ApplicationEnd, ApplicationId, AskId, AskSpec, Blacklist, Change, ContainerId, EndCause, GangId, Mode,
     NodeId, NodeSpec, ResourceTypes,
 };
-use apportion_tests::support::recorded::{assert_decides_as_recorded, draw};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
 use crate::random_gang::{Gang, Gangs};
+use crate::recorded::assert_decides_as_recorded;
 use crate::{Cluster, amount, ask, has_started, placed, plain};
 
 #[derive(Clone, Debug)]
@@ -321,14 +321,13 @@ fn device_milli() -> impl Strategy<Value = Option<u16>> {
 
 #[test]
 fn gangs_are_decided_as_recorded() {
-    let loads = draw((device_milli(), prop::collection::vec(call(), 1..60)), 200);
-    let logs = loads.map(|(device_milli, calls)| {
-        let mut play = Play::new(Mode::Serial, device_milli);
+    let loads = (device_milli(), prop::collection::vec(call(), 1..60));
+    assert_decides_as_recorded("gangs", loads, 200, |(device_milli, calls)| {
+        let mut play = Play::new(Mode::Serial, *device_milli);
         calls.iter().for_each(|call| play.call(call));
         play.finish();
         play.cluster.log.bytes()
     });
-    assert_decides_as_recorded("gangs", logs);
 }
 
 proptest! {

@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
 
 mod bursts;
+mod decisions;
 mod edits;
 mod explain;
 mod fairness;
@@ -16,6 +17,7 @@ mod placement;
 mod plan;
 mod play;
 mod queues;
+#[path = "../recorded/mod.rs"]
 mod recorded;
 mod recovery;
 mod reservations;

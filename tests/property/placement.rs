@@ -1,4 +1,4 @@
-//! Placement rules send applications to the leaf that the model says.
+//! Mapping rules send applications to the leaf that the model says.
 
 use std::sync::Arc;
 

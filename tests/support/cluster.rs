@@ -416,7 +416,7 @@ impl Cluster {
         self.sent.push(Waiting::Queue(change, ticket));
     }
 
-    /// Changes the whole queue tree and the placement rules. They may be invalid.
+    /// Changes the whole queue tree and the mapping rules. They may be invalid.
     pub fn reconfigure(&mut self, configuration: Reconfiguration) {
         let ticket = self.handle.reconfigure(configuration.clone()).unwrap();
         let change = Change::Reconfigured { configuration: Box::new(configuration) };

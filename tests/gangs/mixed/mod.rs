@@ -9,11 +9,11 @@ mod play;
 mod rest;
 
 use apportion::Mode;
-use apportion_tests::support::recorded::{assert_decides_as_recorded, draw};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
 use crate::property::mode;
+use crate::recorded::assert_decides_as_recorded;
 use calls::{Call, call, setting};
 use play::Play;
 
@@ -32,19 +32,18 @@ fn cases() -> ProptestConfig {
 
 #[test]
 fn mixed_loads_are_decided_as_recorded() {
-    let loads = draw((setting(), prop::collection::vec(call(), 1..80)), 300);
-    let logs = loads.map(|(setting, mut calls)| {
-        for call in &mut calls {
-            if let Call::Recover(mode, _) = call {
-                *mode = Mode::Serial;
+    let loads = (setting(), prop::collection::vec(call(), 1..80));
+    assert_decides_as_recorded("mixed", loads, 300, |(setting, calls)| {
+        let mut play = Play::new(setting, Mode::Serial);
+        for call in calls {
+            match call {
+                Call::Recover(_, from_snapshot) => play.call(&Call::Recover(Mode::Serial, *from_snapshot)),
+                call => play.call(call),
             }
         }
-        let mut play = Play::new(&setting, Mode::Serial);
-        calls.iter().for_each(|call| play.call(call));
         play.rest();
         play.cluster.log.bytes()
     });
-    assert_decides_as_recorded("mixed", logs);
 }
 
 proptest! {

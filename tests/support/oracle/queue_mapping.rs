@@ -1,4 +1,4 @@
-//! Placement rules: the leaf of an application, derived from the list of all queues.
+//! Mapping rules: the leaf of an application, derived from the list of all queues.
 
 use apportion::ApplicationSpec;
 use apportion::config::{Creation, Fallback, MappingAction, PathPart, PlaceIn, QueuePath, RuleFilter};
@@ -6,7 +6,7 @@ use apportion::config::{Creation, Fallback, MappingAction, PathPart, PlaceIn, Qu
 use super::Oracle;
 
 impl Oracle {
-    /// The path of the leaf that placement rules find for the application, if any.
+    /// The path of the leaf that mapping rules find for the application, if any.
     #[must_use]
     pub fn leaf_for(&self, spec: &ApplicationSpec) -> Option<String> {
         let mapping = &self.config.queue_mapping;
