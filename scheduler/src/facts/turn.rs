@@ -127,15 +127,26 @@ impl Facts {
 
     /// The other gangs that gather and want a partition of this one.
     pub(crate) fn rivals(&self, id: GangId) -> impl Iterator<Item = (GangId, &WaitingGang)> {
-        let wanted = self.gangs.get(&id).map(|gang| self.partitions_wanted(gang)).unwrap_or_default();
-        let others = self.gangs.iter().filter(move |(other, gang)| **other != id && gang.gathers);
-        let others = others.filter(move |(_, gang)| wanted.iter().any(|one| self.wants(gang, *one)));
-        others.map(|(id, gang)| (*id, gang))
+        self.rivals_among(id, |_| true)
     }
 
     /// The rivals that were submitted after the first `asks` asks.
     pub(crate) fn rivals_since(&self, id: GangId, asks: u64) -> impl Iterator<Item = (GangId, &WaitingGang)> {
-        self.rivals(id).filter(move |(_, rival)| rival.number > asks)
+        self.rivals_among(id, move |gang| gang.number > asks)
+    }
+
+    fn rivals_among(
+        &self,
+        id: GangId,
+        is_candidate: impl Fn(&WaitingGang) -> bool,
+    ) -> impl Iterator<Item = (GangId, &WaitingGang)> {
+        let wanted = self.gangs.get(&id).map(|gang| self.partitions_wanted(gang)).unwrap_or_default();
+        let others = self
+            .gangs
+            .iter()
+            .filter(move |(other, gang)| **other != id && gang.gathers && is_candidate(gang));
+        let others = others.filter(move |(_, gang)| wanted.iter().any(|one| self.wants(gang, *one)));
+        others.map(|(id, gang)| (*id, gang))
     }
 
     fn wants(&self, gang: &WaitingGang, partition: PartitionId) -> bool {
@@ -155,8 +166,8 @@ impl Facts {
     }
 
     /// The gang begins to hold room in a partition. The turns of other gangs without room are over. The gang's own
-    /// turn goes on after a moment without room, unless its time is over. Gangs submitted until now can interrupt it
-    /// no more.
+    /// turn goes on after a moment without room, unless its time is over. Gangs submitted until now can no
+    /// longer interrupt it.
     pub(super) fn begin_turn(&mut self, gang: GangId) {
         let (limit_ms, asks_submitted, now_ms) = (self.turn_limit_ms(gang), self.asks_submitted, self.now_ms);
         let gathering: BTreeSet<GangId> = self.held_rooms.values().map(|held| held.gang).collect();
