@@ -5,7 +5,7 @@ use apportion::engine::SubmitError;
 use apportion::event::GangRefusal;
 use apportion::event::{EventKind, Refusal};
 use apportion::gang::{GangSpec, GangStyle, GangTopology, InvalidGang};
-use apportion::log::LogReader;
+use apportion::log::{LogError, LogReader};
 use apportion::replay::Replay;
 use apportion::{ApplicationEnd, ApplicationSpec, AskId, Change, Mode, ResourceTypes};
 
@@ -272,7 +272,8 @@ fn a_log_with_a_gang_that_makes_no_sense_is_refused() {
     for (number, damage) in damage.into_iter().enumerate() {
         let (mut asks, mut spec) = (asks.clone(), spec.clone());
         damage(&mut asks, &mut spec);
-        assert!(replay.step(Change::GangSubmitted { asks, spec }).is_err(), "damage {number}");
+        let error = replay.step(Change::GangSubmitted { asks, spec }).unwrap_err();
+        assert!(matches!(error, LogError::Inconsistent { .. }), "damage {number}: {error}");
     }
     replay.step(Change::GangSubmitted { asks, spec }).unwrap();
 }

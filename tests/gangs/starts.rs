@@ -38,11 +38,13 @@ fn all_members_start_at_once_or_none() {
     }
 }
 
-/// It differs from the gang before in one respect, and that suffices for it.
+/// Roles with units, members and the number of a host, and whether all members are on one rack.
+type SomeGang = (&'static [(i64, u32, Option<usize>)], bool);
+
+/// The two gangs differ in one respect only.
 #[test]
 fn a_gang_that_fits_starts_although_the_gang_before_it_finds_no_room() {
-    // The roles with units, members and the number of a host, and whether all members are on one rack.
-    let pairs: [(&str, [(&[(i64, u32, Option<usize>)], bool); 2]); 5] = [
+    let pairs: [(&str, [SomeGang; 2]); 5] = [
         ("smaller members", [(&[(2, 2, None)], false), (&[(1, 2, None)], false)]),
         ("fewer members", [(&[(1, 3, None)], false), (&[(1, 2, None)], false)]),
         ("fewer roles", [(&[(1, 1, None), (2, 1, None)], false), (&[(1, 1, None)], false)]),

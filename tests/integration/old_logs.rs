@@ -163,6 +163,15 @@ fn a_store_with_a_snapshot_and_groups_is_recovered_and_continued() {
     assert_eq!(facts(&open()), later);
 }
 
+/// A log from before the present words.
+#[test]
+fn a_version_that_is_too_old_is_refused_by_its_number() {
+    let error = LogReader::new(&b"APPLOG\x00\x08"[..]).err().unwrap();
+    assert!(matches!(error, LogError::Version { found: 8 }));
+    let text = "log format version 8 is not readable; this program reads versions 9 to 11, the one that wrote it reads it";
+    assert_eq!(error.to_string(), text);
+}
+
 /// A log and a snapshot of a later program. Their headers have seven letters and the version.
 #[test]
 fn a_version_that_is_too_new_is_refused_by_its_number() {

@@ -1,5 +1,6 @@
 //! House rules that no compiler checks.
 
+mod architecture;
 mod defects;
 mod edges;
 mod features;
