@@ -19,7 +19,7 @@ const APPLICATIONS: &str = "yarn.scheduler.queue-placement-rules.app-name";
 /// YARN's names for the one class that reads mappings.
 const READERS: [&str; 3] = ["user-group", "app-name", "CSMappingPlacementRule"];
 
-/// Reads the mappings as placement rules.
+/// Reads the mappings as mapping rules.
 pub(super) fn read(
     settings: &Settings<'_>,
     root: &Listed<'_>,

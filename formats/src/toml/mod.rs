@@ -70,7 +70,7 @@
 //! single_set_nodes = 1000
 //! set_nodes = 640
 //!
-//! # [placement]                           # placement rules; without rules: the queue that an application requests
+//! # [placement]                           # mapping rules; without rules: the queue that an application requests
 //! # override_requested = true             # false: the rules apply only to applications that request no queue
 //! # [[placement.rules]]                   # any number of rules; the first that leads to a leaf decides
 //! # users = ["alice"]                     # applies to these users, members of these `groups`, or applications with

@@ -195,7 +195,7 @@ fn a_placement_rule_is_refused_where_it_is() {
     );
     refused(
         &rule("queue = \"root.b\""),
-        "5:1: placement rule 2: unknown queue `root.b`; did you mean `root.a`?",
+        "5:1: mapping rule 2: unknown queue `root.b`; did you mean `root.a`?",
     );
     refused(
         &rule("queues = \"root.b\""),
@@ -203,7 +203,7 @@ fn a_placement_rule_is_refused_where_it_is() {
     );
     refused(
         &rule("reject = true\nexcept = true"),
-        "5:1: placement rule 2: `except` is empty: users, groups or applications are needed",
+        "5:1: mapping rule 2: `except` is empty: users, groups or applications are needed",
     );
     refused(
         &queue("submitters = \"ann, bob\""),

@@ -13,13 +13,13 @@ use crate::resource::Resources;
 pub struct ApplicationSpec {
     /// A name for people; need not be unique.
     pub name: String,
-    /// The requested queue: the full path of a leaf. With placement rules, they interpret it, and it may be empty.
+    /// The requested queue: the full path of a leaf. With mapping rules, they interpret it, and it may be empty.
     pub queue: String,
     /// The user to whom it is charged.
     pub user: String,
-    /// The groups of the user, the primary one first, for access lists, group limits and placement rules.
+    /// The groups of the user, the primary one first, for access lists, group limits and mapping rules.
     pub groups: Vec<String>,
-    /// The properties that placement rules may test, by name.
+    /// The properties that mapping rules may test, by name.
     pub tags: BTreeMap<String, String>,
     /// The highest is served first within the leaf. `None`: the leaf's default.
     pub priority: Option<u32>,

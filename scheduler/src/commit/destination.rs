@@ -1,4 +1,4 @@
-//! The leaf of a new application: the requested leaf, or the leaf that placement rules choose.
+//! The leaf of a new application: the requested leaf, or the leaf that mapping rules choose.
 
 use crate::change::ApplicationSpec;
 use crate::config::{FoundQueue, NotPlaced, Queues, Submission};
@@ -7,14 +7,14 @@ use crate::facts::{Destination, Facts, NoDestination};
 
 /// Returns the leaf for the application. [`admit`](super::admit) decides whether that leaf takes it.
 pub(super) fn destination(facts: &Facts, spec: &ApplicationSpec) -> Result<Destination, Refusal> {
-    let path = if facts.has_placement_rules() { placed(facts, spec)? } else { spec.queue.clone() };
+    let path = if facts.has_mapping_rules() { placed(facts, spec)? } else { spec.queue.clone() };
     facts.destination(&path).map_err(|reason| match reason {
         NoDestination::NoLeaf => Refusal::NotALeaf,
         NoDestination::NoFurther => Refusal::TooManyQueues,
     })
 }
 
-/// The path that placement rules give the application.
+/// The path that mapping rules give the application.
 fn placed(facts: &Facts, spec: &ApplicationSpec) -> Result<String, Refusal> {
     let lookup = Lookup { facts, spec };
     let submission = Submission {

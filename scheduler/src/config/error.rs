@@ -29,8 +29,8 @@ pub enum ConfigError {
         /// The known path closest to it.
         nearest: Option<String>,
     },
-    /// A mistake in one placement rule.
-    #[error("placement rule {rule}: {problem}")]
+    /// A mistake in one mapping rule.
+    #[error("mapping rule {rule}: {problem}")]
     QueueMapping {
         /// The number of the rule, counted from 1.
         rule: usize,

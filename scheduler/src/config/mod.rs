@@ -68,7 +68,7 @@ pub struct EngineConfig {
     pub allocation: AllocationSizes,
     /// Which rules apply where YARN's rules and Apportion's differ.
     pub semantics: Semantics,
-    /// The placement rules: which queue an application goes to.
+    /// The mapping rules: which queue an application goes to.
     pub queue_mapping: QueueMapping,
     /// The highest priority of an application; a higher one is lowered to it. `None`: no limit.
     pub maximum_application_priority: Option<u32>,

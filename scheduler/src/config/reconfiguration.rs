@@ -14,7 +14,7 @@ use super::{
 pub struct Reconfiguration {
     /// The queue tree.
     pub root: QueueConfig,
-    /// The placement rules: which queue an application goes to.
+    /// The mapping rules: which queue an application goes to.
     pub queue_mapping: QueueMapping,
 }
 

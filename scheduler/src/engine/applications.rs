@@ -24,8 +24,8 @@ impl Handle {
     /// [`AutoCreation`](crate::config::AutoCreation).
     ///
     /// # Errors
-    /// If the queue is unknown or not a leaf, and there are no placement rules. If the size of the master is not valid
-    /// or its partition is unknown. Refusals by placement rules, access lists and limits of queues come as an
+    /// If the queue is unknown or not a leaf, and there are no mapping rules. If the size of the master is not valid
+    /// or its partition is unknown. Refusals by mapping rules, access lists and limits of queues come as an
     /// [`ApplicationRefused`](crate::event::EventKind::ApplicationRefused) event.
     pub fn submit_application(
         &self,
@@ -45,11 +45,11 @@ impl Handle {
         Ok(application)
     }
 
-    /// Checks that the queue is a leaf, unless placement rules may change it. A caller that mistypes a name learns
+    /// Checks that the queue is a leaf, unless mapping rules may change it. A caller that mistypes a name learns
     /// it at once; the committer checks again.
     fn check_queue(&self, path: &str) -> Result<(), SubmitError> {
         let found = self.check_leaf(path);
-        if found.is_err() && self.shared.state.read().facts.has_placement_rules() { Ok(()) } else { found }
+        if found.is_err() && self.shared.state.read().facts.has_mapping_rules() { Ok(()) } else { found }
     }
 
     /// Moves an application to another leaf. Its use and reservations are charged to that leaf and to its user

@@ -42,7 +42,7 @@ impl Handle {
     }
 
     /// Changes the whole queue tree in one step: adds and removes queues, changes their settings, and replaces
-    /// placement rules. The ticket has the change from which on the new tree holds, or the mistake; after a mistake
+    /// mapping rules. The ticket has the change from which on the new tree holds, or the mistake; after a mistake
     /// nothing has changed.
     ///
     /// A queue that is removed or becomes a parent must be stopped and have no applications. Running containers go

@@ -112,11 +112,11 @@ pub enum Refusal {
     /// The queue was not auto-created, is in use, or was until a moment ago.
     #[error("only an auto-created queue that was unused for long enough is removed")]
     QueueInUse,
-    /// No queue has the requested name, and no placement rule applies.
+    /// No queue has the requested name, and no mapping rule applies.
     #[error("the requested queue does not exist, or its short name is ambiguous; give the path of a leaf")]
     UnknownQueue,
-    /// A placement rule rejects the application, or its default queue takes no applications.
-    #[error("a placement rule rejects the application")]
+    /// A mapping rule rejects the application, or its default queue takes no applications.
+    #[error("a mapping rule rejects the application")]
     RejectedByRule,
     /// The user may not submit applications to the queue.
     #[error("the user may not submit applications to the queue")]

@@ -220,7 +220,7 @@ impl Facts {
         }
     }
 
-    pub(crate) fn has_placement_rules(&self) -> bool {
+    pub(crate) fn has_mapping_rules(&self) -> bool {
         !self.queue_mapping.rules.is_empty()
     }
 

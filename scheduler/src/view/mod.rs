@@ -107,7 +107,7 @@ impl<'a> View<'a> {
         Some(QueueView { id, queue: state.facts.queue(id), state })
     }
 
-    /// The present placement rules.
+    /// The present mapping rules.
     #[must_use]
     pub fn queue_mapping(&self) -> &'a QueueMapping {
         &self.state.facts.queue_mapping

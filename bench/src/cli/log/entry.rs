@@ -112,7 +112,7 @@ impl Names {
                 self.nodes.insert(*node, spec.name.clone());
             }
             Change::ApplicationSubmitted { application, spec } => {
-                // Placement rules may have led it to a queue other than the requested one.
+                // Mapping rules may have led it to a queue other than the requested one.
                 let known = view.application(*application);
                 let queue = known.map_or(spec.queue.as_str(), |known| known.queue()).to_owned();
                 let job = Job { name: spec.name.clone(), user: spec.user.clone(), queue };

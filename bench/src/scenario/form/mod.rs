@@ -107,7 +107,7 @@ pub(super) struct NodeForm {
 #[serde(deny_unknown_fields)]
 pub(super) struct ApplicationForm {
     pub(super) name: String,
-    /// The requested queue; empty if placement rules decide without a request.
+    /// The requested queue; empty if mapping rules decide without a request.
     #[serde(default)]
     pub(super) queue: String,
     #[serde(default = "any_user")]

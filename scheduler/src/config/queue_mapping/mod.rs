@@ -1,4 +1,4 @@
-//! Placement rules: which queue an application goes to.
+//! Mapping rules: which queue an application goes to.
 //!
 //! One kind of rule covers YARN's mappings and JSON rules and YuniKorn's placement rules. Rules are tried in order.
 //! The first rule that applies to the application and finds a leaf decides. If no rule does, the application goes to
@@ -19,7 +19,7 @@ pub(crate) use self::validate::{check, list_paths};
 /// The queue of an application that requests none, unless a rule decides otherwise.
 pub(crate) const DEFAULT_QUEUE: &str = "root.default";
 
-/// The placement rules of an engine.
+/// The mapping rules of an engine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueueMapping {
     /// Whether rules also apply to an application that requests a queue other than the default one.
@@ -34,7 +34,7 @@ impl Default for QueueMapping {
     }
 }
 
-/// One placement rule.
+/// One mapping rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MappingRule {
     /// The applications that the rule applies to.

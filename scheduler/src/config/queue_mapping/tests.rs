@@ -1,4 +1,4 @@
-//! Tables of placement rules and where applications go.
+//! Tables of mapping rules and where applications go.
 
 use std::collections::BTreeMap;
 
@@ -272,13 +272,13 @@ fn rules_about_queues_that_are_not_there_are_refused() {
     assert_eq!(nothing("root.users.ann"), None);
     assert_eq!(nothing("users.%user"), None);
     assert_eq!(nothing("%user"), None);
-    let unknown = "placement rule 2: unknown queue `root.user`; did you mean `root.users`?";
+    let unknown = "mapping rule 2: unknown queue `root.user`; did you mean `root.users`?";
     assert_eq!(nothing("root.user.%user").as_deref(), Some(unknown));
     let refusal = "is the name of several queues, root.users.twin and root.groups.twin; write the whole path";
     assert!(nothing("twin").unwrap().ends_with(refusal), "{:?}", nothing("twin"));
-    let parent = "placement rule 2: queue `root.users` is a parent; a leaf is needed";
+    let parent = "mapping rule 2: queue `root.users` is a parent; a leaf is needed";
     assert_eq!(nothing("root.users").as_deref(), Some(parent));
-    let leaf = "placement rule 2: queue `root.default` is a leaf; a parent is needed";
+    let leaf = "mapping rule 2: queue `root.default` is a leaf; a parent is needed";
     assert_eq!(nothing("root.default.%user").as_deref(), Some(leaf));
     let create = |create, queue| refused(PlaceIn { create, ..to(queue) });
     assert_eq!(create(Creation::Leaf, "root.users.new"), None);

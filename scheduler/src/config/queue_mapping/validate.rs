@@ -1,4 +1,4 @@
-//! Checks of placement rules: the queues that they name must exist.
+//! Checks of mapping rules: the queues that they name must exist.
 
 use super::{Creation, MappingAction, QueueMapping, QueuePath};
 use crate::config::{ConfigError, QueueConfig};
