@@ -14,6 +14,12 @@
 //! request gives the held room back and places the containers. Held room is no container and no reservation. The rest
 //! of the node serves other asks.
 //!
+//! # Turns
+//!
+//! A gang's turn begins when it first holds room, and lasts until the gang starts. It ends earlier if the held room
+//! has not grown for `gather_limit_ms`, and the end would help some gang (`facts/turn.rs`). A gang stops waiting when
+//! it starts, at its timeout ([`GangStyle`]), when it is cancelled, and when its application ends.
+//!
 //! # Invariants
 //!
 //! * A gang that has not started has no container, no reservation and no amount in flight.
@@ -22,6 +28,15 @@
 //!   or for the end of a later gang's turn. So two gangs cannot block each other, however large they are.
 //!
 //! The audit checks both, and that no gang waits which could start. `propose/gather.rs` says why there is no deadlock.
+//!
+//! # Files
+//!
+//! | step | files |
+//! |---|---|
+//! | what waits and what is held | `facts/gang.rs`, `facts/held_room.rs`, `facts/turn.rs` |
+//! | find nodes, plan places, end turns | `propose/gang.rs`, `propose/gather.rs`, `propose/turn_end.rs` |
+//! | check and apply | `commit/gangs.rs`, `commit/gather.rs`, `commit/apply/gangs.rs`, `commit/apply/held_room.rs` |
+//! | start looks, answer callers | `engine/gangs.rs` |
 //!
 //! # When a gang is looked for
 //!

@@ -1,6 +1,6 @@
 //! The state under the engine's one lock: the facts, and all data derived from them.
 //!
-//! # What waits, and for what
+//! # Waits and their causes
 //!
 //! | waiting | for | kept in |
 //! |---|---|---|

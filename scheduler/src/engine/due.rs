@@ -107,7 +107,7 @@ impl GroupCommitter {
         }
         state.gang_waits.overdue_turns.insert(gang);
         // Nodes or gangs that come later may make the end useful. The timer rings again whole limits later, so that a
-        // gang has one timer only. Past the end of the clock it rings no more.
+        // gang has one timer only. Past the end of the clock it no longer rings.
         let limit_ms = state.facts.config.gather_limit_ms.unwrap_or(u64::MAX);
         let limits = (now_ms - until_ms) / limit_ms + 1;
         if let Some(next_ms) = limits.checked_mul(limit_ms).and_then(|late_ms| until_ms.checked_add(late_ms))

@@ -97,7 +97,7 @@ impl Proposer {
         }
         self.shared.outbox.send(Message::Batch(batch)).map_err(|message| match message {
             Message::Batch(batch) => batch,
-            _ => unreachable!("what was sent comes back"),
+            _ => unreachable!("the sent message comes back"),
         })
     }
 }

@@ -38,7 +38,7 @@ pub(super) struct Publisher {
 }
 
 impl Publisher {
-    /// Publishes to a sink, if there is one, that has begun or failed to.
+    /// A publisher for this sink, if any. `log_error` says why the log could not begin.
     pub(super) fn new(
         shared: Arc<Shared>,
         sink: Option<Box<dyn LogSink>>,

@@ -157,7 +157,7 @@ impl NodeLoad {
 }
 
 impl Facts {
-    /// Lists the node with its present load; a node that is gone is listed no more.
+    /// Lists the node with its present load; a node that is gone is no longer listed.
     pub(crate) fn update_load(&mut self, id: NodeId) {
         let load = self.nodes.get(id).map(|node| self.load_of(node));
         self.node_loads.set(id, load);

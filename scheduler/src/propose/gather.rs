@@ -3,7 +3,9 @@
 //!
 //! A look that finds no room for a gang plans where its members could be on empty nodes. Nodes that have room now come
 //! first. The committer holds what is free there, and completes it as containers end. So each member has a node of its
-//! own, and the gang starts once the containers on these nodes have ended.
+//! own, and the gang starts once the containers on these nodes have ended. A place stays until then.
+//! It goes earlier if another node has the whole room first, the node changes, the turn ends, or the gang may no longer
+//! gather.
 //!
 //! # No deadlock
 //!
@@ -21,7 +23,6 @@
 //!   gang gives its room back, and gathers again once nodes have changed.
 //! * A device that others use in part is not held until it has enough free. Containers with small parts of devices may
 //!   keep it from a member.
-//! * A place stays until its gang starts, another node has the whole room first, or the node changes.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;

@@ -10,7 +10,7 @@ use crate::backlog::{PendingAsk, WaitKey};
 use crate::ids::{QueueId, ShapeId};
 use crate::resource::Resources;
 
-/// An ask with a unit that is not in flight, the `at`-th of its application in a lane.
+/// An ask that [`is_available`](QueueWalk::is_available), the `at`-th of its application in a lane.
 struct Available {
     at: u32,
     pending: PendingAsk,

@@ -1,8 +1,8 @@
 //! Reserving a node for an ask that fits nowhere now.
 //!
-//! When a shape is closed in every set of its partition, asks whose wait exceeds the delay may reserve. The first such
-//! ask in order reserves the node that lacks least. `reserved_nodes_max` bounds the reserved nodes of a partition. A
-//! pass looks for such an ask again when:
+//! When a shape is closed in every set of its partition, its asks reserve in their order, each the node that lacks
+//! least. The first ask whose wait does not exceed the delay ends that: no ask of the shape behind it reserves in this
+//! pass. `reserved_nodes_max` bounds the reserved nodes of a partition. A pass looks for an ask to reserve again when:
 //!
 //! * a reservation ends, or an ask may reserve one more node than before;
 //! * a node becomes a candidate or grows;
