@@ -360,3 +360,24 @@ fn victims_within_a_queue_are_on_one_node_and_needed() {
     cluster.execute(&plan);
     assert_eq!(cluster.running(high), 1);
 }
+
+/// The urgent container lacks vcores alone. The newest container has none, and its memory is all that the leaf may
+/// lose.
+#[test]
+fn a_container_without_what_is_lacking_uses_up_nothing_within_a_queue() {
+    let cluster = Cluster::new([leaf("b", 20)]);
+    cluster.nodes(1, &[20, 1]);
+    let low = cluster.submit(ApplicationSpec::new("job", "root.b", "ann").with_priority(1));
+    for size in [[10, 0], [1, 1], [4, 0]] {
+        cluster.ask(low, &size, 1);
+        cluster.run();
+    }
+    let high = cluster.submit(ApplicationSpec::new("job", "root.b", "ann").with_priority(2));
+    cluster.ask(high, &[0, 1], 1);
+    let plan = cluster.plan(&within(WithinQueueOrder::PriorityFirst));
+    let sizes: Vec<i64> =
+        plan.preemptions.iter().flat_map(|one| &one.victims).map(|one| one.size.get("memory_mib")).collect();
+    assert_eq!(sizes, [1], "{plan}");
+    cluster.execute(&plan);
+    assert_eq!(cluster.running(high), 1);
+}
