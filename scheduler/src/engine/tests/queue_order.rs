@@ -1,12 +1,13 @@
 //! The order of queues, and headroom that is blocked for the earlier one.
 
 use super::{Bench, config, leaf, memory};
-use crate::change::{ApplicationSpec, AskSpec};
+use crate::change::{ApplicationSpec, AskSpec, NodeSpec};
 use crate::config::{
-    ApplicationOrdering, EngineConfig, HolderLimit, Maximum, QueueConfig, QueueOrdering, Reconfiguration,
+    ApplicationOrdering, EngineConfig, HolderLimit, Maximum, ParallelLimits, Percent, QueueConfig,
+    QueueOrdering, Reconfiguration,
 };
 use crate::explain::Blocker;
-use crate::ids::ApplicationId;
+use crate::ids::{ApplicationId, PartitionId};
 use crate::request::ResourceAllocationCommitRequest;
 use crate::state::State;
 
@@ -214,4 +215,63 @@ fn amounts_in_flight_count_in_the_explanation_of_blocked_headroom() {
         Some(amounts.map(|amounts| amounts.get("memory_mib")))
     });
     assert_eq!(reached, [Some([3, 2, 5, 1]); 2]);
+}
+
+/// The queue above may use 10 and uses 3. The first queue's ask for 8 is over its maximum, and would block the headroom
+/// for the second queue's ask, if it could start.
+#[test]
+fn headroom_is_explained_as_blocked_only_for_asks_that_could_start() {
+    for (is_active, partition, is_blocked) in [(true, 0, true), (false, 0, false), (true, 1, false)] {
+        let one = ParallelLimits { total: Some(1), ..ParallelLimits::default() };
+        let children = [leaf("a").with_parallel(one), leaf("b")];
+        let both = leaf("p").with_children(children).with_maximum(Maximum::absolute(&[10]));
+        let mut config = config([both]);
+        config.partitions = vec!["x".to_owned()];
+        let bench = Bench::serial(config);
+        bench.node("n1", 100);
+        let other = PartitionId(1);
+        let second = NodeSpec::new("n2", memory(100)).in_partition(other);
+        bench.engine.handle().add_node(second).unwrap();
+        let [a, waits] = [(); 2].map(|()| bench.application("root.p.a"));
+        let b = bench.application("root.p.b");
+        bench.ask(b, 3, 1);
+        bench.engine.run_until_quiet();
+        let spec = AskSpec::new(memory(8), 1).in_partition(PartitionId(partition));
+        let of = if is_active { a } else { waits };
+        bench.engine.handle().submit_ask(of, spec).unwrap();
+        assert_eq!(bench.is_headroom_blocked(b), is_blocked, "{is_active}, {partition}");
+    }
+}
+
+/// The queue above may use 10. It uses 5, and 4 are reserved for the first queue. The rest is for more units.
+#[test]
+fn units_with_reservations_block_no_headroom_in_the_explanation() {
+    for (units, is_blocked) in [(1, false), (2, true)] {
+        let both = leaf("p").with_children([leaf("a"), leaf("b")]).with_maximum(Maximum::absolute(&[10]));
+        let mut config = config([both]);
+        (config.reservations.delay_ms, config.reservations.nodes) = (Some(0), Percent::ALL);
+        let bench = Bench::serial(config);
+        bench.node("n1", 8);
+        let [a, b] = ["root.p.a", "root.p.b"].map(|leaf| bench.application(leaf));
+        bench.ask(b, 5, 1);
+        bench.engine.run_until_quiet();
+        bench.add_idle_room();
+        let first = bench.ask(a, 4, units);
+        bench.engine.run_until_quiet();
+        let state = bench.shared.state.read();
+        assert_eq!(state.facts.asks.at(first).reservations.len(), 1);
+        drop(state);
+        assert_eq!(bench.is_headroom_blocked(b), is_blocked, "{units}");
+    }
+}
+
+impl Bench {
+    /// Whether one more container of 1 waits for blocked headroom, by its explanation.
+    fn is_headroom_blocked(&self, application: ApplicationId) -> bool {
+        let ask = self.ask(application, 1, 1);
+        self.commit();
+        let explanation = self.engine.explain(ask);
+        let why = explanation.pending().unwrap();
+        matches!(why.blocker, Some(Blocker::BlockedHeadroom { .. }))
+    }
 }
