@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use apportion::preempt::DisruptionLimit;
 use apportion_placement::instance::{
-    ConfFile, ConfTree, Definition, DefinitionError, ExitCode, MASTER, Options, SizeBounds,
+    ConfFile, ConfTree, Definition, DefinitionError, ExitCode, MASTER, Options, PRIORITY_MAX, SizeBounds,
 };
 use apportion_placement::{ComponentId, ComponentSpec, HealthThreshold, PlacementPolicy};
 use proptest::prelude::*;
@@ -166,6 +166,26 @@ fn instances_may_have_names_of_their_own() -> Outcome {
     let error = Definition::of(clash).resolve(&SizeBounds::default()).err().ok_or("two called node2")?;
     assert_eq!(error.exit_code(), ExitCode::BadConfiguration);
     assert!(error.to_string().contains("`node2`"), "{error}");
+    Ok(())
+}
+
+/// Each instance with a name of its own gets a number.
+#[test]
+fn no_instance_has_a_number_above_the_largest() -> Outcome {
+    let resolve = |first: i64, instances: u32| {
+        let tree = ConfTree::default()
+            .with("node", "component.unique.names", true)
+            .with("node", "yarn.role.priority", first)
+            .with("node", "yarn.component.instances", instances);
+        Definition::of(tree).resolve(&SizeBounds::default())
+    };
+    for (first, instances) in [(PRIORITY_MAX, 1), (PRIORITY_MAX - 1, 2), (PRIORITY_MAX - 2, 3)] {
+        let components = resolve(first, instances)?.components;
+        assert_eq!(components.last().map(|last| i64::from(last.id.0)), Some(PRIORITY_MAX));
+        let error = resolve(first, instances + 1).err().ok_or("one has no number")?;
+        assert_eq!(error.exit_code(), ExitCode::BadConfiguration);
+        assert!(error.to_string().contains(&(PRIORITY_MAX + 1).to_string()), "{error}");
+    }
     Ok(())
 }
 

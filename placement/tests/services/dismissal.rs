@@ -6,7 +6,10 @@ use apportion::config::{ApplicationLimits, EngineConfig, QueueConfig};
 use apportion::{
     ApplicationEnd, ApplicationSpec, Engine, ManualClock, Mode, NodeSpec, ResourceTypes, Resources,
 };
-use apportion_placement::{ClusterClient, ComponentSpec, Dismissal, EngineClient, Service, ServiceSettings};
+use apportion_placement::{
+    ClientError, ClusterClient, ComponentSpec, ContainerRequest, Dismissal, EngineClient, RequestId, Service,
+    ServiceSettings,
+};
 
 type Made<T> = Result<T, Box<dyn std::error::Error>>;
 
@@ -104,6 +107,30 @@ fn its_manager_is_not_there_any_more() -> Made<()> {
             false => drop(bed.service.flex(vec![ComponentSpec::new("web", 1, 4, Resources::new(&[1]))], 0)),
         }
         bed.check_over(&Dismissal::Gone);
+    }
+    Ok(())
+}
+
+/// The first reason stays.
+#[test]
+fn a_refusal_dismisses_only_if_the_engine_is_shut_down() -> Made<()> {
+    for ends_before in [false, true] {
+        let mut bed = Bed::new(spec(), ApplicationLimits::default(), 100)?;
+        let mut client = EngineClient::submit(bed.engine.handle(), spec(), 100)?;
+        let wrong = ContainerRequest::new(RequestId(1), Resources::new(&[-1]), 1);
+        assert!(matches!(client.request(wrong), Err(ClientError::Refused(_))));
+        assert_eq!(client.dismissal(), None, "a wrong request");
+        let mut why = Dismissal::Gone;
+        if ends_before {
+            bed.engine.handle().end_application(client.application(), ApplicationEnd::Killed)?;
+            bed.run_until_idle();
+            client.poll();
+            why = Dismissal::Ended;
+        }
+        bed.engine.shutdown();
+        let late = ContainerRequest::new(RequestId(2), Resources::new(&[1]), 1);
+        assert!(matches!(client.request(late), Err(ClientError::Refused(_))));
+        assert_eq!(client.dismissal(), Some(&why));
     }
     Ok(())
 }

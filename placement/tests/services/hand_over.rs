@@ -4,6 +4,7 @@ use apportion::Resources;
 use apportion_placement::{
     ActionId, ActionKind, ActionStatus, ComponentChange, ComponentId, ComponentSpec, ContainerAction,
     ContainerExit, ContainerRequest, FakeCluster, Fault, FaultDomain, HandOver, OutstandingCause,
+    ServiceEvent,
 };
 
 use crate::support::{Bed, Cluster, Manager, component, host, named, on_both, requests};
@@ -139,6 +140,25 @@ fn asked(bed: &Bed<FakeCluster>) -> Vec<usize> {
     waits.filter(|waits| waits.component == *name).map(|waits| waits.hosts.len()).collect()
 }
 
+/// The next component of the group waits until the first one is placed.
+#[test]
+fn a_request_lists_all_hosts_that_may_be_used_now() {
+    let mut bed = Cluster::on(FakeCluster::new().granting_by_hand(), 2, 1).start(components(), None);
+    bed.run_until_idle();
+    let lists = |bed: &Bed<FakeCluster>| {
+        let waits = bed.service.status(bed.now_ms).outstanding.into_iter();
+        waits.map(|waits| waits.hosts).filter(|hosts| !hosts.is_empty()).collect::<Vec<_>>()
+    };
+    let named = |numbers: &[usize]| vec![numbers.iter().map(|number| host(*number)).collect::<Vec<_>>()];
+    assert_eq!(lists(&bed), named(&[0, 1]));
+    bed.manager().add_node(&host(2), Resources::new(&[1]));
+    bed.run_until_idle();
+    assert_eq!(lists(&bed), named(&[0, 1, 2]), "one host more");
+    bed.service.handle(ServiceEvent::Exclude([host(0).into()].into()), bed.now_ms);
+    bed.run_until_idle();
+    assert_eq!(lists(&bed), named(&[1, 2]), "one host less");
+}
+
 /// A container that may go elsewhere waits for half of its time limit.
 #[test]
 fn a_container_without_the_place_goes_elsewhere_in_time() {
@@ -176,6 +196,37 @@ fn a_container_whose_standbys_end_is_lost_goes_elsewhere() {
         }
         assert_eq!(bed.only(1), active);
     }
+}
+
+/// The container that takes a place waits for its standby's action to end.
+#[test]
+fn an_action_that_waits_for_another_one_does_not_count() {
+    let mut bed = by_hand();
+    let running = |bed: &Bed<FakeCluster>| [ACTIVE, STANDBY].map(|id| bed.service.state().actions_on(id));
+    assert_eq!(running(&bed), [0, 0]);
+    bed.service.submit(handing_over(1, 2), bed.now_ms);
+    assert_eq!(running(&bed), [0, 1]);
+    bed.run_until_idle();
+    let mut seen = vec![running(&bed)];
+    for number in [3, 1] {
+        let next = bed.manager().waiting().next().map(|waits| waits.id);
+        let granted = next.map(|next| bed.manager().grant(next, &host(number)));
+        assert!(granted.is_some_and(|granted| granted.is_ok()), "{number}");
+        bed.run_until_idle();
+        seen.push(running(&bed));
+    }
+    assert_eq!(seen, [[0, 1], [1, 0], [0, 0]]);
+    assert_eq!(bed.service.state().action_count(), 0);
+}
+
+#[test]
+fn a_standby_whose_host_is_excluded_does_not_make_way() {
+    let mut bed = bed::<FakeCluster>(4, 2);
+    let (active, standby) = (bed.only(1), bed.only(2));
+    bed.service.handle(ServiceEvent::Exclude([standby.host.as_str().into()].into()), bed.now_ms);
+    bed.end(active.container, ContainerExit::ABORTED);
+    bed.run_until_idle();
+    assert_eq!((bed.only(2), bed.status(1).live), (standby, 1));
 }
 
 /// A new size cancels the request for the standby's host. The next one waits until the standby has gone.

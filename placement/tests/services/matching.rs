@@ -97,6 +97,20 @@ fn a_container_on_the_host_answers_the_request_for_it() {
     assert_eq!(outcome(&service, ContainerRef(1)), Some(AllocationOutcome::Placed));
 }
 
+/// The manager considers the request of the container's priority served, but the host answered another one.
+#[test]
+fn a_request_whose_container_answered_another_one_is_made_again() {
+    let (mut service, asked) = state([2, 0, 0], &[("a", 0, 5)]);
+    let operations = allocate(&mut service, vec![came(1, asked[1].priority, "a")]);
+    assert!(operations.contains(&Operation::Cancel(asked[1].id)), "{operations:?}");
+    let again = requests(operations);
+    assert_eq!((again.len(), again[0].priority), (1, asked[1].priority));
+
+    let (mut service, asked) = state([2, 0, 0], &[("a", 0, 5)]);
+    let operations = allocate(&mut service, vec![came(1, asked[0].priority, "a")]);
+    assert!(requests(operations).is_empty(), "the other request still waits at the manager");
+}
+
 /// S4: a host where the component runs, starts or has a request is not requested again (D33).
 #[test]
 fn busy_hosts_are_not_asked_for() {
