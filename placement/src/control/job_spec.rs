@@ -219,6 +219,25 @@ mod tests {
         assert_eq!(job(STANDBYS_MAX).check(), Err(expected));
     }
 
+    #[test]
+    fn settings_that_a_record_lacks_have_their_defaults() {
+        let defaults = [
+            ("standby_domain", serde_json::json!("host")),
+            ("label", serde_json::Value::Null),
+            ("retry_window_ms", 300_000.into()),
+            ("last_retry_delay_ms", 361_000.into()),
+            ("node_failure_threshold", serde_json::Value::Null),
+            ("hosts_kept_free", serde_json::json!([])),
+        ];
+        let job = JobSpec::new("job", Vec::new());
+        let mut record = serde_json::to_value(&job).unwrap();
+        for (name, default) in defaults {
+            let stored = record.as_object_mut().and_then(|fields| fields.remove(name));
+            assert_eq!(stored, Some(default), "{name}");
+        }
+        assert_eq!(serde_json::from_value::<JobSpec>(record).unwrap(), job);
+    }
+
     /// No two settings of the job are alike.
     #[test]
     fn a_component_has_the_settings_of_its_job() {
