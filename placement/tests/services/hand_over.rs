@@ -198,9 +198,8 @@ fn a_container_whose_standbys_end_is_lost_goes_elsewhere() {
     }
 }
 
-/// The container that takes a place waits for its standby's action to end.
 #[test]
-fn an_action_that_waits_for_another_one_does_not_count() {
+fn an_action_counts_until_it_ends() {
     let mut bed = by_hand();
     let running = |bed: &Bed<FakeCluster>| [ACTIVE, STANDBY].map(|id| bed.service.state().actions_on(id));
     assert_eq!(running(&bed), [0, 0]);
@@ -217,6 +216,21 @@ fn an_action_that_waits_for_another_one_does_not_count() {
     }
     assert_eq!(seen, [[0, 1], [1, 0], [0, 0]]);
     assert_eq!(bed.service.state().action_count(), 0);
+}
+
+/// The request is made again for the same host, which has not been tried yet.
+#[test]
+fn a_refused_request_takes_no_place_of_a_standby() {
+    let mut bed = bed::<FakeCluster>(3, 2);
+    bed.at(100_000);
+    let (active, standby) = (bed.only(1), bed.only(2));
+    bed.manager().inject(Fault::RefuseRequest);
+    bed.end(active.container, 1);
+    bed.run_until_idle();
+    assert_eq!((bed.status(1).live, bed.only(2)), (0, standby.clone()));
+    bed.at(bed.now_ms + 5_001);
+    bed.run_until_idle();
+    assert_eq!((bed.only(1).host, bed.only(2)), (active.host, standby));
 }
 
 #[test]
