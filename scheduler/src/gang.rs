@@ -36,7 +36,7 @@
 //! | what waits and what is held | `facts/gang.rs`, `facts/held_room.rs`, `facts/turn.rs` |
 //! | find nodes, plan places, end turns | `propose/gang.rs`, `propose/gather.rs`, `propose/turn_end.rs` |
 //! | check and apply | `commit/gangs.rs`, `commit/gather.rs`, `commit/apply/gangs.rs`, `commit/apply/held_room.rs` |
-//! | start looks, answer callers | `engine/gangs.rs` |
+//! | start searches, answer callers | `engine/gangs.rs` |
 //!
 //! # When a gang is looked for
 //!

@@ -10,7 +10,7 @@
 //! | lanes of borrowed shapes | the own partition to have no room, or a limit there | `backlog/borrowed.rs` |
 //! | starved asks | the next group: the committer serves them | `backlog/starved.rs` |
 //! | delays, expiries and turns | the clock | [`Timers`] |
-//! | gangs | room for all members, so a look plans for all | `state/gang_waits.rs`, `place/gang_looks.rs` |
+//! | gangs | room for all members, so a search plans for all | `state/gang_waits.rs`, `place/gang_search.rs` |
 //! | queued opportunistic containers | their turn at their node | `facts/node_queues.rs` |
 //! | requested promotions | passes with nothing left to do | `engine/opportunistic.rs` |
 //! | rounds of preemption | an interval, and a change | `engine/rounds.rs` |

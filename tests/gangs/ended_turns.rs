@@ -1,4 +1,4 @@
-//! The end of a turn between a look for gangs and the committer, stepped by hand.
+//! The end of a turn between a search for gangs and the committer, stepped by hand.
 
 use std::sync::Arc;
 
@@ -73,13 +73,13 @@ impl Stepped {
         while self.parts.committer.step() == Step::Worked {}
     }
 
-    fn look(&mut self) -> Option<Box<ProposalBatch>> {
+    fn search(&mut self) -> Option<Box<ProposalBatch>> {
         self.parts.proposers[0].propose()
     }
 
-    fn look_after_limit(&mut self) -> Box<ProposalBatch> {
+    fn search_after_limit(&mut self) -> Box<ProposalBatch> {
         self.pass(LIMIT_MS);
-        self.look().expect("a look is wanted")
+        self.search().expect("a search is wanted")
     }
 
     fn decide(&mut self, batch: Box<ProposalBatch>) {
@@ -89,7 +89,7 @@ impl Stepped {
 
     fn run(&mut self) {
         self.commit();
-        while let Some(batch) = self.look() {
+        while let Some(batch) = self.search() {
             self.decide(batch);
         }
         let report = self.engine.audit();
@@ -157,8 +157,8 @@ fn a_look_ends_a_turn_and_the_next_gang_has_the_room_in_the_same_group() {
     let (mut stepped, [first, second]) = held_by_the_first();
     stepped.pass(LIMIT_MS);
     assert_eq!((stepped.gathering_gangs(), stepped.ended_turns()), (vec![first], vec![]));
-    let look = stepped.look().expect("a look is wanted");
-    stepped.decide(look);
+    let search = stepped.search().expect("a search is wanted");
+    stepped.decide(search);
     assert_eq!(stepped.ended_turns(), [first]);
     assert!(!stepped.is_waiting(second), "it has started");
     stepped.run();
@@ -176,8 +176,8 @@ fn all_gangs_that_can_start_in_the_room_of_an_ended_turn_start_at_once() {
         stepped.end_on(node);
     }
     stepped.run();
-    let look = stepped.look_after_limit();
-    stepped.decide(look);
+    let search = stepped.search_after_limit();
+    stepped.decide(search);
     assert_eq!(stepped.ended_turns(), [first]);
     assert!(!stepped.is_waiting(second) && !stepped.is_waiting(third), "both have started");
     assert_eq!(stepped.gathering_gangs(), [fourth]);
@@ -188,10 +188,10 @@ fn all_gangs_that_can_start_in_the_room_of_an_ended_turn_start_at_once() {
 fn a_turn_ends_for_the_next_gang_if_the_first_is_cancelled_after_the_look() {
     let (mut stepped, [first, second]) = held_by_the_first();
     let third = stepped.gang("root.default", 2, PartitionId::DEFAULT);
-    let look = stepped.look_after_limit();
+    let search = stepped.search_after_limit();
     stepped.handle.cancel_gang(second).unwrap();
     stepped.commit();
-    stepped.decide(look);
+    stepped.decide(search);
     stepped.run();
     assert_eq!(stepped.ended_turns(), [first]);
     assert!(!stepped.is_waiting(third), "it has started");
@@ -200,10 +200,10 @@ fn a_turn_ends_for_the_next_gang_if_the_first_is_cancelled_after_the_look() {
 #[test]
 fn no_turn_ends_for_a_gang_that_is_cancelled_after_the_look() {
     let (mut stepped, [first, second]) = held_by_the_first();
-    let look = stepped.look_after_limit();
+    let search = stepped.search_after_limit();
     stepped.handle.cancel_gang(second).unwrap();
     stepped.commit();
-    stepped.decide(look);
+    stepped.decide(search);
     stepped.run();
     assert_eq!((stepped.gathering_gangs(), stepped.ended_turns()), (vec![first], vec![]));
 }
@@ -240,9 +240,9 @@ fn a_turn_does_not_end_if_the_room_grows_after_the_look() {
     let second = stepped.gang("root.default", 1, PartitionId::DEFAULT);
     stepped.end_on(0);
     stepped.run();
-    let look = stepped.look_after_limit();
+    let search = stepped.search_after_limit();
     stepped.end_on(1);
-    stepped.decide(look);
+    stepped.decide(search);
     assert_eq!((stepped.gathering_gangs(), stepped.ended_turns()), (vec![first], vec![]));
     stepped.pass(LIMIT_MS - 1);
     stepped.run();
@@ -253,7 +253,7 @@ fn a_turn_does_not_end_if_the_room_grows_after_the_look() {
     assert!(!stepped.is_waiting(second), "it has started");
 }
 
-/// The room grows after the time is over and before the look. The look is there for the other gang, too.
+/// The room grows after the time is over and before the search. The search is there for the other gang, too.
 #[test]
 fn a_turn_that_has_grown_stops_no_look() {
     let mut stepped = Stepped::full(plain(), &[false, false, false, true]);
@@ -294,7 +294,7 @@ fn a_turn_does_not_end_for_a_gang_that_gains_nothing() {
 fn a_look_that_is_lost_is_repeated() {
     let (mut stepped, [first, second]) = held_by_the_first();
     stepped.pass(LIMIT_MS);
-    drop(stepped.look());
+    drop(stepped.search());
     stepped.run();
     assert_eq!(stepped.ended_turns(), [first]);
     assert!(!stepped.is_waiting(second), "it has started");
@@ -338,13 +338,13 @@ fn a_gang_at_its_limit_leaves_the_room_to_the_next() {
     stepped.end_on(1);
     stepped.run();
     assert_eq!(stepped.gathering_gangs(), [first]);
-    let look = stepped.look_after_limit();
-    stepped.decide(look);
+    let search = stepped.search_after_limit();
+    stepped.decide(search);
     assert_eq!(stepped.ended_turns(), [first]);
     assert!(stepped.is_waiting(stopped) && !stepped.is_waiting(last));
 }
 
-/// The second gang comes after the look has found that no gang needs the room, and before the committer is told.
+/// The second gang comes after the search has found that no gang needs the room, and before the committer is told.
 #[test]
 fn a_gang_that_comes_after_a_look_is_seen_by_the_next() {
     let mut stepped = Stepped::full(plain(), &[false; 3]);
@@ -353,11 +353,11 @@ fn a_gang_that_comes_after_a_look_is_seen_by_the_next() {
     stepped.end_on(1);
     stepped.run();
     assert_eq!(stepped.gathering_gangs(), [first]);
-    let look = stepped.look_after_limit();
+    let search = stepped.search_after_limit();
     let job = stepped.application(0);
     let second = stepped.submit(job, 2, PartitionId::DEFAULT);
     stepped.commit();
-    stepped.decide(look);
+    stepped.decide(search);
     stepped.run();
     assert_eq!(stepped.ended_turns(), [first]);
     assert!(!stepped.is_waiting(second), "it has started");
@@ -367,11 +367,11 @@ fn a_gang_that_comes_after_a_look_is_seen_by_the_next() {
 #[test]
 fn an_urgent_gang_that_comes_after_a_look_waits_for_no_turn() {
     let (mut stepped, [first, second]) = held_by_the_first_of(3);
-    let look = stepped.look_after_limit();
+    let search = stepped.search_after_limit();
     let job = stepped.application(9);
     let urgent = stepped.submit(job, 2, PartitionId::DEFAULT);
     stepped.commit();
-    stepped.decide(look);
+    stepped.decide(search);
     stepped.run();
     assert!(!stepped.is_waiting(urgent), "it has started");
     assert!(stepped.is_waiting(first) && stepped.is_waiting(second));

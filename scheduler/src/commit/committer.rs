@@ -72,7 +72,7 @@ impl Committer<'_> {
     pub(crate) fn commit_batch(&mut self, batch: &mut ProposalBatch) -> usize {
         let ProposalBatch { proposals, work, .. } = batch;
         let set = match work {
-            Work::GangLook(look) => return self.commit_gangs(look, &mut proposals.requests),
+            Work::GangSearch(search) => return self.commit_gangs(search, &mut proposals.requests),
             Work::Pass(set) => Some(set),
             Work::Unleased | Work::Round(_) => None,
         };

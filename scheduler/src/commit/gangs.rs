@@ -11,7 +11,7 @@ use crate::change::{Change, GangRole, GangSpec};
 use crate::event::{GangRefusal, Refusal};
 use crate::facts::{Application, Facts, GangTopology, HeldRole, Node, Quota, Shape};
 use crate::ids::{AskId, GangId, NodeId, PartitionId, RackId};
-use crate::propose::{GangLook, propose_gang};
+use crate::propose::{GangSearch, propose_gang};
 use crate::request::{CommitOutcome, RejectReason, ResourceAllocationCommitRequest};
 use crate::resource::{Resources, fits};
 use crate::state::State;
@@ -271,17 +271,17 @@ pub(crate) fn would_accept(state: &State, request: &ResourceAllocationCommitRequ
 }
 
 impl Committer<'_> {
-    /// Ends a turn, holds room and decides requests, as a look for gangs found them. If other requests took a gang's
+    /// Ends a turn, holds room and decides requests, as a search for gangs found them. If other requests took a gang's
     /// room first, the committer looks again for that gang itself, so no other thread can be quicker.
     pub(super) fn commit_gangs(
         &mut self,
-        look: &mut GangLook,
+        search: &mut GangSearch,
         starts: &mut Vec<ResourceAllocationCommitRequest>,
     ) -> usize {
         let mut rejected = 0;
-        let found = std::mem::take(&mut look.found);
+        let found = std::mem::take(&mut search.found);
         for gang in &found.reviewed {
-            // The end may help a gang that the look did not see.
+            // The end may help a gang that the search did not see.
             if self.state.facts.rivals_since(*gang, found.asks).next().is_none() {
                 self.state.gang_waits.overdue_turns.remove(gang);
             }
@@ -291,7 +291,7 @@ impl Committer<'_> {
         }
         for gathering in &found.gatherings {
             if !self.hold_places(gathering) {
-                look.looks.forget_begun_anew(gathering.gang);
+                search.memory.forget_begun_anew(gathering.gang);
             }
         }
         for request in std::mem::take(starts) {

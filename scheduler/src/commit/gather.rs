@@ -1,6 +1,6 @@
 //! Holds room for gangs that wait, gives it back, and starts a gang once all of its members have room.
 //!
-//! A look for gangs names nodes. From then on the committer holds each further amount that becomes free there, in the
+//! A search for gangs names nodes. From then on the committer holds each further amount that becomes free there, in the
 //! group that made it free. So no pass sees that amount, and no other ask can be quicker.
 
 use std::cmp::Reverse;
@@ -60,8 +60,8 @@ impl Committer<'_> {
         self.state.gang_waits.room_is_limited |= has_room_for_parts(&self.state.facts, node);
     }
 
-    /// Holds room at the places that a look found. Gangs that come later in order give theirs back.
-    /// Returns whether the look is still good for the gang.
+    /// Holds room at the places that a search found. Gangs that come later in order give theirs back.
+    /// Returns whether the search is still good for the gang.
     pub(super) fn hold_places(&mut self, gathering: &Gathering) -> bool {
         let gang = gathering.gang;
         if !self.state.facts.gangs.contains_key(&gang) || self.is_before_unseen(gathering) {
@@ -83,23 +83,23 @@ impl Committer<'_> {
             }
         }
         if missed > 0 && has_changed {
-            // Something came between. Otherwise another look would find the same.
+            // Something came between. Otherwise another search would find the same.
             self.state.record_room_gain();
         }
         self.start_if_complete(gang);
         true
     }
 
-    /// Whether a gang that comes first was submitted since the look. It must not have to wait for this one's turn:
-    /// the next look sees both.
+    /// Whether a gang that comes first was submitted since the search. It must not have to wait for this one's turn:
+    /// the next search sees both.
     fn is_before_unseen(&self, gathering: &Gathering) -> bool {
         let facts = &self.state.facts;
         let own = facts.gang_key(&facts.gangs[&gathering.gang]);
         facts.rivals_since(gathering.gang, gathering.asks).any(|(_, rival)| facts.gang_key(rival) < own)
     }
 
-    /// Ends the turn, unless the held room has grown since the look, and lets the successors gather. Gangs that were
-    /// submitted since have their place among them. If a rival is gone, another look names those behind it.
+    /// Ends the turn, unless the held room has grown since the search, and lets the successors gather. Gangs that were
+    /// submitted since have their place among them. If a rival is gone, another search names those behind it.
     pub(super) fn end_turn(&mut self, end: &TurnEnd, asks: u64) {
         if end.rivals.iter().any(|rival| !self.state.facts.gangs.contains_key(rival)) {
             self.state.gang_waits.overdue_turns.insert(end.gang);
@@ -206,7 +206,7 @@ fn has_all(facts: &Facts, gang: GangId, waiting: &WaitingGang) -> bool {
 }
 
 /// The next ask that gains by room on the node, of the gang that holds room in its partition. Asks with a part there
-/// come first, then the ask with the largest members. Only a look gives a role places on further nodes, so that all
+/// come first, then the ask with the largest members. Only a search gives a role places on further nodes, so that all
 /// members find one. A second member of a role on a node gets its place once the first has all of its room.
 fn next_gain(facts: &Facts, node: NodeId) -> Option<AskId> {
     let known = facts.nodes.get(node)?;

@@ -89,10 +89,10 @@ impl ConcurrencyLimit {
 }
 
 impl Decided {
-    /// A batch before its decision; `None` for a look for gangs, which collides with no pass.
+    /// A batch before its decision; `None` for a search for gangs, which collides with no pass.
     pub(super) fn of_pass(batch: &ProposalBatch) -> Option<Self> {
         let (proposals, requests) = (&batch.proposals, batch.proposals.requests.len());
-        let Work::GangLook(_) = batch.work else {
+        let Work::GangSearch(_) = batch.work else {
             let (visits, lost_race) = (proposals.visits, proposals.lost_race);
             return Some(Self { requests, rejected: 0, visits, lost_race });
         };

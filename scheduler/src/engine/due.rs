@@ -97,7 +97,7 @@ impl GroupCommitter {
         }
     }
 
-    /// Lets the next look for gangs decide whether a turn should end, if the held room has not grown for long.
+    /// Lets the next search for gangs decide whether a turn should end, if the held room has not grown for long.
     fn review_turn(&mut self, state: &mut State, gang: GangId) {
         let Some(until_ms) = state.facts.turn_until_ms(gang) else { return };
         let now_ms = state.facts.now_ms;

@@ -16,7 +16,7 @@ use crate::event::GangRefusal;
 use crate::facts::GangEnd;
 use crate::ids::{AskId, GangId};
 use crate::place::GangCheckout;
-use crate::propose::{GangLook, ProposalBatch, Work, look_for_gangs};
+use crate::propose::{GangSearch, ProposalBatch, Work, search_for_gangs};
 use crate::request::CommitSeq;
 use crate::state::State;
 use crate::sync::Ticket;
@@ -133,7 +133,7 @@ impl GroupCommitter {
         }
     }
 
-    /// Lets a proposer look for gangs, if the group has changed something or a turn is overdue.
+    /// Lets a proposer search for gangs, if the group has changed something or a turn is overdue.
     pub(super) fn want_gangs(&mut self, state: &State) {
         let has_changed =
             std::mem::replace(&mut self.changes_before, state.facts.changes) < state.facts.changes;
@@ -143,25 +143,26 @@ impl GroupCommitter {
     }
 }
 
-/// Looks for a waiting gang that can start, if that is worth a look. At most one proposer looks at a time, and at most
-/// one gang starts at a time.
-pub(super) fn look_for_gang(shared: &Arc<Shared>) -> Option<Box<ProposalBatch>> {
+/// Searches for a waiting gang that can start, if that is worth a search. At most one proposer searches at a time, and
+/// at most one gang starts at a time.
+pub(super) fn search_for_gang(shared: &Arc<Shared>) -> Option<Box<ProposalBatch>> {
     if !shared.leases.wants_gangs() {
         return None;
     }
-    let looks = match shared.leases.take_gang_looks() {
-        GangCheckout::Taken(looks) => looks,
+    let memory = match shared.leases.take_gang_search() {
+        GangCheckout::Taken(memory) => memory,
         GangCheckout::Nothing => return None,
         GangCheckout::InVain => {
             shared.outbox.offer(Message::LookAgain);
             return None;
         }
     };
-    let (batch, ()) = propose_under_guard(shared, Work::GangLook(GangLook::new(looks)), |state, batch| {
-        if let Work::GangLook(GangLook { looks, found }) = &mut batch.work {
-            **found = look_for_gangs(state, looks, |request| would_accept(state, request));
-            batch.proposals.requests.extend(found.start.take());
-        }
-    });
+    let (batch, ()) =
+        propose_under_guard(shared, Work::GangSearch(GangSearch::new(memory)), |state, batch| {
+            if let Work::GangSearch(GangSearch { memory, found }) = &mut batch.work {
+                **found = search_for_gangs(state, memory, |request| would_accept(state, request));
+                batch.proposals.requests.extend(found.start.take());
+            }
+        });
     Some(batch)
 }

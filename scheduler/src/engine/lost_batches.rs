@@ -2,7 +2,7 @@
 
 use super::message::Message;
 use super::shared::Shared;
-use crate::propose::{BatchOwner, GangLook, ProposalBatch, Work};
+use crate::propose::{BatchOwner, GangSearch, ProposalBatch, Work};
 
 impl BatchOwner for Shared {
     fn undo(&self, batch: &mut ProposalBatch) {
@@ -19,11 +19,11 @@ impl BatchOwner for Shared {
         self.round.record_lost_batch();
         match work {
             Work::Pass(set) => self.leases.give_back(set),
-            Work::GangLook(GangLook { looks, found }) => {
+            Work::GangSearch(GangSearch { memory, found }) => {
                 self.leases.want_gangs();
                 // The places that it found are lost, so the gangs are looked for again.
                 let is_decided = found.gatherings.is_empty();
-                self.leases.give_back_gang_looks(if is_decided { looks } else { Box::default() });
+                self.leases.give_back_gang_search(if is_decided { memory } else { Box::default() });
             }
             Work::Round(_) => self.round.record_lost_round(),
             Work::Unleased => {}

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::gangs::look_for_gang;
+use super::gangs::search_for_gang;
 use super::message::Message;
 use super::proposer_panics::LookAgainIfPanicking;
 use super::rounds::compute_round;
@@ -24,7 +24,7 @@ pub struct Proposer {
     start: u32,
     /// Panics since the last batch.
     pub(super) panics: u32,
-    /// Whether its last batch was a look for gangs.
+    /// Whether its last batch was a search for gangs.
     looked_last: bool,
 }
 
@@ -56,7 +56,7 @@ impl Proposer {
         }
     }
 
-    /// Makes one batch, if the engine runs and has work: a round of preemption, a look for gangs, or a pass over a
+    /// Makes one batch, if the engine runs and has work: a round of preemption, a search for gangs, or a pass over a
     /// wanted set. The proposals of a pass are in flight until the batch is decided or dropped.
     pub fn propose(&mut self) -> Option<Box<ProposalBatch>> {
         self.shared.work.observe()?;
@@ -70,14 +70,14 @@ impl Proposer {
         }
         // A look and a pass take turns, so that neither keeps ordinary asks or gangs waiting.
         let may_look = !std::mem::take(&mut self.looked_last);
-        if may_look && let Some(batch) = look_for_gang(&self.shared) {
+        if may_look && let Some(batch) = search_for_gang(&self.shared) {
             self.looked_last = true;
             return Some(batch);
         }
         let set = match self.shared.leases.take_wanted(start) {
             Checkout::Taken(set) => set,
             Checkout::Nothing if may_look => return None,
-            Checkout::Nothing => return look_for_gang(&self.shared),
+            Checkout::Nothing => return search_for_gang(&self.shared),
             Checkout::InVain => {
                 self.shared.outbox.offer(Message::LookAgain);
                 return None;

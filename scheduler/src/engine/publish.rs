@@ -102,7 +102,7 @@ impl Publisher {
         for mut batch in self.decided.drain(..) {
             match std::mem::take(&mut batch.work) {
                 Work::Pass(set) => self.shared.leases.give_back(set),
-                Work::GangLook(look) => self.shared.leases.give_back_gang_looks(look.looks),
+                Work::GangSearch(search) => self.shared.leases.give_back_gang_search(search.memory),
                 Work::Unleased | Work::Round(_) => {}
             }
         }

@@ -1,6 +1,6 @@
 //! The lease pool: placement sets rest there between passes. Taking a set out of the pool takes its lease.
 
-use super::gang_looks::GangSlot;
+use super::gang_search::GangSlot;
 use crate::config::NodeOrderKind;
 use crate::ids::{PartitionId, SETS_MAX, SetId};
 use crate::place::PlacementSet;
@@ -22,7 +22,7 @@ pub(crate) struct Leases {
     /// harm.
     checked_out_max: AtomicU64,
     order: NodeOrderKind,
-    /// 1 if waiting gangs are worth a look. Written and taken as `wanted` is.
+    /// 1 if waiting gangs are worth a search. Written and taken as `wanted` is.
     pub(super) gangs_wanted: AtomicU64,
     pub(super) gang_slot: Mutex<GangSlot>,
 }
@@ -88,7 +88,7 @@ impl Leases {
         }
     }
 
-    /// Whether waiting gangs are worth a look.
+    /// Whether waiting gangs are worth a search.
     #[inline]
     pub(crate) fn wants_gangs(&self) -> bool {
         self.gangs_wanted.load(Ordering::Acquire) != 0
@@ -181,7 +181,7 @@ impl Leases {
         }
     }
 
-    /// The number of sets that are worth a pass, and one more if gangs are worth a look.
+    /// The number of sets that are worth a pass, and one more if gangs are worth a search.
     pub(crate) fn count_wanted(&self) -> u32 {
         let sets: u32 = self.wanted.iter().map(|sets| sets.load(Ordering::Acquire).count_ones()).sum();
         sets + self.gangs_wanted.load(Ordering::Acquire) as u32
@@ -201,7 +201,7 @@ impl Leases {
         let wanted = self.count_wanted();
         // A slot stays locked until its set's return is counted. So if the returns are unchanged, no set has come back.
         let leased = self.slots.iter().filter(|slot| slot.lock().leased).count() as u64
-            + u64::from(self.is_looking_for_gangs());
+            + u64::from(self.is_searching_for_gangs());
         let has_returned = returns() != before;
         (wanted, leased.max(u64::from(has_returned)))
     }

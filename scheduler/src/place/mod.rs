@@ -22,7 +22,7 @@
 //! the next pass looks these positions up again, so a dropped or rejected batch leaves no trace.
 
 mod candidates;
-mod gang_looks;
+mod gang_search;
 mod index;
 mod lease;
 mod node_shards;
@@ -31,7 +31,7 @@ mod order;
 mod ring;
 mod set;
 
-pub(crate) use gang_looks::{GangCheckout, GangLooks, Restart};
+pub(crate) use gang_search::{GangCheckout, GangMemory, Restart};
 pub(crate) use lease::{Checkout, Leases};
 pub(crate) use node_shards::{NodeShards, NodeShardsImage};
 pub(crate) use nodes::Nodes;

@@ -8,7 +8,7 @@ use super::gang::GangFindings;
 use crate::backlog::WaitKey;
 use crate::facts::{Locality, PreemptionNotice, PreemptionRule};
 use crate::ids::{AskId, ContainerId, LaneId, NodeId, ShapeId};
-use crate::place::{GangLooks, PlacementSet};
+use crate::place::{GangMemory, PlacementSet};
 use crate::request::ResourceAllocationCommitRequest;
 use crate::resource::Resources;
 
@@ -58,20 +58,20 @@ pub(crate) enum Work {
     Unleased,
     /// A round of preemption, with its steps. It puts nothing in flight.
     Round(Vec<RoundStep>),
-    /// A look for gangs. It puts nothing in flight.
-    GangLook(GangLook),
+    /// A search for gangs. It puts nothing in flight.
+    GangSearch(GangSearch),
 }
 
-/// A look for gangs, and what it found but for a start: a start is one of the requests.
+/// A search for gangs, and what it found but for a start: a start is one of the requests.
 #[derive(Debug)]
-pub(crate) struct GangLook {
-    pub(crate) looks: Box<GangLooks>,
+pub(crate) struct GangSearch {
+    pub(crate) memory: Box<GangMemory>,
     pub(crate) found: Box<GangFindings>,
 }
 
-impl GangLook {
-    pub(crate) fn new(looks: Box<GangLooks>) -> Self {
-        Self { looks, found: Box::default() }
+impl GangSearch {
+    pub(crate) fn new(memory: Box<GangMemory>) -> Self {
+        Self { memory, found: Box::default() }
     }
 }
 
@@ -89,10 +89,11 @@ pub(crate) struct Proposals {
     pub(crate) lost_race: bool,
 }
 
-/// The result of a proposer's work, on its way to the committer: of a pass, a round of preemption or a look for gangs.
+/// The result of a proposer's work on its way to the committer: of a pass, a round of preemption or a search for
+/// gangs.
 ///
-/// It owns its amounts in flight and its lease, round or looks. Dropping it gives them back. A thread that holds a guard
-/// of the state must not drop it, since giving back takes the write guard.
+/// It owns its amounts in flight and its lease, round or memory of searches. Dropping it gives them back. A thread that
+/// holds a guard of the state must not drop it, since giving back takes the write guard.
 pub struct ProposalBatch {
     pub(crate) proposals: Proposals,
     pub(crate) work: Work,
@@ -129,7 +130,7 @@ impl ProposalBatch {
     /// Whether units or amounts of it are in flight.
     pub(crate) fn is_in_flight(&self) -> bool {
         let has_any = !self.proposals.requests.is_empty() || !self.proposals.amounts.is_empty();
-        has_any && !matches!(self.work, Work::GangLook(_))
+        has_any && !matches!(self.work, Work::GangSearch(_))
     }
 
     /// Whether the batch has nothing to give back.
@@ -154,7 +155,7 @@ impl fmt::Debug for Work {
             Self::Pass(set) => f.debug_tuple("Pass").field(&set.id()).finish(),
             Self::Unleased => f.write_str("Unleased"),
             Self::Round(steps) => f.debug_tuple("Round").field(&steps.len()).finish(),
-            Self::GangLook(_) => f.write_str("GangLook"),
+            Self::GangSearch(_) => f.write_str("GangSearch"),
         }
     }
 }
@@ -214,7 +215,7 @@ mod tests {
             batch.work = Work::Pass(Box::new(set));
         }));
         assert!(goes_back(|batch| batch.work = Work::Round(Vec::new())));
-        assert!(goes_back(|batch| batch.work = Work::GangLook(GangLook::new(Box::default()))));
+        assert!(goes_back(|batch| batch.work = Work::GangSearch(GangSearch::new(Box::default()))));
         let fill: [fn(&mut Amounts, Resources); 4] = [
             |amounts, size| amounts.queues.push(amount(QueueId::ROOT, size)),
             |amounts, size| amounts.users.push(amount(LeafUserId(0), size)),

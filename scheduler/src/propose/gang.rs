@@ -1,6 +1,6 @@
 //! Proposing the start of a gang: nodes for the minimum of each role, in one request.
 //!
-//! A look for gangs needs no lease. It reads the nodes of the facts, and ignores amounts in flight: if other requests
+//! A search for gangs needs no lease. It reads the nodes of the facts, and ignores amounts in flight: if other requests
 //! come first, the committer looks again under its own guard. Roles are placed in their order. Each member goes to the
 //! first node in the configured order, as a pass would choose it. But an ask's hosts and racks come first,
 //! without a delay. On one rack, the first rack by number that holds the minimum is taken. `nearest_racks.rs` looks
@@ -23,7 +23,7 @@ use crate::facts::{
     WaitingGang,
 };
 use crate::ids::{AskId, GangId, NodeId, RackId};
-use crate::place::{GangLooks, ScoredNode, score};
+use crate::place::{GangMemory, ScoredNode, score};
 use crate::request::{AllocationProposal, ResourceAllocationCommitRequest};
 use crate::resource::{Room, fits};
 use crate::state::State;
@@ -41,27 +41,27 @@ pub(crate) enum NotNow {
     NoRoom,
 }
 
-/// The findings of a look for gangs.
+/// The findings of a search for gangs.
 #[derive(Debug, Default)]
 pub(crate) struct GangFindings {
     /// The start of a gang.
     pub(crate) start: Option<ResourceAllocationCommitRequest>,
     /// Places for gangs that cannot start. They come first in order.
     pub(crate) gatherings: Vec<Gathering>,
-    /// A turn that should end. Then the look found nothing else.
+    /// A turn that should end. Then the search found nothing else.
     pub(crate) turn_end: Option<TurnEnd>,
-    /// The gangs with overdue turns that the look has decided on.
+    /// The gangs with overdue turns that the search has decided on.
     pub(crate) reviewed: Vec<GangId>,
-    /// The number of submitted asks that the look saw.
+    /// The number of submitted asks that the search saw.
     pub(crate) asks: u64,
 }
 
 /// Looks first whether an overdue turn should end. Otherwise proposes the first waiting gang, in their order, that
-/// `would_accept` admits. If none can start, plans places for those that gather. `looks` remembers the gangs that
+/// `would_accept` admits. If none can start, plans places for those that gather. `memory` has the gangs that
 /// found no room: they are left out until some node gains room.
-pub(crate) fn look_for_gangs(
+pub(crate) fn search_for_gangs(
     state: &State,
-    looks: &mut GangLooks,
+    memory: &mut GangMemory,
     would_accept: impl Fn(&ResourceAllocationCommitRequest) -> bool,
 ) -> GangFindings {
     let facts = &state.facts;
@@ -69,12 +69,12 @@ pub(crate) fn look_for_gangs(
     if found.turn_end.is_some() {
         return found;
     }
-    looks.forget_others(|gang| facts.gangs.contains_key(&gang));
+    memory.forget_others(|gang| facts.gangs.contains_key(&gang));
     let mut without_room: Vec<&WaitingGang> = Vec::new();
     let mut taken = Vec::new();
     for id in facts.gangs_in_order() {
         let held = facts.partitions_held_by(id);
-        let found_none = looks.found_no_room_since(id, state.room_gained_at());
+        let found_none = memory.found_no_room_since(id, state.room_gained_at());
         let gang = &facts.gangs[&id];
         if found_none && !held.is_empty() && !is_kept_from_gathering(state, id, gang) {
             taken.extend(held);
@@ -84,7 +84,7 @@ pub(crate) fn look_for_gangs(
         if found_none {
             // It may gather now although no node gained room: a limit may have stopped it.
         } else if held.is_empty() && without_room.iter().any(needs_more) {
-            looks.record_no_room(id, state.version);
+            memory.record_no_room(id, state.version);
         } else {
             match propose_gang(state, id) {
                 Ok(request) if would_accept(&request) => {
@@ -92,16 +92,16 @@ pub(crate) fn look_for_gangs(
                     return found;
                 }
                 Err(NotNow::NoRoom) => {
-                    looks.record_no_room(id, state.version);
+                    memory.record_no_room(id, state.version);
                     without_room.push(gang);
                 }
                 _ => {}
             }
         }
-        let restart = looks.restart(id, state.nodes_version);
+        let restart = memory.restart(id, state.nodes_version);
         if let Some(gathering) = plan_places(state, id, &taken, restart) {
             if gathering.begins_anew {
-                looks.record_begun_anew(id, state.nodes_version);
+                memory.record_begun_anew(id, state.nodes_version);
             }
             taken.extend(facts.partitions_to_gather(id, gang));
             found.gatherings.push(gathering);

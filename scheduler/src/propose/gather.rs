@@ -1,11 +1,10 @@
 //! Gathering: places for the members of the first waiting gang of a partition, in room that is free and on nodes that
 //! will have room.
 //!
-//! A look that finds no room for a gang plans where its members could be on empty nodes. Nodes that have room now come
-//! first. The committer holds what is free there, and completes it as containers end. So each member has a node of its
-//! own, and the gang starts once the containers on these nodes have ended. A place stays until then.
-//! It goes earlier if another node has the whole room first, the node changes, the turn ends, or the gang may no longer
-//! gather.
+//! A search that finds no room for a gang plans where its members could be on empty nodes. Nodes that have room now
+//! come first. The committer holds what is free there, and completes it as containers end. So each member has a node of
+//! its own, and the gang starts once the containers on these nodes have ended. A place stays until then. It goes earlier
+//! if another node has the whole room first, the node changes, the turn ends, or the gang may no longer gather.
 //!
 //! # No deadlock
 //!
@@ -40,7 +39,7 @@ use crate::state::State;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Gathering {
     pub(crate) gang: GangId,
-    /// The number of changes that the look saw.
+    /// The number of changes that the search saw.
     pub(crate) changes: u64,
     /// The number of submitted asks that it saw.
     pub(crate) asks: u64,

@@ -35,8 +35,8 @@ mod user_limits;
 
 pub(crate) use amounts::{Amount, Amounts};
 pub use batch::ProposalBatch;
-pub(crate) use batch::{BatchOwner, GangLook, Observation, RoundStep, Work};
-pub(crate) use gang::{find_nodes, look_for_gangs, propose_gang};
+pub(crate) use batch::{BatchOwner, GangSearch, Observation, RoundStep, Work};
+pub(crate) use gang::{find_nodes, propose_gang, search_for_gangs};
 pub(crate) use gather::{Gathering, plan_places};
 pub(crate) use pass::{PassLimits, run_pass};
 pub use scope::PassScope;

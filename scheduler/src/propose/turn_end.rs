@@ -1,6 +1,6 @@
-//! The end of a gang's turn: a look says which gangs should have the room that the gang gives back.
+//! The end of a gang's turn: a search says which gangs should have the room that the gang gives back.
 //!
-//! When the time of a turn is over, the committer adds the gang to `GangWaits::overdue_turns`. The next look decides
+//! When the time of a turn is over, the committer adds the gang to `GangWaits::overdue_turns`. The next search decides
 //! whether the end would help. The committer ends the turn and lets the successors gather in one group, so no pass sees
 //! the room meanwhile.
 

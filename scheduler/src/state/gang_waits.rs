@@ -1,4 +1,4 @@
-//! What the look for gangs and the committer have to know about gangs that wait. It is derived: a
+//! What the search for gangs and the committer have to know about gangs that wait. It is derived: a
 //! restart makes it again.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,7 +14,7 @@ pub(crate) struct GangWaits {
     pub(crate) gained_nodes: BTreeSet<NodeId>,
     /// Whether a limit may have kept a gang from room on a node where it has a place.
     pub(crate) room_is_limited: bool,
-    /// Gangs whose turn may be over. The next look for gangs decides.
+    /// Gangs whose turn may be over. The next search for gangs decides.
     pub(crate) overdue_turns: BTreeSet<GangId>,
     /// Gangs that held all room for their minimum and could not start. The first version is that of the nodes. In the
     /// second, a container with tags last ended.

@@ -24,7 +24,7 @@
 //! |---|---|---|---|
 //! | `InFlightUnits`, `InFlightResources` (`InFlightList` has a mutex) | proposers add under the read guard, the committer takes back under the write guard | the same | relaxed: the lock orders proposers against the committer, and between proposers only totals matter |
 //! | `Leases::wanted` | a thread with the write guard (the committer, or a thread that drops a batch) swaps it in; taking a set clears its bit | proposers, `is_idle`, `takeable`, the committer's report, health | acquire-release on every change: a thread that sees a bit gone sees the count of the thread that took it |
-//! | `Leases::gangs_wanted` | the committer, and a thread that drops a look for gangs; a look clears it | as `wanted` | as `wanted` |
+//! | `Leases::gangs_wanted` | the committer, and a thread that drops a search for gangs; a search clears it | as `wanted` | as `wanted` |
 //! | `Leases::checked_out` | taking, and giving back | `is_idle`, `is_stalled`, `take_wanted`, `takeable`, health | taking acquires and releases, giving back releases, looks acquire: a drop's publication of wanted sets happens before the count it releases |
 //! | `Leases::checked_out_max` | the committer | `take_wanted`, `takeable` | relaxed: one set more for a moment does no harm |
 //! | the gate | senders count; shutdown, or the committer's end, closes | shutdown (the number of messages that passed), `run_until_quiet`, health | acquire-release on one word |

@@ -59,14 +59,14 @@ fn of_two_gangs_that_want_all_each_starts() {
         let (one, other) = (workers.proposer(), workers.proposer());
         let first = submit(&cluster, urgent, [q, PartitionId::DEFAULT]);
         work_off(&mut workers.committer);
-        let looks = thread::spawn(move || propose_once(one));
+        let searches = thread::spawn(move || propose_once(one));
         cluster.handle.complete_container(cluster.container_on(cluster.nodes[0])).unwrap();
         work_off(&mut workers.committer);
         let other = propose_once(other);
         work_off(&mut workers.committer);
-        workers.proposers = vec![looks.join().unwrap(), other];
+        workers.proposers = vec![searches.join().unwrap(), other];
         workers.run_until_idle();
-        // The later gang may have started before the look for the other one arrived.
+        // The later gang may have started before the search for the other one arrived.
         let started = [urgent, cluster.application].map(|application| running(&cluster, application));
         assert!(started == [2, 0] || started == [0, 2], "{started:?}");
         cluster.expect_sound();
@@ -130,17 +130,17 @@ fn overdue() -> (Cluster, Workers, [GangId; 2]) {
     (cluster, workers, gangs)
 }
 
-/// I18. A turn is over, and its room grows while a look decides whether to end it. The bugs: the turn ends although the
-/// room has grown; or a pass for ordinary asks is quicker than the next gang.
+/// I18. A turn is over, and its room grows while a search decides whether to end it. The bugs: the turn ends although
+/// the room has grown; or a pass for ordinary asks is quicker than the next gang.
 #[test]
 fn a_turn_ends_against_the_growth_of_its_room() {
     model(Bound::Three, || {
         let (cluster, mut workers, [first, second]) = overdue();
         let one = workers.proposer();
-        let looks = thread::spawn(move || propose_once(propose_once(one)));
+        let searches = thread::spawn(move || propose_once(propose_once(one)));
         cluster.handle.complete_container(cluster.container_on(cluster.nodes[1])).unwrap();
         work_off(&mut workers.committer);
-        workers.proposers.push(looks.join().unwrap());
+        workers.proposers.push(searches.join().unwrap());
         workers.run_until_idle();
         let mut events = Vec::new();
         cluster.events.drain_into(&mut events).unwrap();

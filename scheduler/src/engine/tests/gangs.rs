@@ -2,7 +2,7 @@
 
 use super::{Bench, config, leaf, memory};
 use crate::change::{ApplicationSpec, AskSpec, GangSpec};
-use crate::engine::gangs::look_for_gang;
+use crate::engine::gangs::search_for_gang;
 use crate::ids::{ApplicationId, GangId};
 
 impl Bench {
@@ -29,9 +29,9 @@ fn a_gang_gathers_not_before_an_earlier_one_that_its_look_did_not_see() {
     bench.engine.run_until_quiet();
     let later = bench.gang(application);
     bench.commit();
-    let look = look_for_gang(&bench.shared).unwrap();
+    let search = search_for_gang(&bench.shared).unwrap();
     let earlier = bench.gang(first);
-    bench.decide(look);
+    bench.decide(search);
     bench.engine.run_until_quiet();
     assert_eq!((bench.places(earlier), bench.places(later)), (1, 0));
 }

@@ -1,4 +1,4 @@
-//! The lease of a look for gangs, and the memory of these looks.
+//! The lease of a search for gangs, and the memory of these searches.
 
 use rustc_hash::FxHashMap;
 
@@ -6,27 +6,27 @@ use super::lease::{CheckOut, Leases, RETURNED};
 use crate::ids::GangId;
 use crate::sync::Ordering;
 
-/// At most one proposer looks for gangs at a time: it has the memory of these looks.
+/// At most one proposer searches for gangs at a time: it has the memory of these searches.
 #[derive(Debug, Default)]
 pub(super) struct GangSlot {
     leased: bool,
-    looks: Option<Box<GangLooks>>,
+    memory: Option<Box<GangMemory>>,
 }
 
-/// The outcome of a try to look for gangs.
+/// The outcome of a try to search for gangs.
 #[derive(Debug)]
 pub(crate) enum GangCheckout {
-    Taken(Box<GangLooks>),
-    /// No look is wanted, or another proposer looks.
+    Taken(Box<GangMemory>),
+    /// No search is wanted, or another proposer searches.
     Nothing,
     /// As [`Checkout::InVain`](super::Checkout::InVain) for a set.
     InVain,
 }
 
 /// The gangs that found no room, with the version of the state in which they were looked for. Losing it costs a second
-/// look.
+/// search.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct GangLooks {
+pub(crate) struct GangMemory {
     no_room: FxHashMap<GangId, u64>,
     /// The version of the nodes in which a gang that held room was last told to begin again.
     begun_anew: FxHashMap<GangId, u64>,
@@ -39,7 +39,7 @@ pub(crate) enum Restart {
     TooSoon,
 }
 
-impl GangLooks {
+impl GangMemory {
     /// Whether the gang found no room, and no node has gained room since.
     pub(crate) fn found_no_room_since(&self, gang: GangId, gained_at: u64) -> bool {
         self.no_room.get(&gang).is_some_and(|seen| *seen >= gained_at)
@@ -72,13 +72,14 @@ impl GangLooks {
 }
 
 impl Leases {
-    /// Publishes that waiting gangs are worth a look. The caller holds the write guard, or gives a look back undecided.
+    /// Publishes that waiting gangs are worth a search. The caller holds the write guard, or gives a search back
+    /// undecided.
     pub(crate) fn want_gangs(&self) {
         self.gangs_wanted.swap(1, Ordering::AcqRel);
     }
 
-    /// Takes the lease of a look for gangs, if one is wanted. The look counts as a set that is checked out.
-    pub(crate) fn take_gang_looks(&self) -> GangCheckout {
+    /// Takes the lease of a search for gangs, if one is wanted. The search counts as a set that is checked out.
+    pub(crate) fn take_gang_search(&self) -> GangCheckout {
         let mut slot = self.gang_slot.lock();
         if slot.leased {
             return GangCheckout::Nothing;
@@ -90,18 +91,18 @@ impl Leases {
         }
         check_out.keep();
         slot.leased = true;
-        GangCheckout::Taken(slot.looks.take().unwrap_or_default())
+        GangCheckout::Taken(slot.memory.take().unwrap_or_default())
     }
 
-    /// Gives the lease of a look for gangs back.
-    pub(crate) fn give_back_gang_looks(&self, looks: Box<GangLooks>) {
+    /// Gives the lease of a search for gangs back.
+    pub(crate) fn give_back_gang_search(&self, memory: Box<GangMemory>) {
         // Locked until the return is counted, as the slot of a set is.
         let mut slot = self.gang_slot.lock();
-        *slot = GangSlot { leased: false, looks: Some(looks) };
+        *slot = GangSlot { leased: false, memory: Some(memory) };
         self.checked_out.fetch_add(RETURNED, Ordering::Release);
     }
 
-    pub(super) fn is_looking_for_gangs(&self) -> bool {
+    pub(super) fn is_searching_for_gangs(&self) -> bool {
         self.gang_slot.lock().leased
     }
 }
