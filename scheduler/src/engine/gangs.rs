@@ -143,8 +143,7 @@ impl GroupCommitter {
     }
 }
 
-/// Searches for a waiting gang that can start, if that is worth a search. At most one proposer searches at a time, and
-/// at most one gang starts at a time.
+/// Searches for gangs, if that is worth a search. At most one proposer does so at a time, and one gang starts at a time.
 pub(super) fn search_for_gang(shared: &Arc<Shared>) -> Option<Box<ProposalBatch>> {
     if !shared.leases.wants_gangs() {
         return None;

@@ -72,8 +72,7 @@ impl GangMemory {
 }
 
 impl Leases {
-    /// Publishes that waiting gangs are worth a search. The caller holds the write guard, or gives a search back
-    /// undecided.
+    /// Publishes that waiting gangs are worth a search. The caller holds the write guard, or gives one back.
     pub(crate) fn want_gangs(&self) {
         self.gangs_wanted.swap(1, Ordering::AcqRel);
     }

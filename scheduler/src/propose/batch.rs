@@ -89,8 +89,7 @@ pub(crate) struct Proposals {
     pub(crate) lost_race: bool,
 }
 
-/// The result of a proposer's work on its way to the committer: of a pass, a round of preemption or a search for
-/// gangs.
+/// A proposer's result on its way to the committer: of a pass, a round of preemption or a search for gangs.
 ///
 /// It owns its amounts in flight and its lease, round or memory of searches. Dropping it gives them back. A thread that
 /// holds a guard of the state must not drop it, since giving back takes the write guard.
