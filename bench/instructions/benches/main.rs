@@ -1,6 +1,6 @@
 //! Instructions per container and step, counted by callgrind: the same number on every run, so a gate in CI.
 //!
-//! `cargo bench -p apportion-load --bench instructions` compares with `instructions.json` in the folder above. It
+//! `cargo bench -p apportion-instructions` compares with `instructions.json` in the folder above. It
 //! ends with 1 if a workload takes over 2 % more than the file says, or one of its steps over 4 % more. `-- --save`
 //! writes the new numbers, for the commit that changes them. An engine in serial mode does the same work each time.
 //! Two runs of different length have the same setup, so their difference excludes it. The audit at the end is not
@@ -60,7 +60,7 @@ fn per_container(profiles: &[String; 2], events: &[&str]) -> anyhow::Result<Step
 }
 
 fn saved_file() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/instructions.json")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("instructions.json")
 }
 
 fn read_saved(file: &Path) -> anyhow::Result<BTreeMap<String, Steps>> {
