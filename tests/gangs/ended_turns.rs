@@ -153,7 +153,7 @@ fn held_by_the_first_of(members: u32) -> (Stepped, [GangId; 2]) {
 
 /// The committer searches no nodes for other gangs by itself.
 #[test]
-fn a_look_ends_a_turn_and_the_next_gang_has_the_room_in_the_same_group() {
+fn a_search_ends_a_turn_and_the_next_gang_has_the_room_in_the_same_group() {
     let (mut stepped, [first, second]) = held_by_the_first();
     stepped.pass(LIMIT_MS);
     assert_eq!((stepped.gathering_gangs(), stepped.ended_turns()), (vec![first], vec![]));
@@ -185,7 +185,7 @@ fn all_gangs_that_can_start_in_the_room_of_an_ended_turn_start_at_once() {
 }
 
 #[test]
-fn a_turn_ends_for_the_next_gang_if_the_first_is_cancelled_after_the_look() {
+fn a_turn_ends_for_the_next_gang_if_the_first_is_cancelled_after_the_search() {
     let (mut stepped, [first, second]) = held_by_the_first();
     let third = stepped.gang("root.default", 2, PartitionId::DEFAULT);
     let search = stepped.search_after_limit();
@@ -198,7 +198,7 @@ fn a_turn_ends_for_the_next_gang_if_the_first_is_cancelled_after_the_look() {
 }
 
 #[test]
-fn no_turn_ends_for_a_gang_that_is_cancelled_after_the_look() {
+fn no_turn_ends_for_a_gang_that_is_cancelled_after_the_search() {
     let (mut stepped, [first, second]) = held_by_the_first();
     let search = stepped.search_after_limit();
     stepped.handle.cancel_gang(second).unwrap();
@@ -234,7 +234,7 @@ fn no_turn_ends_for_a_move_to_a_reserved_node() {
 }
 
 #[test]
-fn a_turn_does_not_end_if_the_room_grows_after_the_look() {
+fn a_turn_does_not_end_if_the_room_grows_after_the_search() {
     let mut stepped = Stepped::full(plain(), &[false; 3]);
     let first = stepped.gang("root.default", 3, PartitionId::DEFAULT);
     let second = stepped.gang("root.default", 1, PartitionId::DEFAULT);
@@ -255,7 +255,7 @@ fn a_turn_does_not_end_if_the_room_grows_after_the_look() {
 
 /// The room grows after the time is over and before the search. The search is there for the other gang, too.
 #[test]
-fn a_turn_that_has_grown_stops_no_look() {
+fn a_turn_that_has_grown_stops_no_search() {
     let mut stepped = Stepped::full(plain(), &[false, false, false, true]);
     let q = stepped.handle.partition("q").unwrap();
     let first = stepped.gang("root.default", 3, PartitionId::DEFAULT);
@@ -291,7 +291,7 @@ fn a_turn_does_not_end_for_a_gang_that_gains_nothing() {
 }
 
 #[test]
-fn a_look_that_is_lost_is_repeated() {
+fn a_search_that_is_lost_is_repeated() {
     let (mut stepped, [first, second]) = held_by_the_first();
     stepped.pass(LIMIT_MS);
     drop(stepped.search());
@@ -346,7 +346,7 @@ fn a_gang_at_its_limit_leaves_the_room_to_the_next() {
 
 /// The second gang comes after the search has found that no gang needs the room, and before the committer is told.
 #[test]
-fn a_gang_that_comes_after_a_look_is_seen_by_the_next() {
+fn a_gang_that_comes_after_a_search_is_seen_by_the_next() {
     let mut stepped = Stepped::full(plain(), &[false; 3]);
     let first = stepped.gang("root.default", 3, PartitionId::DEFAULT);
     stepped.end_on(0);
@@ -365,7 +365,7 @@ fn a_gang_that_comes_after_a_look_is_seen_by_the_next() {
 
 /// The room would do for the urgent gang, but not for the second one.
 #[test]
-fn an_urgent_gang_that_comes_after_a_look_waits_for_no_turn() {
+fn an_urgent_gang_that_comes_after_a_search_waits_for_no_turn() {
     let (mut stepped, [first, second]) = held_by_the_first_of(3);
     let search = stepped.search_after_limit();
     let job = stepped.application(9);

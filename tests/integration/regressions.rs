@@ -232,7 +232,7 @@ fn an_ask_without_devices_takes_nothing_of_the_type_that_counts_them() {
 }
 
 #[test]
-fn an_ask_may_look_further_when_nodes_that_could_be_offered_are_removed() {
+fn an_ask_may_search_further_when_nodes_that_could_be_offered_are_removed() {
     let locality_delay = LocalityDelay::nodes(2, 2);
     let mut cluster = Cluster::serial(EngineConfig { locality_delay, ..single() });
     let host = cluster.node("n1", &[0]);

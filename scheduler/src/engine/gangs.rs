@@ -15,7 +15,7 @@ use crate::commit::{admit_gang, would_accept};
 use crate::event::GangRefusal;
 use crate::facts::GangEnd;
 use crate::ids::{AskId, GangId};
-use crate::place::GangCheckout;
+use crate::place::Checkout;
 use crate::propose::{GangSearch, ProposalBatch, Work, search_for_gangs};
 use crate::request::CommitSeq;
 use crate::state::State;
@@ -149,9 +149,9 @@ pub(super) fn search_for_gang(shared: &Arc<Shared>) -> Option<Box<ProposalBatch>
         return None;
     }
     let memory = match shared.leases.take_gang_search() {
-        GangCheckout::Taken(memory) => memory,
-        GangCheckout::Nothing => return None,
-        GangCheckout::InVain => {
+        Checkout::Taken(memory) => memory,
+        Checkout::Nothing => return None,
+        Checkout::Undone => {
             shared.outbox.offer(Message::LookAgain);
             return None;
         }

@@ -1,8 +1,8 @@
 //! Group commits: the work of the committing thread, alike in all modes.
 //!
 //! A group takes the write guard once for the messages in the inbox, until they reach the maximum of a group (G:
-//! `group_requests`). Work that does not need the guard comes after it, in `publish.rs`. The drivers decide when a group is
-//! committed, and what happens after its panic: `commit_loop.rs`, `serial.rs`, `background.rs`.
+//! `group_requests`). Work that does not need the guard comes after it, in `publish.rs`. The drivers decide when a group
+//! is committed, and what happens after its panic: `commit_loop.rs`, `serial.rs`, `background.rs`.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! Handles: how callers talk to an engine.
 //!
-//! Here are the handle itself and the submission and cancellation of one ask. The other calls are in the files of their subjects.
+//! Here are the handle itself, and the calls for one ask. The other calls are in the files of their subjects.
 
 use std::sync::Arc;
 

@@ -25,13 +25,13 @@ pub struct Proposer {
     /// Panics since the last batch.
     pub(super) panics: u32,
     /// Whether its last batch was a search for gangs.
-    looked_last: bool,
+    searched: bool,
 }
 
 impl Proposer {
     pub(super) fn new(shared: &Arc<Shared>, start: u32) -> Self {
         shared.report_progress(|progress| progress.proposers += 1);
-        Self { shared: Arc::clone(shared), scratch: Scratch::default(), start, panics: 0, looked_last: false }
+        Self { shared: Arc::clone(shared), scratch: Scratch::default(), start, panics: 0, searched: false }
     }
 
     /// Proposes until the engine is shut down. [`run`](Self::run) does so again after a panic.
@@ -68,17 +68,17 @@ impl Proposer {
         if let Some(batch) = compute_round(&self.shared) {
             return Some(batch);
         }
-        // A look and a pass take turns, so that neither keeps ordinary asks or gangs waiting.
-        let may_look = !std::mem::take(&mut self.looked_last);
-        if may_look && let Some(batch) = search_for_gang(&self.shared) {
-            self.looked_last = true;
+        // A search and a pass take turns, so that neither keeps ordinary asks or gangs waiting.
+        let may_search = !std::mem::take(&mut self.searched);
+        if may_search && let Some(batch) = search_for_gang(&self.shared) {
+            self.searched = true;
             return Some(batch);
         }
         let set = match self.shared.leases.take_wanted(start) {
             Checkout::Taken(set) => set,
-            Checkout::Nothing if may_look => return None,
+            Checkout::Nothing if may_search => return None,
             Checkout::Nothing => return search_for_gang(&self.shared),
-            Checkout::InVain => {
+            Checkout::Undone => {
                 self.shared.outbox.offer(Message::LookAgain);
                 return None;
             }

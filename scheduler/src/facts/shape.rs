@@ -207,7 +207,7 @@ mod tests {
 
     /// Also if a cap is there twice, and for the next shape in the slot.
     #[test]
-    fn a_shape_is_listed_and_at_the_tags_that_it_caps_while_it_is_in_use() {
+    fn a_shape_in_use_is_listed_also_at_the_tags_that_it_caps() {
         let mut shapes = Shapes::default();
         let (both, _) = shapes.intern(&capped(1, &["web", "web", "db"]));
         let (one, _) = shapes.intern(&capped(2, &["web"]));

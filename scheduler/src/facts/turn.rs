@@ -166,8 +166,8 @@ impl Facts {
     }
 
     /// The gang begins to hold room in a partition. The turns of other gangs without room are over. The gang's own
-    /// turn goes on after a moment without room, unless its time is over. Gangs submitted until now can no
-    /// longer interrupt it.
+    /// turn goes on after a moment without room, unless its time is over. Gangs submitted until now can no longer
+    /// interrupt it.
     pub(super) fn begin_turn(&mut self, gang: GangId) {
         let (limit_ms, asks_submitted, now_ms) = (self.turn_limit_ms(gang), self.asks_submitted, self.now_ms);
         let gathering: BTreeSet<GangId> = self.held_rooms.values().map(|held| held.gang).collect();

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::lease::{CheckOut, Leases, RETURNED};
+use super::lease::{CheckOut, Checkout, Leases, RETURNED};
 use crate::ids::GangId;
 use crate::sync::Ordering;
 
@@ -11,16 +11,6 @@ use crate::sync::Ordering;
 pub(super) struct GangSlot {
     leased: bool,
     memory: Option<Box<GangMemory>>,
-}
-
-/// The outcome of a try to search for gangs.
-#[derive(Debug)]
-pub(crate) enum GangCheckout {
-    Taken(Box<GangMemory>),
-    /// No search is wanted, or another proposer searches.
-    Nothing,
-    /// As [`Checkout::InVain`](super::Checkout::InVain) for a set.
-    InVain,
 }
 
 /// The gangs that found no room, with the version of the state in which they were looked for. Losing it costs a second
@@ -78,19 +68,19 @@ impl Leases {
     }
 
     /// Takes the lease of a search for gangs, if one is wanted. The search counts as a set that is checked out.
-    pub(crate) fn take_gang_search(&self) -> GangCheckout {
+    pub(crate) fn take_gang_search(&self) -> Checkout<GangMemory> {
         let mut slot = self.gang_slot.lock();
         if slot.leased {
-            return GangCheckout::Nothing;
+            return Checkout::Nothing;
         }
         // Counted before the word is cleared, as in `take`.
         let check_out = CheckOut::begin(&self.checked_out);
         if self.gangs_wanted.swap(0, Ordering::AcqRel) == 0 {
-            return GangCheckout::InVain;
+            return Checkout::Undone;
         }
         check_out.keep();
         slot.leased = true;
-        GangCheckout::Taken(slot.memory.take().unwrap_or_default())
+        Checkout::Taken(slot.memory.take().unwrap_or_default())
     }
 
     /// Gives the lease of a search for gangs back.

@@ -33,20 +33,20 @@ struct Slot {
     set: Option<Box<PlacementSet>>,
 }
 
-/// The outcome of looking for a set.
+/// The outcome of an attempt to take a lease: of a set, or of the search for gangs.
 #[derive(Debug)]
-pub(crate) enum Checkout {
-    Taken(Box<PlacementSet>),
-    /// No set is wanted, in the pool and allowed to leave it.
+pub(crate) enum Checkout<T> {
+    Taken(Box<T>),
+    /// None is wanted, in the pool and allowed to leave it.
     Nothing,
-    /// No set was taken. The attempt raised the count for a moment, in which the committer may have taken
+    /// None was taken. The attempt raised the count for a moment, in which the committer may have taken
     /// the engine for busy, so it has to look again.
-    InVain,
+    Undone,
 }
 
 #[cfg(all(test, apportion_loom))]
-impl Checkout {
-    pub(crate) fn taken(self) -> Option<Box<PlacementSet>> {
+impl<T> Checkout<T> {
+    pub(crate) fn taken(self) -> Option<Box<T>> {
         if let Self::Taken(set) = self { Some(set) } else { None }
     }
 }
@@ -97,13 +97,13 @@ impl Leases {
     /// Takes the set if it is in the pool, whether or not a pass over it is wanted.
     #[cfg(test)]
     pub(crate) fn try_take(&self, id: SetId) -> Option<Box<PlacementSet>> {
-        let mut looked_in_vain = false;
+        let mut was_undone = false;
         self.wanted[id.partition().index()].fetch_or(id.bit(), Ordering::AcqRel);
-        self.take(id, &mut looked_in_vain)
+        self.take(id, &mut was_undone)
     }
 
     /// Takes the set if it is in the pool and still wanted. It counts as wanted again once it is published.
-    fn take(&self, id: SetId, looked_in_vain: &mut bool) -> Option<Box<PlacementSet>> {
+    fn take(&self, id: SetId, was_undone: &mut bool) -> Option<Box<PlacementSet>> {
         let mut slot = self.slots[id.index()].lock();
         if slot.leased {
             return None;
@@ -111,7 +111,7 @@ impl Leases {
         // Counted before the bit is cleared: a thread that sees the bit cleared also sees the count.
         let check_out = CheckOut::begin(&self.checked_out);
         if self.wanted[id.partition().index()].fetch_and(!id.bit(), Ordering::AcqRel) & id.bit() == 0 {
-            *looked_in_vain = true;
+            *was_undone = true;
             return None;
         }
         check_out.keep();
@@ -128,8 +128,8 @@ impl Leases {
 
     /// Takes a wanted set, searching from the `start`-th set on so that proposers spread out. Takes none while the
     /// maximum is checked out. Each of those comes back in a group commit or an undo, which raises the signal.
-    pub(crate) fn take_wanted(&self, start: u32) -> Checkout {
-        let mut looked_in_vain = false;
+    pub(crate) fn take_wanted(&self, start: u32) -> Checkout<PlacementSet> {
+        let mut was_undone = false;
         if self.count_checked_out() >= self.checked_out_max.load(Ordering::Relaxed) {
             return Checkout::Nothing;
         }
@@ -142,11 +142,11 @@ impl Leases {
         let taken = looks.find_map(|(partition, mask)| {
             let wanted = self.wanted[partition].load(Ordering::Acquire) & mask;
             SetId::from_bits(PartitionId(partition as u32), wanted)
-                .find_map(|set| self.take(set, &mut looked_in_vain))
+                .find_map(|set| self.take(set, &mut was_undone))
         });
         match taken {
             Some(set) => Checkout::Taken(set),
-            None if looked_in_vain => Checkout::InVain,
+            None if was_undone => Checkout::Undone,
             None => Checkout::Nothing,
         }
     }

@@ -31,7 +31,7 @@ mod order;
 mod ring;
 mod set;
 
-pub(crate) use gang_search::{GangCheckout, GangMemory, Restart};
+pub(crate) use gang_search::{GangMemory, Restart};
 pub(crate) use lease::{Checkout, Leases};
 pub(crate) use node_shards::{NodeShards, NodeShardsImage};
 pub(crate) use nodes::Nodes;

@@ -19,7 +19,7 @@ impl Bench {
 
 /// Otherwise the earlier gang would wait for the whole turn of the later one.
 #[test]
-fn a_gang_gathers_not_before_an_earlier_one_that_its_look_did_not_see() {
+fn a_gang_gathers_not_before_an_earlier_one_that_its_search_did_not_see() {
     let bench = Bench::serial(config([leaf("a")]));
     bench.node("n0", 2);
     let application = bench.application("root.a");
