@@ -47,7 +47,13 @@ enum Outcome {
     Skipped,
 }
 
+/// Set where cargo starts this program as rustdoc.
+const AS_RUSTDOC: &str = "APPORTION_SURFACE_AS_RUSTDOC";
+
 fn main() -> ExitCode {
+    if std::env::var_os(AS_RUSTDOC).is_some() {
+        return run_rustdoc();
+    }
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let done = match words.as_slice() {
@@ -74,6 +80,11 @@ fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }
 
+/// The target folder. It is that of other builds, which have checked most dependencies already.
+fn target() -> PathBuf {
+    root().join(std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()))
+}
+
 /// Does the same to every library, so that one run tells all differences, and returns the worst outcome.
 fn for_each(work: fn(&Library) -> Result<Outcome, String>) -> Result<Outcome, String> {
     LIBRARIES.iter().try_fold(Outcome::Same, |worst, library| Ok(worst.max(work(library)?)))
@@ -87,7 +98,7 @@ impl Library {
 
     /// The file that rustdoc writes.
     fn json(&self) -> PathBuf {
-        root().join(format!("target/surface/doc/{}.json", self.package.replace('-', "_")))
+        target().join(format!("doc/{}.json", self.package.replace('-', "_")))
     }
 }
 
@@ -139,26 +150,35 @@ fn items(library: &Library) -> Result<Option<BTreeSet<String>>, String> {
     Ok(Some(api.items().map(ToString::to_string).collect()))
 }
 
-/// Runs rustdoc on a library. Its JSON output is unstable: a stable compiler writes it only with `RUSTC_BOOTSTRAP`.
+/// Runs rustdoc on a library. Its JSON output is unstable: a stable toolchain writes it only with `RUSTC_BOOTSTRAP`.
+/// Cargo would build all dependencies anew with that variable, so only rustdoc gets it: cargo starts this program instead.
 fn document(library: &Library) -> Result<(), String> {
-    let arguments =
-        ["rustdoc", "--quiet", "--locked", "-p", library.package, "--lib", "--target-dir", "target/surface"];
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.args(arguments).args([
-        "--",
-        "-Z",
-        "unstable-options",
-        "--output-format",
-        "json",
-        "--cap-lints",
-        "allow",
-    ]);
-    let status = cargo.current_dir(root()).env("RUSTC_BOOTSTRAP", "1").status();
+    cargo
+        .args(["rustdoc", "--quiet", "--locked", "-p", library.package, "--lib", "--target-dir"])
+        .arg(target())
+        .args(["--", "-Z", "unstable-options", "--output-format", "json", "--cap-lints", "allow"]);
+    let own = std::env::current_exe().map_err(|error| format!("the path of this program: {error}"))?;
+    let status = cargo.current_dir(root()).env("RUSTDOC", own).env(AS_RUSTDOC, "1").status();
     let status = status.map_err(|error| format!("starting cargo: {error}"))?;
     if !status.success() {
         return Err(format!("rustdoc failed on {}; see its messages above", library.package));
     }
     Ok(())
+}
+
+/// Runs the real rustdoc with this program's arguments.
+fn run_rustdoc() -> ExitCode {
+    let status =
+        Command::new("rustdoc").args(std::env::args_os().skip(1)).env("RUSTC_BOOTSTRAP", "1").status();
+    match status {
+        Ok(status) if status.success() => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("surface: starting rustdoc: {error}");
+            ExitCode::FAILURE
+        }
+    }
 }
 
 fn format_of(json: &Path) -> Result<u64, String> {
