@@ -85,6 +85,9 @@ fn is_decision(change: &Change) -> bool {
     matches!(
         change,
         Change::Committed { .. }
+            | Change::ExecutionTypeSet { .. }
+            | Change::NodeSilenceSet { .. }
+            | Change::QueueExpired { .. }
             | Change::OpportunitiesMissed { .. }
             | Change::ReservedAgain { .. }
             | Change::ReservationExpired { .. }
