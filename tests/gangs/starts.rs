@@ -52,7 +52,7 @@ fn a_gang_that_fits_starts_although_the_gang_before_it_finds_no_room() {
         ("another host", [(&[(1, 1, Some(2))], false), (&[(1, 1, Some(0))], false)]),
     ];
     for (difference, gangs) in pairs {
-        // One unit is free on each of two racks, and none on a third.
+        // Later, one unit is free on each of two racks, and none on a third. One search then finds room for one gang.
         let cluster = Cluster::serial();
         let nodes = [("a", 0), ("b", 1), ("c", 2)].map(|(rack, number)| cluster.node(number, 2, rack));
         let at = |ask: AskSpec, host: Option<usize>| match host {
@@ -60,10 +60,11 @@ fn a_gang_that_fits_starts_although_the_gang_before_it_finds_no_room() {
             None => ask,
         };
         let other = cluster.application();
-        for (host, units) in [1, 1, 2].into_iter().enumerate() {
-            cluster.handle.submit_ask(other, at(ask(units, 1), Some(host))).unwrap();
+        for (units, count, host) in [(1, 2, 0), (1, 2, 1), (2, 1, 2)] {
+            cluster.handle.submit_ask(other, at(ask(units, count), Some(host))).unwrap();
         }
         cluster.run();
+        let running = placed(&cluster.events());
         let [stuck, fitting] = gangs.map(|(roles, is_on_one_rack)| {
             let mut spec = GangSpec::new(cluster.application()).without_gathering();
             for (number, &(units, members, host)) in roles.iter().enumerate() {
@@ -72,6 +73,8 @@ fn a_gang_that_fits_starts_although_the_gang_before_it_finds_no_room() {
             cluster.submit(if is_on_one_rack { spec.on_one_rack() } else { spec }).gang
         });
         cluster.run();
+        let on = |node| running.iter().find(|(_, of)| *of == node).unwrap().0;
+        cluster.complete([on(nodes[0]), on(nodes[1])]);
         let events = cluster.events();
         assert!(!has_started(&events, stuck) && has_started(&events, fitting), "{difference}: {events:?}");
     }
