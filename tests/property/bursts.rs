@@ -311,7 +311,7 @@ fn expect_configured(burst: &Burst, expected: &[u32]) {
 }
 
 proptest! {
-    #![proptest_config(cases(1000))]
+    #![proptest_config(cases(300))]
 
     /// The promise of `docs/semantics.md`, "Shares in background mode".
     #[test]

@@ -86,7 +86,7 @@ fn mode() -> impl Strategy<Value = Mode> {
 }
 
 proptest! {
-    #![proptest_config(cases(1000))]
+    #![proptest_config(cases(300))]
 
     /// Runs from an empty cluster, then from a cluster that a single leaf has filled, while its containers end one by
     /// one. After each has ended once, every leaf has its fair share.

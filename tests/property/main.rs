@@ -35,9 +35,7 @@ fn mode() -> impl Strategy<Value = Mode> {
     prop_oneof![Just(Mode::Serial), Just(Mode::Background), parallel]
 }
 
-/// A configuration with this many cases, unless the environment sets another number.
+/// A configuration with this many cases, unless `PROPTEST_CASES` sets another number.
 fn cases(cases: u32) -> Config {
-    let from_environment = std::env::var_os("PROPTEST_CASES").is_some();
-    let default = Config::default();
-    Config { cases: if from_environment { default.cases } else { cases }, ..default }
+    Config::with_cases(cases)
 }

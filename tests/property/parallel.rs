@@ -8,7 +8,7 @@ use crate::generate::{EVERYTHING, WITH_REQUESTS, plan};
 use crate::play::play;
 
 proptest! {
-    #![proptest_config(cases(1000))]
+    #![proptest_config(cases(300))]
 
     #[test]
     fn serial_is_legal_and_complete(plan in plan(EVERYTHING)) {

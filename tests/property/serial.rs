@@ -8,7 +8,7 @@ use crate::generate::{PLAIN, plan};
 use crate::play::play;
 
 proptest! {
-    #![proptest_config(cases(1000))]
+    #![proptest_config(cases(300))]
 
     #[test]
     fn serial_equals_oracle(plan in plan(PLAIN)) {
