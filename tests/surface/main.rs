@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
@@ -13,7 +14,7 @@ use public_api::{Builder, MINIMUM_NIGHTLY_RUST_VERSION};
 
 const HELP: &str = "\
 Compares the public items of each library with its list: scheduler/public-api.txt, formats/public-api.txt and
-placement/public-api.txt.
+placement/public-api.txt. The pages of these libraries in the folder `doc` of the target are replaced by JSON.
 
 cargo surface [--write]
 
@@ -47,12 +48,12 @@ enum Outcome {
     Skipped,
 }
 
-/// Set where cargo starts this program as rustdoc.
-const AS_RUSTDOC: &str = "APPORTION_SURFACE_AS_RUSTDOC";
+/// Names the real rustdoc where cargo starts this program as rustdoc.
+const REAL_RUSTDOC: &str = "APPORTION_SURFACE_RUSTDOC";
 
 fn main() -> ExitCode {
-    if std::env::var_os(AS_RUSTDOC).is_some() {
-        return run_rustdoc();
+    if let Some(rustdoc) = std::env::var_os(REAL_RUSTDOC) {
+        return run_rustdoc(&rustdoc);
     }
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -158,8 +159,9 @@ fn document(library: &Library) -> Result<(), String> {
         .args(["rustdoc", "--quiet", "--locked", "-p", library.package, "--lib", "--target-dir"])
         .arg(target())
         .args(["--", "-Z", "unstable-options", "--output-format", "json", "--cap-lints", "allow"]);
+    let rustdoc = std::env::var_os("RUSTDOC").unwrap_or_else(|| "rustdoc".into());
     let own = std::env::current_exe().map_err(|error| format!("the path of this program: {error}"))?;
-    let status = cargo.current_dir(root()).env("RUSTDOC", own).env(AS_RUSTDOC, "1").status();
+    let status = cargo.current_dir(root()).env("RUSTDOC", own).env(REAL_RUSTDOC, rustdoc).status();
     let status = status.map_err(|error| format!("starting cargo: {error}"))?;
     if !status.success() {
         return Err(format!("rustdoc failed on {}; see its messages above", library.package));
@@ -168,9 +170,8 @@ fn document(library: &Library) -> Result<(), String> {
 }
 
 /// Runs the real rustdoc with this program's arguments.
-fn run_rustdoc() -> ExitCode {
-    let status =
-        Command::new("rustdoc").args(std::env::args_os().skip(1)).env("RUSTC_BOOTSTRAP", "1").status();
+fn run_rustdoc(rustdoc: &OsStr) -> ExitCode {
+    let status = Command::new(rustdoc).args(std::env::args_os().skip(1)).env("RUSTC_BOOTSTRAP", "1").status();
     match status {
         Ok(status) if status.success() => ExitCode::SUCCESS,
         Ok(_) => ExitCode::FAILURE,
