@@ -61,7 +61,7 @@ impl AuditReport {
         for partition in state.partitions() {
             for number in 0..state.node_shards.sets(partition) {
                 let id = SetId::new(partition, number);
-                let equal = leases.look_at(id, |set| {
+                let equal = leases.inspect(id, |set| {
                     set.sync(state.nodes());
                     set.equals_rebuilt(state.nodes())
                 });

@@ -232,10 +232,10 @@ impl Run {
     fn reserve(&mut self, application: ApplicationId, nodes: &[NodeId]) {
         self.ask(application, AskSpec::new(size(16_384, 8_000), 2).with_priority(9));
         self.quiet();
-        let heard = [nodes[0], nodes[1], nodes[2], nodes[4], nodes[5]];
+        let alive = [nodes[0], nodes[1], nodes[2], nodes[4], nodes[5]];
         for ms in [19_999, 2] {
             nodes[..3].iter().for_each(|node| self.pass(*node));
-            self.handle.heartbeat(&heard).unwrap();
+            self.handle.heartbeat(&alive).unwrap();
             self.wait(ms);
         }
     }

@@ -7,7 +7,7 @@ use super::files;
 
 /// Former words with their replacements. A word with a space is looked for in prose only. A name is cut at `_` and
 /// before capitals, so `is_noted` contains `noted`.
-const FORMER: [(&str, &str); 31] = [
+const FORMER: [(&str, &str); 32] = [
     ("claim", "reservation"),
     ("claims", "reservations"),
     ("claimed", "reserved"),
@@ -35,6 +35,7 @@ const FORMER: [(&str, &str); 31] = [
     ("judge", "validate"),
     ("judged", "validated"),
     ("hears", "receives"),
+    ("heard", "received"),
     ("roster", "node shards"),
     ("adaption", "concurrency limit"),
     ("whoever", "the noun"),
@@ -66,7 +67,8 @@ fn search(folder: &Path, found: &mut Vec<String>) {
             }
             continue;
         }
-        let is_text = [".rs", ".md", ".toml", ".patch"].iter().any(|ending| name.ends_with(ending));
+        let is_text =
+            [".rs", ".md", ".toml", ".patch", ".yaml", ".json"].iter().any(|ending| name.ends_with(ending));
         // The change log says which names changed.
         if !is_text || name == "CHANGELOG.md" || path.ends_with("tidy/words.rs") {
             continue;

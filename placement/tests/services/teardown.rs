@@ -44,8 +44,8 @@ fn a_save_keeps_hosts_whose_containers_are_being_released<M: Manager>() {
             deliver_end(&mut bed, *container);
         }
         let file = bed.service.take_history(2_000).unwrap_or_else(|| panic!("nothing to save"));
-        assert_eq!(active(&file), 4 - ends_reported, "{ends_reported} ends heard");
-        assert_eq!(asked_back::<M>(&file).len(), 4, "{ends_reported} ends heard");
+        assert_eq!(active(&file), 4 - ends_reported, "{ends_reported} ends reported");
+        assert_eq!(asked_back::<M>(&file).len(), 4, "{ends_reported} ends reported");
     }
 }
 

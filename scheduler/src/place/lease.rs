@@ -165,11 +165,11 @@ impl Leases {
         self.checked_out.fetch_add(RETURNED, Ordering::Release);
     }
 
-    /// Passes the set to `look` in its slot, if it is in the pool. Meanwhile no proposer can take the set. It still
+    /// Passes the set to `inspect` in its slot, if it is in the pool. Meanwhile no proposer can take the set. It still
     /// counts as in the pool.
-    pub(crate) fn look_at<T>(&self, id: SetId, look: impl FnOnce(&mut PlacementSet) -> T) -> Option<T> {
+    pub(crate) fn inspect<T>(&self, id: SetId, inspect: impl FnOnce(&mut PlacementSet) -> T) -> Option<T> {
         let mut slot = self.slots[id.index()].lock();
-        slot.set.as_mut().map(|set| look(set))
+        slot.set.as_mut().map(|set| inspect(set))
     }
 
     /// Publishes which sets of a partition are worth a pass. If a proposer takes a set meanwhile, the swap acquires its

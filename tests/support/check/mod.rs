@@ -307,7 +307,7 @@ impl Checker {
                 && self.oracle.could_start_in_own_partition(proposal.ask);
             assert!(
                 !stays,
-                "change {}: a borrowed container could be served at home: {request:?}",
+                "change {}: a borrowed container could be served by its own share: {request:?}",
                 self.seen
             );
         }

@@ -168,7 +168,7 @@ impl Oracle {
         let node = self.nodes.get_mut(&id).ok_or_else(|| format!("{id} is not registered"))?;
         if stale == node.stale || stale != is_silent {
             return Err(format!(
-                "{id}: silence set to {stale}; it was {}, heard {}",
+                "{id}: silence set to {stale}; it was {}, its last heartbeat was at {}",
                 node.stale, node.last_heartbeat_ms
             ));
         }

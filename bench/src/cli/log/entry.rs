@@ -250,7 +250,7 @@ impl Names {
                 About { node: self.node(*node), detail: Some(word(state)), ..About::default() }
             }
             Change::NodeSilenceSet { node, stale } => {
-                let detail = if *stale { "silent" } else { "heard" };
+                let detail = if *stale { "silent" } else { "reports again" };
                 About { node: self.node(*node), detail: Some(detail.to_owned()), ..About::default() }
             }
             Change::ApplicationEnded { application, end } => {

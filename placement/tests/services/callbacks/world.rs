@@ -170,7 +170,10 @@ impl World {
         let is_due =
             before_ms.is_none_or(|before_ms| before_ms + self.settings.stop_timeout_ms <= self.now_ms);
         let is_running = self.running.contains_key(&container);
-        assert!(is_due || !is_running, "a container is given back once, and again when its end is not heard");
+        assert!(
+            is_due || !is_running,
+            "a container is given back once, and again when no event reports its end"
+        );
     }
 
     fn cancel(&mut self, id: RequestId) {
