@@ -55,7 +55,7 @@ fn no_more_files_run_for_one_ask() {
     let lines = sum(&rows);
     assert!(rows.len() <= RUN_FILES_MAX, "{} files, at most {RUN_FILES_MAX}", rows.len());
     assert!(lines <= RUN_LINES_MAX, "{lines} lines, at most {RUN_LINES_MAX}");
-    states(&text, "Something runs of", &rows);
+    states(&text, "One ask runs code of", &rows);
 }
 
 fn sum(rows: &[Row]) -> usize {

@@ -39,7 +39,7 @@ impl Handle {
     /// says. An ask for an unknown rack is refused. An unknown host never has room.
     ///
     /// # Errors
-    /// If the ask itself is not valid, or its partition is unknown.
+    /// If the ask is not valid, its partition is unknown, or the engine is shut down.
     pub fn submit_ask(&self, application: ApplicationId, mut spec: AskSpec) -> Result<AskId, SubmitError> {
         self.check_ask(&mut spec)?;
         let ask = self.shared.ids.asks.lock().take();

@@ -97,7 +97,7 @@ impl Facts {
         id
     }
 
-    /// Lists the container on its node, which gives it room.
+    /// Lists the container on its node and takes its room there.
     fn take_room(&mut self, node: NodeId, shape: ShapeId, container: ContainerId) -> DeviceMask {
         let node = self.nodes.at_mut(node);
         let need = &self.shapes.at(shape).need;
