@@ -40,6 +40,8 @@ fn a_drain_that_came_to_nothing_keeps_no_host_free<M: Manager>() {
         }
         wait(&mut bed);
         assert_eq!(bed.outcome(request), Some(if is_taken_back { Cancelled } else { Failed }));
+        let remaining = format!("containers still on {at}: 2");
+        assert!(is_taken_back || bed.message(request).contains(&remaining), "{}", bed.message(request));
         assert!(bed.job.spec().hosts_kept_free.is_empty());
         bed.end("0", 1);
         wait(&mut bed);
