@@ -13,8 +13,6 @@ use apportion_tests::support::check::read_log;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use crate::cases;
-
 /// The size of one container: large, so that guarantees, which are rounded down, are as configured.
 const SLOT: i64 = 1_000_000;
 /// Clusters below this size are one placement set; larger ones have sets of four nodes.
@@ -311,7 +309,7 @@ fn expect_configured(burst: &Burst, expected: &[u32]) {
 }
 
 proptest! {
-    #![proptest_config(cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(300))]
 
     /// The promise of `docs/semantics.md`, "Shares in background mode".
     #[test]

@@ -4,11 +4,11 @@ use apportion_tests::support::check::compare_explanations;
 use proptest::prelude::*;
 
 use crate::generate::{EVERYTHING, plan};
+use crate::mode;
 use crate::play::play;
-use crate::{cases, mode};
 
 proptest! {
-    #![proptest_config(cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(300))]
 
     /// The checker tests at every quiet point that counts add up and every pending ask has a reason. This property
     /// also compares every node with the model's verdict.

@@ -10,8 +10,6 @@ use apportion::{
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use crate::cases;
-
 /// The size of one container: large, so that guarantees, which are rounded down, are proportional to the weights.
 const SIZE: i64 = 1_000_000;
 
@@ -86,7 +84,7 @@ fn mode() -> impl Strategy<Value = Mode> {
 }
 
 proptest! {
-    #![proptest_config(cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(300))]
 
     /// Runs from an empty cluster, then from a cluster that a single leaf has filled, while its containers end one by
     /// one. After each has ended once, every leaf has its fair share.

@@ -12,12 +12,12 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 
 use crate::generate::{EVERYTHING, WITH_REQUESTS, plan};
+use crate::mode;
 use crate::plan::{Plan, QueuePlan};
 use crate::play::play;
-use crate::{cases, mode};
 
 proptest! {
-    #![proptest_config(cases(200))]
+    #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
     fn log_replays_at_any_position(plan in plan(EVERYTHING), mode in mode()) {

@@ -27,15 +27,9 @@ mod user_limits;
 
 use apportion::Mode;
 use proptest::prelude::*;
-use proptest::test_runner::Config;
 
 /// Every mode, the parallel one with up to two proposers.
 fn mode() -> impl Strategy<Value = Mode> {
     let parallel = (1..=2usize).prop_map(|proposers| Mode::Parallel { proposers });
     prop_oneof![Just(Mode::Serial), Just(Mode::Background), parallel]
-}
-
-/// A configuration with this many cases, unless `PROPTEST_CASES` sets another number.
-fn cases(cases: u32) -> Config {
-    Config::with_cases(cases)
 }

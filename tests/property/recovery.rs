@@ -14,12 +14,12 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 
 use crate::generate::{EVERYTHING, WITH_REQUESTS, plan};
+use crate::mode;
 use crate::plan::{ClusterPlan, Operation};
 use crate::play::{play, play_with_crashes};
-use crate::{cases, mode};
 
 proptest! {
-    #![proptest_config(cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(300))]
 
     /// The sequential model goes on too, and checks everything that the second engine does.
     #[test]

@@ -7,8 +7,6 @@ use apportion_tests::support::cluster::Cluster;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use crate::cases;
-
 #[derive(Clone, Debug)]
 enum Step {
     Pass {
@@ -66,7 +64,7 @@ fn config(maximum: Option<i64>, continue_looking: bool) -> EngineConfig {
 }
 
 proptest! {
-    #![proptest_config(cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(300))]
 
     /// The model checks each reservation and each count. In addition, a pass over a reserved node that is too full
     /// counts. An ask that may reserve one more node does so in the next pass over a suitable node, and no other ask

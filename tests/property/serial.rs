@@ -3,12 +3,11 @@
 use apportion::Mode;
 use proptest::prelude::*;
 
-use crate::cases;
 use crate::generate::{PLAIN, plan};
 use crate::play::play;
 
 proptest! {
-    #![proptest_config(cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
     fn serial_equals_oracle(plan in plan(PLAIN)) {

@@ -10,9 +10,9 @@ use apportion_tests::support::cluster::Cluster;
 use proptest::prelude::*;
 
 use crate::generate::{WITH_REQUESTS, plan};
+use crate::mode;
 use crate::plan::Plan;
 use crate::play::Player;
-use crate::{cases, mode};
 
 /// Logs to both, and compacts the store after every so many groups.
 struct Twice {
@@ -58,7 +58,7 @@ fn play_logging_to(plan: &Plan, mode: Mode, sink: impl FnOnce(SharedLog) -> Box<
 }
 
 proptest! {
-    #![proptest_config(cases(50))]
+    #![proptest_config(ProptestConfig::with_cases(50))]
 
     #[test]
     fn an_engine_recovers_from_a_store_as_from_memory(

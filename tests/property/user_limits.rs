@@ -6,13 +6,13 @@ use apportion::config::{Capacity, EngineConfig, Percent, QueueConfig};
 use apportion::{ApplicationSpec, AskSpec, Engine, ManualClock, Mode, NodeSpec, ResourceTypes, Resources};
 use proptest::prelude::*;
 
-use crate::{cases, mode};
+use crate::mode;
 
 /// The size of one container: large, because small guarantees would be rounded down to zero.
 const SIZE: i64 = 1_000_000;
 
 proptest! {
-    #![proptest_config(cases(200))]
+    #![proptest_config(ProptestConfig::with_cases(200))]
 
     /// In a full leaf, no user has more than its percentage of the leaf or its equal share, rounded up, if that is
     /// larger. The leaf is used up, and earlier users have at least as much as later ones.

@@ -152,7 +152,8 @@ fn items(library: &Library) -> Result<Option<BTreeSet<String>>, String> {
 }
 
 /// Runs rustdoc on a library. Its JSON output is unstable: a stable toolchain writes it only with `RUSTC_BOOTSTRAP`.
-/// Cargo would build all dependencies anew with that variable, so only rustdoc gets it: cargo starts this program instead.
+/// Cargo would build all dependencies anew with that variable, so only rustdoc gets it. For that, cargo starts this
+/// program as rustdoc.
 fn document(library: &Library) -> Result<(), String> {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo

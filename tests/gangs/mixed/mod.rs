@@ -23,13 +23,6 @@ const INTERVAL_MS: u64 = 100;
 /// The first two have a common parent.
 const LEAVES: [&str; 3] = ["root.p.a", "root.p.b", "root.c"];
 
-/// `PROPTEST_CASES` in the environment gives another number.
-fn cases() -> ProptestConfig {
-    let default = ProptestConfig::default();
-    let cases = if std::env::var_os("PROPTEST_CASES").is_some() { default.cases } else { 200 };
-    ProptestConfig { cases, ..default }
-}
-
 #[test]
 fn mixed_loads_are_decided_as_recorded() {
     let loads = (setting(), prop::collection::vec(call(), 1..80));
@@ -47,7 +40,7 @@ fn mixed_loads_are_decided_as_recorded() {
 }
 
 proptest! {
-    #![proptest_config(cases())]
+    #![proptest_config(ProptestConfig::with_cases(200))]
 
     /// In every mode, at each position of the log, the audit is clean, and gangs start whole or not at all. Preemption
     /// keeps guarantees, budgets and costs, and opportunistic containers count against nothing. The replay ends as

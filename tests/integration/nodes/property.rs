@@ -81,9 +81,7 @@ fn carry_out(world: &mut World, operation: &Operation) {
 }
 
 fn cases(cases: u32) -> Config {
-    let default = Config::default();
-    let cases = if std::env::var_os("PROPTEST_CASES").is_some() { default.cases } else { cases };
-    Config { cases, failure_persistence: None, ..default }
+    Config { failure_persistence: None, ..Config::with_cases(cases) }
 }
 
 /// Agents run exactly the containers of the engine, and each container was started once at most.

@@ -182,7 +182,7 @@ fn a_watchdog_takes_no_look_in_vain_for_work() {
 /// I13. A proposer that finds no set is counted for a moment, in which the committer sees a busy engine. The bug:
 /// the committer is not told to look again, so a caller that waits for quiet waits for ever.
 #[test]
-fn an_undone_checkout_leaves_no_proposer_waiting() {
+fn an_undone_checkout_leaves_no_caller_waiting() {
     model(Bound::None, || {
         let (cluster, mut workers) = Cluster::assembled(plain(), 1, 1);
         let proposer = workers.proposer();
