@@ -12,11 +12,11 @@
 //! 2. A pass over such a set finds no node that fits, and reports it. The committer *closes* the shape in this set,
 //!    unless a node of the set has changed since and fits. The lane stays runnable. Once all sets
 //!    are closed for the shape, no pass looks for the ask.
-//! 3. Once the ask has been pending for `reservations.delay_ms`, it may reserve a node. If all sets are closed then, a timer
-//!    reopens the shape in one set at a time. The submission sets the timer if all sets are closed already. Otherwise
-//!    the pass that finds the last set without room does (`Observation::ReserveLater`). Only a pass over the last open
-//!    set of a shape reserves, or a pass over one node in compatible mode. [`propose`](crate::propose) tells how a
-//!    reservation becomes a container.
+//! 3. Once the ask has been pending for `reservations.delay_ms`, it may reserve a node. If all sets are closed then,
+//!    a timer reopens the shape in one set at a time. The submission sets the timer if all sets are closed already.
+//!    Otherwise the pass that finds the last set without room does (`Observation::ReserveLater`). Only a pass over the
+//!    last open set of a shape reserves, or a pass over one node in compatible mode. [`propose`](crate::propose) tells
+//!    how a reservation becomes a container.
 //! 4. A node that gains room is compared with the shapes that are closed in its set ([`Backlog::room_gained`]). Those
 //!    that fit on it are open again in this set, and passes look at all of their lanes. If the partition is cut into
 //!    other sets, every shape is open everywhere.
@@ -26,9 +26,9 @@
 //! # What happens to an ask at a limit
 //!
 //! No node matters then. The pass reports the lane and the limit, and the committer *parks* the lane. The lane is not
-//! runnable until the use or the amounts in flight at this limit fall, or the limit changes. `parking.rs` lists the reasons to park with the
-//! events that undo each. `waits.rs` has the rule, which goes by stamps. `commit/observe.rs` says why no wake-up is
-//! lost.
+//! runnable until the use or the amounts in flight at this limit fall, or the limit changes. `parking.rs` lists the
+//! reasons to park with the events that undo each. `waits.rs` has the rule, which goes by stamps. `commit/observe.rs`
+//! says why no wake-up is lost.
 //!
 //! # Invariants
 //!
