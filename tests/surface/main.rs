@@ -177,7 +177,7 @@ fn run_rustdoc(rustdoc: &OsStr) -> ExitCode {
         Ok(status) if status.success() => ExitCode::SUCCESS,
         Ok(_) => ExitCode::FAILURE,
         Err(error) => {
-            eprintln!("surface: starting rustdoc: {error}");
+            eprintln!("surface: starting {}: {error}", rustdoc.display());
             ExitCode::FAILURE
         }
     }
