@@ -310,7 +310,7 @@ pub struct EngineLimits {
     pub batch_requests: usize,
     /// A pass ends after visiting this many nodes (V).
     pub pass_visits: usize,
-    /// A group commit ends after this many requests and other messages (G).
+    /// A group commit ends after this many requests and other messages (G). Registered kinds of asks do not count.
     pub group_requests: usize,
     /// The length of the inbox. When it is full, callers and proposers block.
     pub inbox: usize,

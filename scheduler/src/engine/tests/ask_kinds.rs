@@ -80,6 +80,31 @@ fn asks_of_kinds_are_logged_and_placed_as_if_described() {
     assert!(by_kind == described, "the bytes are equal");
 }
 
+/// Callers of a recovered engine register their kinds again.
+#[test]
+fn a_kind_that_is_registered_between_asks_ends_no_group() {
+    let in_groups_of_three = |registers_early: bool| {
+        let mut config = config([leaf("a")]);
+        config.limits.group_requests = 3;
+        let (log, clock) = (SharedLog::new(), Arc::new(ManualClock::new()));
+        let engine = Engine::start(config, Mode::Serial, clock, Some(Box::new(log.clone()))).unwrap();
+        let (handle, events) = (engine.handle(), engine.handle().event_stream(1_000));
+        let spec = ApplicationSpec::new("job", "root.a", "user");
+        let application = handle.submit_application(spec, &events).unwrap();
+        let register = || handle.register_ask_kind(AskSpec::new(memory(1), 1)).unwrap();
+        if registers_early {
+            register();
+        }
+        engine.run_until_quiet();
+        for _ in 0..4 {
+            handle.submit_asks_of_kinds([one(application, register())]).unwrap();
+        }
+        engine.run_until_quiet();
+        (log.bytes(), engine.stats().groups)
+    };
+    assert_eq!(in_groups_of_three(true), in_groups_of_three(false));
+}
+
 #[test]
 fn equal_kinds_have_one_number_for_every_count_and_request() {
     let (hand, ..) = with_node();
