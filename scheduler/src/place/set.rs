@@ -142,8 +142,7 @@ impl PlacementSet {
         self.debited.push(position as u32);
     }
 
-    /// Keeps the debits of this view as final. Called when all of its containers were accepted; the ring then need not
-    /// report them.
+    /// Keeps the debits: all containers were accepted, so the next `sync` need not look at their nodes again.
     pub(crate) fn trust_debits(&mut self) {
         self.debited.clear();
     }

@@ -21,7 +21,7 @@ struct Available {
 const UPCOMING: usize = 8;
 
 impl<'a> QueueWalk<'a> {
-    /// Makes the leaf's first runnable lane the next one to open.
+    /// Queues the leaf's first runnable lanes for opening.
     pub(super) fn open_leaf(&mut self, leaf: QueueId) {
         let cursor = &mut self.scratch.queues[leaf.index()].leaf;
         cursor.upcoming.extend(self.state.backlog.runnable_after(leaf, self.share, None).take(UPCOMING));
@@ -47,9 +47,9 @@ impl<'a> QueueWalk<'a> {
             if backlog.is_open(shape, self.set) && !is_closed && self.is_due(lane) {
                 let cursor = &mut self.scratch.queues[leaf.index()].leaf;
                 cursor.lanes.push(LaneCursor::new(lane));
-                let place = cursor.lanes.len() - 1;
-                self.push_next_application(leaf, place);
-                self.report_if_done(leaf, place, proposals);
+                let index = cursor.lanes.len() - 1;
+                self.push_next_application(leaf, index);
+                self.report_if_done(leaf, index, proposals);
             }
         }
     }
@@ -98,11 +98,11 @@ impl<'a> QueueWalk<'a> {
     }
 
     /// Leaves a lane that is blocked: for the rest of the pass, or until the user's share moves.
-    fn leave_lane(&mut self, leaf: QueueId, place: usize, reason: WaitKey, proposals: &mut Proposals) {
-        let lane = self.scratch.queues[leaf.index()].leaf.lanes[place].lane;
+    fn leave_lane(&mut self, leaf: QueueId, index: usize, reason: WaitKey, proposals: &mut Proposals) {
+        let lane = self.scratch.queues[leaf.index()].leaf.lanes[index].lane;
         let may_move = matches!(reason, WaitKey::UserShare(_));
         let held_until = may_move.then(|| self.share_suffices_at(self.state.backlog.lane(lane)));
-        let cursor = &mut self.scratch.queues[leaf.index()].leaf.lanes[place];
+        let cursor = &mut self.scratch.queues[leaf.index()].leaf.lanes[index];
         (cursor.held_until, cursor.dropped) = (held_until, held_until.is_none());
         if !std::mem::replace(&mut cursor.is_reported, true) {
             let blocks = match reason {
@@ -113,7 +113,7 @@ impl<'a> QueueWalk<'a> {
         }
     }
 
-    /// Leaves the ask on top, all of whose units are in flight or reserved.
+    /// Skips the top ask, all of whose units are in flight or reserved.
     pub(super) fn skip_unavailable(&mut self, leaf: QueueId, proposals: &mut Proposals) {
         let cursor = &mut self.scratch.queues[leaf.index()].leaf;
         if let Some(Reverse(head)) = cursor.heads.peek() {
@@ -122,7 +122,7 @@ impl<'a> QueueWalk<'a> {
         self.skip_ask(leaf, proposals);
     }
 
-    /// Leaves the ask on top for the rest of the pass.
+    /// Skips the top ask for the rest of the pass.
     pub(super) fn skip_ask(&mut self, leaf: QueueId, proposals: &mut Proposals) {
         let Some(&Reverse(head)) = self.scratch.queues[leaf.index()].leaf.heads.peek() else { return };
         self.open_next_application(leaf);
@@ -131,9 +131,9 @@ impl<'a> QueueWalk<'a> {
             cursor.heads.peek().is_some_and(|top| (top.0.slot, top.0.pending) == (head.slot, head.pending)),
             "the application behind is served later"
         );
-        let place = head.lane as usize;
+        let index = head.lane as usize;
         let behind = head.at as usize + 1;
-        let next = if head.has_more { self.next_available(leaf, head.slot, place, behind) } else { None };
+        let next = if head.has_more { self.next_available(leaf, head.slot, index, behind) } else { None };
         let cursor = &mut self.scratch.queues[leaf.index()].leaf;
         let Some(mut top) = cursor.heads.peek_mut() else { return };
         match next {
@@ -142,11 +142,11 @@ impl<'a> QueueWalk<'a> {
             }
             None => {
                 let Reverse(done) = PeekMut::pop(top);
-                cursor.lanes[place].heads -= 1;
+                cursor.lanes[index].heads -= 1;
                 if done.next_is_unopened {
-                    self.push_next_application(leaf, place);
+                    self.push_next_application(leaf, index);
                 }
-                self.report_if_done(leaf, place, proposals);
+                self.report_if_done(leaf, index, proposals);
             }
         }
     }
@@ -162,8 +162,8 @@ impl<'a> QueueWalk<'a> {
 
     /// Reports a lane as all in flight if no ask of it is left although its shape may fit. A lane whose
     /// asks this pass proposed needs no report: it is empty once they are accepted, and runnable if they are not.
-    fn report_if_done(&mut self, leaf: QueueId, place: usize, proposals: &mut Proposals) {
-        let cursor = &mut self.scratch.queues[leaf.index()].leaf.lanes[place];
+    fn report_if_done(&mut self, leaf: QueueId, index: usize, proposals: &mut Proposals) {
+        let cursor = &mut self.scratch.queues[leaf.index()].leaf.lanes[index];
         let lane = cursor.lane;
         if cursor.heads > 0 || cursor.dropped {
             return;
@@ -178,8 +178,8 @@ impl<'a> QueueWalk<'a> {
     }
 
     /// Adds the lane's next application with an available ask to the heap.
-    pub(super) fn push_next_application(&mut self, leaf: QueueId, place: usize) {
-        let cursor = &self.scratch.queues[leaf.index()].leaf.lanes[place];
+    pub(super) fn push_next_application(&mut self, leaf: QueueId, index: usize) {
+        let cursor = &self.scratch.queues[leaf.index()].leaf.lanes[index];
         let (lane, mut last) = (cursor.lane, cursor.last);
         let order = &self.state.backlog.lane(lane).order;
         let found = loop {
@@ -188,16 +188,16 @@ impl<'a> QueueWalk<'a> {
             if self.scratch.left_applications.contains(&slot) {
                 continue;
             }
-            if let Some(found) = self.next_available(leaf, slot, place, 0) {
+            if let Some(found) = self.next_available(leaf, slot, index, 0) {
                 let Available { at, pending, has_more } = found;
                 let (key, next_is_unopened) = (self.key_of(slot, leaf, key), order.has_several());
-                break Some(Head { key, pending, slot, lane: place as u32, at, next_is_unopened, has_more });
+                break Some(Head { key, pending, slot, lane: index as u32, at, next_is_unopened, has_more });
             }
         };
         let cursor = &mut self.scratch.queues[leaf.index()].leaf;
-        cursor.lanes[place].last = last;
+        cursor.lanes[index].last = last;
         if let Some(head) = found {
-            cursor.lanes[place].heads += 1;
+            cursor.lanes[index].heads += 1;
             cursor.heads.push(Reverse(head));
         }
     }
@@ -212,8 +212,8 @@ impl<'a> QueueWalk<'a> {
     }
 
     /// The application's first available ask in the lane, from the `from`-th on.
-    fn next_available(&mut self, leaf: QueueId, slot: u32, place: usize, from: usize) -> Option<Available> {
-        let lane = self.scratch.queues[leaf.index()].leaf.lanes[place].lane;
+    fn next_available(&mut self, leaf: QueueId, slot: u32, index: usize, from: usize) -> Option<Available> {
+        let lane = self.scratch.queues[leaf.index()].leaf.lanes[index].lane;
         let asks = &self.state.backlog.asks_in(slot, lane)?.asks;
         let mut at = from;
         while let Some(pending) = asks.get(at) {
@@ -221,7 +221,7 @@ impl<'a> QueueWalk<'a> {
                 let has_more = asks.get(at + 1).is_some();
                 return Some(Available { at: at as u32, pending, has_more });
             }
-            self.scratch.queues[leaf.index()].leaf.lanes[place].is_any_in_flight = true;
+            self.scratch.queues[leaf.index()].leaf.lanes[index].is_any_in_flight = true;
             at += 1;
         }
         None

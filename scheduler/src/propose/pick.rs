@@ -12,7 +12,7 @@ use crate::place::{Found, PlacementSet};
 use crate::request::ResourceAllocationCommitRequest;
 use crate::state::State;
 
-/// The outcome for a candidate.
+/// What became of the next ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pick {
     /// A container is proposed.
