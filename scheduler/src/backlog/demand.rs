@@ -95,8 +95,8 @@ impl Backlog {
     }
 
     /// Resumes the paused sets after a decision about units or amounts in flight.
-    pub(crate) fn resume(&mut self, version: u64) {
-        self.waits.resume(version);
+    pub(crate) fn resume_sets(&mut self, version: u64) {
+        self.waits.resume_sets(version);
     }
 
     /// Whether passes over the set look for the shape: some node there may have room for it, or may be reserved for it.

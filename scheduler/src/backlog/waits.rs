@@ -181,7 +181,7 @@ impl Waits {
     }
 
     /// Resumes the paused sets after a decision about units or amounts in flight.
-    pub(super) fn resume(&mut self, version: u64) {
+    pub(super) fn resume_sets(&mut self, version: u64) {
         self.decided_at = version;
         self.paused.fill(0);
     }

@@ -76,7 +76,7 @@ impl Committer<'_> {
             Work::Pass(set) => Some(set),
             Work::Unleased | Work::Round(_) => None,
         };
-        self.state.resume(&proposals.requests);
+        self.state.resume_sets(&proposals.requests);
         self.state.recompute_limits();
         let have_moved = self.state.have_charges_moved_since(proposals.version);
         let known = Known {

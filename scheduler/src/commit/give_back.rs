@@ -19,9 +19,9 @@ impl State {
     }
 
     /// Resumes paused sets: the decided units and amounts may have blocked them.
-    pub(super) fn resume(&mut self, requests: &[ResourceAllocationCommitRequest]) {
+    pub(super) fn resume_sets(&mut self, requests: &[ResourceAllocationCommitRequest]) {
         if !requests.is_empty() {
-            self.backlog.resume(self.version);
+            self.backlog.resume_sets(self.version);
         }
     }
 
@@ -91,7 +91,7 @@ impl State {
     pub(crate) fn undo(&mut self, batch: &mut ProposalBatch) {
         self.version += 1;
         let proposals = std::mem::take(&mut batch.proposals);
-        self.resume(&proposals.requests);
+        self.resume_sets(&proposals.requests);
         for ask in proposals.requests.iter().flat_map(ResourceAllocationCommitRequest::units) {
             self.take_back_unit(ask);
             self.return_unit(ask);
