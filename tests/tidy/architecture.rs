@@ -10,7 +10,7 @@ fn the_architecture_is_short() {
     let text = files::text("ARCHITECTURE.md");
     assert!(
         text.len() <= BYTES_MAX,
-        "{} bytes, at most {BYTES_MAX}: move text to the documentation of its room",
+        "{} bytes, at most {BYTES_MAX}: move text to the documentation of its module",
         text.len()
     );
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::files;
 
-/// For each room of the engine, the rooms that it may use.
+/// For each module of the engine, the modules that it may use.
 pub(crate) fn allowed() -> BTreeMap<String, Vec<String>> {
     listed().into_iter().collect()
 }
@@ -15,8 +15,8 @@ pub(crate) fn listed() -> Vec<(String, Vec<String>)> {
     let block = text.split("```edges\n").nth(1).and_then(|rest| rest.split("```").next());
     let lines = block.expect("ARCHITECTURE.md has a block of edges").lines();
     let edge = |line: &str| {
-        let (room, others) = line.split_once(" -> ").expect("`room -> room, room`");
-        (room.to_owned(), others.split(", ").map(str::to_owned).collect())
+        let (module, others) = line.split_once(" -> ").expect("`module -> module, module`");
+        (module.to_owned(), others.split(", ").map(str::to_owned).collect())
     };
     lines.map(edge).collect()
 }

@@ -7,13 +7,13 @@ struct Feature {
     /// Parts of the names that its code uses.
     names: &'static [&'static str],
     /// Parts of the paths of its own files.
-    rooms: &'static [&'static str],
+    modules: &'static [&'static str],
     /// Other files that name it today. Lower the number when a file no longer does.
     outside: usize,
 }
 
 const FEATURES: [Feature; 6] = [
-    Feature { names: &["borrow"], rooms: &["borrowed"], outside: 34 },
+    Feature { names: &["borrow"], modules: &["borrowed"], outside: 34 },
     Feature {
         names: &[
             "blocked_headroom",
@@ -22,23 +22,23 @@ const FEATURES: [Feature; 6] = [
             "block_headroom",
             "lacks_headroom",
         ],
-        rooms: &["headroom"],
+        modules: &["headroom"],
         outside: 13,
     },
-    Feature { names: &["compatible", "Compatible"], rooms: &["compatible"], outside: 6 },
+    Feature { names: &["compatible", "Compatible"], modules: &["compatible"], outside: 6 },
     Feature {
         names: &["opportunistic", "Opportunistic"],
-        rooms: &["opportunistic", "node_queues"],
+        modules: &["opportunistic", "node_queues"],
         outside: 40,
     },
     Feature {
         names: &["preempt", "Preempt"],
-        rooms: &["preempt", "rounds", "victims", "disruption"],
+        modules: &["preempt", "rounds", "victims", "disruption"],
         outside: 34,
     },
     Feature {
         names: &["gang", "Gang"],
-        rooms: &["gang", "gather", "placeholder", "task_group", "member_walk", "turn"],
+        modules: &["gang", "gather", "placeholder", "task_group", "member_walk", "turn"],
         outside: 71,
     },
 ];
@@ -59,7 +59,7 @@ fn features_spread_no_further() {
 }
 
 fn files_outside<'a>(feature: &Feature, sources: &'a [Source]) -> Vec<&'a str> {
-    let is_own = |source: &Source| feature.rooms.iter().any(|room| source.path.contains(room));
+    let is_own = |source: &Source| feature.modules.iter().any(|module| source.path.contains(module));
     let names = |source: &Source| feature.names.iter().any(|name| !source.lines_with(name).is_empty());
     let outside = sources.iter().filter(|source| !is_own(source) && names(source));
     outside.map(|source| source.path.trim_start_matches("scheduler/src/")).collect()

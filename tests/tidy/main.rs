@@ -15,17 +15,17 @@ mod words;
 
 use source::Source;
 
-/// Engine rooms use each other only along the arrows of `ARCHITECTURE.md`.
+/// Engine modules use each other only along the arrows of `ARCHITECTURE.md`.
 #[test]
-fn rooms_use_each_other_only_along_allowed_edges() {
+fn modules_use_each_other_only_along_allowed_edges() {
     let allowed = edges::allowed();
     let mut wrong = Vec::new();
     for source in Source::of("scheduler/src") {
-        let room = source.room();
-        let edges = allowed.get(room.as_str());
-        for (line, other) in source.rooms_used() {
-            if other != room && room != "lib" && !edges.is_some_and(|edges| edges.contains(&other)) {
-                wrong.push(format!("{}:{line}: {room} uses {other}", source.path));
+        let module = source.module();
+        let edges = allowed.get(module.as_str());
+        for (line, other) in source.modules_used() {
+            if other != module && module != "lib" && !edges.is_some_and(|edges| edges.contains(&other)) {
+                wrong.push(format!("{}:{line}: {module} uses {other}", source.path));
             }
         }
     }
@@ -37,8 +37,8 @@ fn rooms_use_each_other_only_along_allowed_edges() {
 fn every_allowed_edge_is_used() {
     let mut unused = edges::allowed();
     for source in Source::of("scheduler/src") {
-        let used: Vec<String> = source.rooms_used().into_iter().map(|(_, room)| room).collect();
-        if let Some(edges) = unused.get_mut(source.room().as_str()) {
+        let used: Vec<String> = source.modules_used().into_iter().map(|(_, module)| module).collect();
+        if let Some(edges) = unused.get_mut(source.module().as_str()) {
             edges.retain(|edge| !used.contains(edge));
         }
     }
@@ -46,17 +46,17 @@ fn every_allowed_edge_is_used() {
     assert!(unused.is_empty(), "ARCHITECTURE.md allows edges that nothing uses: {unused:?}");
 }
 
-/// Then no two rooms use each other, directly or indirectly.
+/// Then no two modules use each other, directly or indirectly.
 #[test]
-fn no_room_uses_a_room_below_it() {
+fn no_module_uses_a_module_below_it() {
     let listed = edges::listed();
-    let place = |room: &str| listed.iter().position(|(listed, _)| listed == room);
-    for (number, (room, others)) in listed.iter().enumerate() {
-        // Rooms that use no other are not in the list.
+    let place = |module: &str| listed.iter().position(|(listed, _)| listed == module);
+    for (number, (module, others)) in listed.iter().enumerate() {
+        // Modules that use no other are not in the list.
         let below = others.iter().find(|other| place(other).is_some_and(|place| place >= number));
         assert_eq!(
             below, None,
-            "{room} uses this room, which is not above it in the edges of ARCHITECTURE.md"
+            "{module} uses this module, which is not above it in the edges of ARCHITECTURE.md"
         );
     }
 }
@@ -90,7 +90,7 @@ fn primitives_are_named_only_in_sync() {
     let words =
         ["parking_lot", "crossbeam", "dashmap", "std::sync::atomic", "std::sync::mpsc", "std::sync::Mutex"];
     let mut wrong = Vec::new();
-    for source in Source::of("scheduler/src").into_iter().filter(|source| source.room() != "sync") {
+    for source in Source::of("scheduler/src").into_iter().filter(|source| source.module() != "sync") {
         wrong.extend(words.iter().flat_map(|word| source.lines_naming(word)));
     }
     assert!(wrong.is_empty(), "primitives outside sync/:\n{}", wrong.join("\n"));
@@ -102,15 +102,15 @@ fn primitives_are_named_only_in_sync() {
 fn time_and_chance_come_from_the_driver() {
     let words = ["Instant::now", "SystemTime", "thread::sleep", "rand::", "thread_rng"];
     let all = Source::of("scheduler/src").into_iter().chain(Source::of("placement/src"));
-    let all = all.filter(|source| source.room() != "clock");
+    let all = all.filter(|source| source.module() != "clock");
     let wrong: Vec<String> =
         all.flat_map(|source| words.iter().flat_map(|w| source.lines_with(w)).collect::<Vec<_>>()).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// A file should stay one room: split it at 450 lines.
+/// A file covers one subject. Split it at 450 lines.
 #[test]
-fn no_file_outgrows_its_room() {
+fn no_file_is_too_long() {
     let long: Vec<String> = files::all_sources()
         .into_iter()
         .filter(|source| source.code_lines() > 450)

@@ -38,7 +38,7 @@ fn every_model_is_turned_red_by_a_defect() {
     assert!(gone.is_empty(), "patches name them as models: {gone:?}");
 }
 
-/// A model of a copy proves nothing. So the room's own code only sets up the engine, and threads share no lock or
+/// A model of a copy proves nothing. So the module's own code only sets up the engine, and threads share no lock or
 /// atomic of its own.
 #[test]
 fn models_make_no_shared_state_of_their_own() {

@@ -35,7 +35,7 @@ impl Source {
     }
 
     /// The top-level module it belongs to.
-    pub(crate) fn room(&self) -> String {
+    pub(crate) fn module(&self) -> String {
         let inside = self.path.split("/src/").nth(1).unwrap_or(&self.path);
         inside.split('/').next().unwrap_or(inside).trim_end_matches(".rs").to_owned()
     }
@@ -120,8 +120,8 @@ impl Source {
         fields
     }
 
-    /// The rooms of the same crate that its code names, with line numbers.
-    pub(crate) fn rooms_used(&self) -> Vec<(usize, String)> {
+    /// The modules of the same crate that its code names, with line numbers.
+    pub(crate) fn modules_used(&self) -> Vec<(usize, String)> {
         let mut used = Vec::new();
         for (number, line) in self.code() {
             for (place, _) in line.match_indices("crate::") {
@@ -133,11 +133,11 @@ impl Source {
                 }
             }
         }
-        // The loop finds imports of one path, but no room of a group.
+        // The loop finds imports of one path, but no module of a group.
         for (number, path) in self.imports() {
-            let room = path.strip_prefix("crate::").and_then(|inside| inside.split("::").next());
-            let is_room = |name: &&str| name.starts_with(|c: char| c.is_ascii_lowercase());
-            let used_here = room.filter(is_room).map(|name| (number, name.to_owned()));
+            let module = path.strip_prefix("crate::").and_then(|inside| inside.split("::").next());
+            let is_module = |name: &&str| name.starts_with(|c: char| c.is_ascii_lowercase());
+            let used_here = module.filter(is_module).map(|name| (number, name.to_owned()));
             used.extend(used_here.filter(|found| !used.contains(found)));
         }
         used
@@ -177,8 +177,8 @@ fn a_group_of_imports_names_each_of_its_paths() {
                 use crate::place::Leases;\nlet reuse = crate::backlog::Lane;\n";
     let source = Source { path: "scheduler/src/state.rs".to_owned(), text: text.to_owned() };
     assert_eq!(source.lines_naming("std::sync::Mutex"), ["scheduler/src/state.rs:1: use std::sync::Mutex"]);
-    let mut rooms = source.rooms_used();
-    rooms.sort();
+    let mut modules = source.modules_used();
+    modules.sort();
     let expected = [(2, "facts"), (2, "ids"), (6, "place"), (7, "backlog")];
-    assert_eq!(rooms, expected.map(|(line, room)| (line, room.to_owned())));
+    assert_eq!(modules, expected.map(|(line, module)| (line, module.to_owned())));
 }

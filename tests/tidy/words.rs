@@ -7,7 +7,7 @@ use super::files;
 
 /// Former words with their replacements. A word with a space is looked for in prose only. A name is cut at `_` and
 /// before capitals, so `is_noted` contains `noted`.
-const FORMER: [(&str, &str); 32] = [
+const FORMER: [(&str, &str); 33] = [
     ("claim", "reservation"),
     ("claims", "reservations"),
     ("claimed", "reserved"),
@@ -24,6 +24,7 @@ const FORMER: [(&str, &str); 32] = [
     ("relieved", "woken"),
     ("noted", "registered, recorded"),
     ("wishes", "locality preference"),
+    ("located", "has locality"),
     ("came second", "lost race"),
     ("unlucky", "starved"),
     ("rescue", "placed by the committer"),
