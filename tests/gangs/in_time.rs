@@ -119,7 +119,7 @@ fn gangs_of_two_partitions_are_decided_as_recorded() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
     fn a_gang_starts_once_what_ran_before_has_ended(mode in mode(), load in load()) {

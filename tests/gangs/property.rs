@@ -331,7 +331,7 @@ fn gangs_are_decided_as_recorded() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(200))]
 
     /// In every mode, at each position of the log, each gang has either nothing or at least its minimum, and the audit
     /// is clean. The replay ends as the live engine. Whenever the engine is quiet, no waiting gang could start, and

@@ -102,7 +102,7 @@ fn the_end_of_gathering_is_decided_as_recorded() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(200))]
 
     /// Each gang that fits beside the containers that never end starts, even behind gangs that never start. Nodes that
     /// never have the whole room of a member may look better to it: each such node costs it at most one turn.

@@ -309,7 +309,7 @@ fn expect_configured(burst: &Burst, expected: &[u32]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(200))]
 
     /// The promise of `docs/semantics.md`, "Shares in background mode".
     #[test]

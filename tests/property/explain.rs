@@ -8,7 +8,7 @@ use crate::mode;
 use crate::play::play;
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(200))]
 
     /// The checker tests at every quiet point that counts add up and every pending ask has a reason. This property
     /// also compares every node with the model's verdict.

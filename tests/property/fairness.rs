@@ -84,7 +84,7 @@ fn mode() -> impl Strategy<Value = Mode> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(200))]
 
     /// Runs from an empty cluster, then from a cluster that a single leaf has filled, while its containers end one by
     /// one. After each has ended once, every leaf has its fair share.

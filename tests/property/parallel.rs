@@ -7,7 +7,7 @@ use crate::generate::{EVERYTHING, WITH_REQUESTS, plan};
 use crate::play::play;
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
     fn serial_is_legal_and_complete(plan in plan(EVERYTHING)) {

@@ -112,7 +112,7 @@ fn config(root: QueueConfig, override_requested: bool, rules: Vec<MappingRule>) 
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
+    #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
     fn applications_go_where_the_model_sends_them(

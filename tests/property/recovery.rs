@@ -19,7 +19,7 @@ use crate::plan::{ClusterPlan, Operation};
 use crate::play::{play, play_with_crashes};
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(200))]
 
     /// The sequential model goes on too, and checks everything that the second engine does.
     #[test]

@@ -64,7 +64,7 @@ fn config(maximum: Option<i64>, continue_looking: bool) -> EngineConfig {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(200))]
 
     /// The model checks each reservation and each count. In addition, a pass over a reserved node that is too full
     /// counts. An ask that may reserve one more node does so in the next pass over a suitable node, and no other ask

@@ -7,7 +7,7 @@ use crate::generate::{PLAIN, plan};
 use crate::play::play;
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
     fn serial_equals_oracle(plan in plan(PLAIN)) {

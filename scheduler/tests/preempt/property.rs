@@ -335,7 +335,7 @@ fn play(case: &Case) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
     fn plans_are_carried_out_and_come_to_an_end(case in case()) {
