@@ -1,6 +1,6 @@
 //! Loom models of the shipped engine: every interleaving of a few steps, up to a bound of preemptions.
 //!
-//! `cargo loom` runs each model at two preemptions (`LOOM_MAX_PREEMPTIONS` sets another bound). With
+//! `cargo loom` runs each model at two preemptions, a long one at one (`LOOM_MAX_PREEMPTIONS` sets another bound). With
 //! `APPORTION_MODELS=deep` it runs each at the deepest bound that ends in reasonable time. `README.md` beside this
 //! file lists the models. "The bug" of a model is the change of code that it would catch.
 //!
@@ -62,6 +62,11 @@ thread_local! {
 /// Runs `body` in every order of its steps, up to the bound, and prints the number of orders. With a single order
 /// nothing races, so the model fails.
 fn model(deepest: Bound, body: impl Fn() + Sync + Send + 'static) {
+    model_within(2, deepest, body);
+}
+
+/// The same, with `usual` preemptions outside the deep run.
+fn model_within(usual: usize, deepest: Bound, body: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
     let depth = std::env::var("APPORTION_MODELS").ok();
     assert!(
@@ -73,7 +78,7 @@ fn model(deepest: Bound, body: impl Fn() + Sync + Send + 'static) {
         (true, Bound::None) => None,
         (true, Bound::Four) => Some(4),
         (true, Bound::Three) => Some(3),
-        (false, _) => builder.preemption_bound.or(Some(2)),
+        (false, _) => builder.preemption_bound.or(Some(usual)),
     };
     builder.max_branches = 100_000;
     EXECUTIONS.set(0);
