@@ -108,6 +108,10 @@ impl Programs {
         // The same cases each time, and no shrinking: only whether a case fails matters.
         command.env("PROPTEST_RNG_SEED", "1").env("PROPTEST_MAX_SHRINK_ITERS", "0");
         command.env("PROPTEST_DISABLE_FAILURE_PERSISTENCE", "1");
+        if suite == Suite::Property {
+            // More than `.ci/run` has: some defects show in rare cases only.
+            command.env("PROPTEST_CASES", "1000");
+        }
         wait(start(&mut command, output)?, Some(limit))
     }
 }
