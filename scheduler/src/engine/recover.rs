@@ -51,7 +51,8 @@ impl Engine {
     ///
     /// * Event streams: [`Handle::attach`](crate::Handle::attach) connects one to an application, and returns its asks
     ///   and containers.
-    /// * Kinds of asks: [`Handle::register_ask_kind`](crate::Handle::register_ask_kind).
+    /// * Kinds of asks: [`Handle::register_ask_kind`](crate::Handle::register_ask_kind). An identifier from the engine
+    ///   before may name another kind.
     /// * Calls that no event or ticket has shown, although a view may have: a view can be ahead of the log.
     /// * Identifiers of refused objects. They may be given again.
     /// * Statistics, and under a locality delay in nodes the nodes offered so far to an ask.
