@@ -35,9 +35,9 @@ mod auto_creation_tests;
 #[cfg(test)]
 mod check_tests;
 #[cfg(test)]
-mod damage;
+mod damage_tests;
 #[cfg(test)]
-mod files;
+mod files_tests;
 #[cfg(test)]
 mod preemption_tests;
 #[cfg(test)]
