@@ -16,17 +16,16 @@ use crate::resource::{Resources, fits};
 /// False where users have shares, because shares move with each part. `amounts` are those that the pass put in flight:
 /// all additions of its requests.
 pub(super) fn is_batch_within_limits(facts: &Facts, amounts: &Amounts) -> bool {
-    let is_borrowed = amounts.is_of_borrowed;
-    let queues = amounts.queues.iter().all(|&Amount { of, partition, ref resources }| {
-        check_queue_limit(facts, of, PartitionShare { partition, is_borrowed }, resources).is_ok()
-    });
-    let users = amounts.users.iter().all(|&Amount { of, partition, ref resources }| {
-        let share = PartitionShare { partition, is_borrowed };
+    let queues = amounts
+        .queues
+        .iter()
+        .all(|&Amount { of, share, ref resources }| check_queue_limit(facts, of, share, resources).is_ok());
+    let users = amounts.users.iter().all(|&Amount { of, share, ref resources }| {
         !facts.queue(facts.user(of).leaf).shares_among_users()
             && check_user_limit(facts, of, share, resources, resources).is_ok()
     });
-    let limit_usages = amounts.limit_usages.iter().all(|&Amount { of, partition, ref resources }| {
-        check_limit_usage(facts, of, partition, resources).is_ok()
+    let limit_usages = amounts.limit_usages.iter().all(|&Amount { of, share, ref resources }| {
+        check_limit_usage(facts, of, share.partition, resources).is_ok()
     });
     queues && users && limit_usages
 }

@@ -50,14 +50,14 @@ impl State {
 
     /// Takes amounts out of flight.
     pub(super) fn take_back_amounts(&mut self, amounts: &Amounts) {
-        for Amount { of, partition, resources } in &amounts.queues {
-            self.in_flight.queues.give_back(*of, *partition, resources);
+        for Amount { of, share, resources } in &amounts.queues {
+            self.in_flight.queues.give_back(*of, share.partition, resources);
         }
-        for Amount { of, partition, resources } in &amounts.users {
-            self.in_flight.users.give_back(*of, *partition, resources);
+        for Amount { of, share, resources } in &amounts.users {
+            self.in_flight.users.give_back(*of, share.partition, resources);
         }
-        for Amount { of, partition, resources } in &amounts.limit_usages {
-            self.in_flight.limit_usages.give_back(*of, *partition, resources);
+        for Amount { of, share, resources } in &amounts.limit_usages {
+            self.in_flight.limit_usages.give_back(*of, share.partition, resources);
         }
         for (node, resources) in &amounts.nodes {
             if self.facts.nodes.get(*node).is_some() {

@@ -2,14 +2,15 @@
 
 use super::batch::Proposals;
 use super::queue_walk::QueueWalk;
-use crate::ids::{AskId, LeafUserId, LimitUsageId, NodeId, PartitionId, QueueId};
+use crate::facts::PartitionShare;
+use crate::ids::{AskId, LeafUserId, LimitUsageId, NodeId, QueueId};
 use crate::resource::Resources;
 
 /// Resources in flight of one queue, user or limit usage.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Amount<Id> {
     pub(crate) of: Id,
-    pub(crate) partition: PartitionId,
+    pub(crate) share: PartitionShare,
     pub(crate) resources: Resources,
 }
 
@@ -24,8 +25,6 @@ pub(crate) struct Amounts {
     pub(crate) nodes: Vec<(NodeId, Resources)>,
     /// The ask of each unit that is listed as given.
     pub(crate) units: Vec<AskId>,
-    /// Whether all amounts are for borrowed containers.
-    pub(crate) is_of_borrowed: bool,
 }
 
 impl Amounts {
@@ -36,7 +35,6 @@ impl Amounts {
         self.limit_usages.clear();
         self.nodes.clear();
         self.units.clear();
-        self.is_of_borrowed = false;
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -51,22 +49,21 @@ impl QueueWalk<'_> {
     pub(super) fn publish_amounts(self, proposals: &mut Proposals) {
         let Self { state, scratch, share, .. } = self;
         let partition = share.partition;
-        proposals.amounts.is_of_borrowed = share.is_borrowed;
         let left = if self.publishes_each_pick { &[][..] } else { &scratch.touched_queues };
         for &id in left {
             let resources = scratch.queues[id.index()].level.given();
             state.in_flight.queues.of(id, partition).add(&resources);
-            proposals.amounts.queues.push(Amount { of: id, partition, resources });
+            proposals.amounts.queues.push(Amount { of: id, share, resources });
         }
         for &id in &scratch.touched_users {
             let resources = scratch.users[id.index()].level.given();
             state.in_flight.users.of(id, partition).add(&resources);
-            proposals.amounts.users.push(Amount { of: id, partition, resources });
+            proposals.amounts.users.push(Amount { of: id, share, resources });
         }
         for &id in &scratch.touched_limit_usages {
             let resources = scratch.limit_usages[id.index()].given();
             state.in_flight.limit_usages.of(id, partition).add(&resources);
-            proposals.amounts.limit_usages.push(Amount { of: id, partition, resources });
+            proposals.amounts.limit_usages.push(Amount { of: id, share, resources });
         }
     }
 }

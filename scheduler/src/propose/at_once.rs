@@ -43,9 +43,7 @@ impl QueueWalk<'_> {
             let scratch = &mut self.scratch.queues[queue.index()];
             if !scratch.level.is_charged() {
                 scratch.place = amounts.queues.len();
-                let amount =
-                    Amount { of: queue, partition: self.share.partition, resources: Resources::ZERO };
-                amounts.queues.push(amount);
+                amounts.queues.push(Amount { of: queue, share: self.share, resources: Resources::ZERO });
             }
             self.state.in_flight.queues.of(queue, self.share.partition).add(size);
             amounts.queues[scratch.place].resources += *size;
