@@ -10,7 +10,9 @@ use super::accept::{
     check_user_limit,
 };
 use crate::facts::{Application, Borrowing, Facts, PartitionShare, TagCounts};
-use crate::ids::{AskId, LeafUserId, LimitUsageId, NodeId, PartitionId, QueueId, ReservationId};
+use crate::ids::{
+    ApplicationId, AskId, LeafUserId, LimitUsageId, NodeId, PartitionId, QueueId, ReservationId,
+};
 use crate::request::{
     AllocationProposal, RejectReason, ReservationProposal, ResourceAllocationCommitRequest,
 };
@@ -105,16 +107,13 @@ impl Sums {
                 return Err(RejectReason::UnknownContainer);
             }
             let shape = facts.shapes.at(container.shape);
-            let application = facts.applications.at(container.application);
             self.tags.add(shape.tags(), facts.nodes.at(container.node), container.application, -1);
             let room = self.room(facts, container.node);
             room.free += shape.need.resources;
             if let Some(need) = shape.need.devices {
                 room.devices.give(container.devices, need.milli);
             }
-            let freed = Resources::ZERO - shape.need.resources;
-            // Charged as borrowed, so that a release does not bring borrowed containers under the queue's own limit.
-            self.charge(facts, application, PartitionShare::borrowed(shape.partition), &freed);
+            self.release(facts, container.application, shape.partition, &shape.need.resources);
         }
         Ok(())
     }
@@ -125,13 +124,7 @@ impl Sums {
         let gangs: BTreeSet<_> = request.units().filter_map(|ask| facts.gang_of(ask)).collect();
         for (partition, node, place) in gangs.into_iter().flat_map(|gang| facts.places_of(gang)) {
             facts.give(self.room(facts, node), place);
-            let application = facts.applications.at(facts.asks.at(place.ask).application);
-            self.charge(
-                facts,
-                application,
-                PartitionShare::borrowed(partition),
-                &(Resources::ZERO - place.amount),
-            );
+            self.release(facts, facts.asks.at(place.ask).application, partition, &place.amount);
         }
     }
 
@@ -154,9 +147,7 @@ impl Sums {
             self.ended.push(id);
             let ask = facts.asks.at(reservation.ask);
             let shape = facts.shapes.at(ask.shape);
-            let freed = Resources::ZERO - shape.need.resources;
-            let application = facts.applications.at(ask.application);
-            self.charge(facts, application, PartitionShare::borrowed(shape.partition), &freed);
+            self.release(facts, ask.application, shape.partition, &shape.need.resources);
             self.ask(reservation.ask).reservations -= 1;
         }
         Ok(())
@@ -180,9 +171,8 @@ impl Sums {
         if sum.allocated > ask.outstanding() {
             return Err(RejectReason::NothingOutstanding);
         }
-        let application = facts.applications.at(ask.application);
-        check_active(application)?;
-        self.charge(facts, application, shape.share(), &shape.need.resources);
+        check_active(facts.applications.at(ask.application))?;
+        self.charge(facts, ask.application, shape.share(), &shape.need.resources);
         Ok(())
     }
 
@@ -196,9 +186,7 @@ impl Sums {
             let outstanding = ask.outstanding() - sum.allocated;
             let surplus = facts.surplus_reservations(outstanding, kept.max(0) as usize) as i64;
             let shape = facts.shapes.at(ask.shape);
-            let freed = shape.need.resources.times(-surplus);
-            let application = facts.applications.at(ask.application);
-            self.charge(facts, application, PartitionShare::borrowed(shape.partition), &freed);
+            self.release(facts, ask.application, shape.partition, &shape.need.resources.times(surplus));
             self.ask(sum.ask).reservations -= surplus;
         }
     }
@@ -234,9 +222,8 @@ impl Sums {
         if reservations as u64 >= facts.reservations_max(ask, outstanding, reservations, re_reservations) {
             return Err(RejectReason::NothingOutstanding);
         }
-        let application = facts.applications.at(ask.application);
-        check_active(application)?;
-        self.charge(facts, application, shape.share(), &shape.need.resources);
+        check_active(facts.applications.at(ask.application))?;
+        self.charge(facts, ask.application, shape.share(), &shape.need.resources);
         Ok(())
     }
 
@@ -295,20 +282,19 @@ impl Sums {
         &mut self.asks[place]
     }
 
+    /// Counts use that ends.
+    fn release(&mut self, facts: &Facts, of: ApplicationId, partition: PartitionId, freed: &Resources) {
+        self.charge(facts, of, PartitionShare::of_release(partition), &(Resources::ZERO - *freed));
+    }
+
     /// Counts a change of use. If any change is for the partition's own asks, the queue's own limit applies to the sum.
-    fn charge(
-        &mut self,
-        facts: &Facts,
-        application: &Application,
-        share: PartitionShare,
-        change: &Resources,
-    ) {
-        let (&Application { leaf, user, .. }, &change) = (application, change);
+    fn charge(&mut self, facts: &Facts, of: ApplicationId, share: PartitionShare, change: &Resources) {
+        let (&Application { leaf, user, .. }, &change) = (facts.applications.at(of), change);
         let is_same = |known: PartitionShare| known.partition == share.partition;
         for &queue in &facts.queue(leaf).chain {
             match self.queues.iter_mut().find(|sum| sum.queue == queue && is_same(sum.share)) {
                 Some(sum) => {
-                    sum.share.is_borrowed &= share.is_borrowed;
+                    sum.share = sum.share.join(share);
                     sum.change += change;
                 }
                 None => self.queues.push(QueueSum { queue, share, change }),
@@ -325,7 +311,7 @@ impl Sums {
         }
         match self.users.iter_mut().find(|sum| sum.user == user && is_same(sum.share)) {
             Some(sum) => {
-                sum.share.is_borrowed &= share.is_borrowed;
+                sum.share = sum.share.join(share);
                 sum.change += change;
                 sum.largest = sum.largest.max(&change);
             }

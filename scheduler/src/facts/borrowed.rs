@@ -40,6 +40,17 @@ impl PartitionShare {
         Self { partition, is_borrowed: true }
     }
 
+    /// The share to which only releases count: joined with any other, it is the other. So a release does not bring
+    /// borrowed containers under the queue's own limit.
+    pub(crate) fn of_release(partition: PartitionId) -> Self {
+        Self::borrowed(partition)
+    }
+
+    /// The share whose limits apply to both shares of one partition together: its own, if either is.
+    pub(crate) fn join(self, other: Self) -> Self {
+        Self { is_borrowed: self.is_borrowed && other.is_borrowed, ..self }
+    }
+
     /// The index of the share; there are two for each partition.
     pub(crate) fn index(self) -> usize {
         self.partition.index() * 2 + usize::from(self.is_borrowed)
