@@ -6,9 +6,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Facts;
 use super::node::Node;
 use super::shape::Shape;
-use super::{Facts, Queue};
 use crate::ids::{AskId, PartitionId, QueueId, ShapeId};
 use crate::resource::Resources;
 
@@ -49,6 +49,11 @@ impl PartitionShare {
     /// The share whose limits apply to both shares of one partition together: its own, if either is.
     pub(crate) fn join(self, other: Self) -> Self {
         Self { is_borrowed: self.is_borrowed && other.is_borrowed, ..self }
+    }
+
+    /// Whether limits of queues and users apply to the share: they do not limit borrowed containers.
+    pub(crate) fn is_limited_by_queues(self) -> bool {
+        !self.is_borrowed
     }
 
     /// The index of the share; there are two for each partition.
@@ -101,8 +106,14 @@ impl Facts {
         std::iter::once(own).chain(self.shapes.variants_of(own).iter().copied())
     }
 
-    /// Whether a queue whose use is `level` may use `more` on top. Borrowed containers count against no queue's
-    /// share: only the partition's capacity limits them.
+    /// The limit that replaces those of queues and users: only the capacity of the partition limits borrowed
+    /// containers. `None` if the limits of queues and users apply.
+    #[inline]
+    pub(super) fn limit_beyond_queues(&self, share: PartitionShare) -> Option<&Resources> {
+        (!share.is_limited_by_queues()).then(|| &self.partitions[share.partition.index()].capacity)
+    }
+
+    /// Whether a queue whose use is `level` may use `more` on top.
     #[inline]
     pub(crate) fn queue_admits(
         &self,
@@ -111,18 +122,9 @@ impl Facts {
         level: &Resources,
         more: &Resources,
     ) -> bool {
-        if share.is_borrowed {
-            return level.can_grow(more, &self.partitions[share.partition.index()].capacity);
+        match self.limit_beyond_queues(share) {
+            Some(limit) => level.can_grow(more, limit),
+            None => self.queue(queue).quota(share.partition).admits(level, more),
         }
-        self.queue(queue).quota(share.partition).admits(level, more)
-    }
-
-    /// The bound for one user of the leaf, before its weight and regardless of other users. The capacity of the
-    /// partition bounds borrowed containers.
-    pub(super) fn user_ceiling<'a>(&'a self, leaf: &'a Queue, share: PartitionShare) -> &'a Resources {
-        if share.is_borrowed {
-            return &self.partitions[share.partition.index()].capacity;
-        }
-        &leaf.quota(share.partition).user_limit
     }
 }

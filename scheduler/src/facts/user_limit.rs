@@ -147,13 +147,14 @@ impl Facts {
         used.can_grow(change, &self.user_limit(id, share, container, leaf_use))
     }
 
+    /// The bound for one user of the leaf, before its weight and regardless of other users.
+    fn user_ceiling<'a>(&'a self, leaf: &'a Queue, share: PartitionShare) -> &'a Resources {
+        self.limit_beyond_queues(share).unwrap_or(&leaf.quota(share.partition).user_limit)
+    }
+
     /// The limit of all users of the leaf together.
     fn most_of_users<'a>(&'a self, queue: &'a Queue, share: PartitionShare) -> &'a Resources {
-        if share.is_borrowed {
-            self.user_ceiling(queue, share)
-        } else {
-            &queue.quota(share.partition).maximum
-        }
+        self.limit_beyond_queues(share).unwrap_or(&queue.quota(share.partition).maximum)
     }
 
     /// The user's limit by shares alone, for `size` more; `None` where users have no shares.
@@ -191,13 +192,13 @@ impl Facts {
     ) -> Resources {
         let user = self.user(id);
         let queue = self.queue(user.leaf);
-        let ceiling = self.user_ceiling(queue, share);
         if queue.semantics == Semantics::YarnCompatible {
             let steps = &self.config.allocation.minimum;
             // A user at or below the limit may have one more container.
-            let bounds = (user.weight, share.is_borrowed.then_some(ceiling));
+            let bounds = (user.weight, self.limit_beyond_queues(share));
             return queue.yarn_user_limit(share.partition, bounds, &leaf_use(), steps) + *size;
         }
+        let ceiling = self.user_ceiling(queue, share);
         if queue.shares_among_users() {
             let bounds = (user.weight, ceiling, self.most_of_users(queue, share));
             return queue.shared_user_limit(share.partition, bounds, &leaf_use(), size);

@@ -23,7 +23,7 @@ impl QueueWalk<'_> {
         let (facts, size) = (&self.state.facts, self.size_of(lane.shape));
         // Borrowed containers neither block headroom nor lack it. A lane that could not run with the headroom blocks
         // none.
-        if self.share.is_borrowed
+        if !self.share.is_limited_by_queues()
             || self.user_blocked_at(leaf, lane.user, size).is_some()
             || !self.state.some_node_could_hold(facts.shapes.at(lane.shape))
         {
@@ -39,7 +39,7 @@ impl QueueWalk<'_> {
     pub(super) fn block_headroom_for_siblings(&mut self, parent: QueueId, queue: QueueId) {
         let blocks = self.scratch.queues[queue.index()].blocks
             + *self.state.backlog.blocked_headroom(queue, self.share.partition);
-        if !blocks.is_zero() && !self.share.is_borrowed {
+        if !blocks.is_zero() && self.share.is_limited_by_queues() {
             self.scratch.queues[parent.index()].blocked_headroom += blocks;
             self.scratch.blocks_headroom = true;
         }
@@ -47,7 +47,8 @@ impl QueueWalk<'_> {
 
     /// Whether the walk has to visit the queue for the headroom that its parked lanes block.
     pub(super) fn has_blocked_headroom(&self, queue: QueueId) -> bool {
-        !self.share.is_borrowed && self.state.backlog.has_blocked_headroom(queue, self.share.partition)
+        self.share.is_limited_by_queues()
+            && self.state.backlog.has_blocked_headroom(queue, self.share.partition)
     }
 
     /// Whether a queue above the leaf lacks room only because earlier queues block its headroom.
