@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use crate::backlog::Backlog;
 use crate::config::EngineConfig;
-use crate::facts::{Borrowing, Charged, Facts, Shape, StateDigest, TagCap, TagScope};
+use crate::facts::{Charged, Facts, Shape, StateDigest, TagCap, TagScope};
 use crate::ids::{AskId, NodeId, PartitionId, ReservationId, SetId, ShapeId};
 use crate::in_flight::InFlight;
 use crate::place::{NodeShards, Nodes};
@@ -291,9 +291,8 @@ impl State {
     /// are parked, that can wait for [`seek_reservations`](Self::seek_reservations).
     pub(crate) fn seek_reservation(&mut self, shape: ShapeId) {
         let backlog = &mut self.backlog;
-        // Borrowed containers reserve nothing.
         if self.facts.config.reservations.delay_ms.is_none()
-            || self.facts.shapes.at(shape).borrowing == Borrowing::Borrowed
+            || !self.facts.shapes.at(shape).may_reserve()
             || !backlog.is_closed_everywhere(shape)
             || !backlog.has_runnable_lane(shape)
         {

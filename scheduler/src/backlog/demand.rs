@@ -232,10 +232,7 @@ impl Backlog {
     /// Counts one more, or one less, runnable lane with the shape.
     pub(super) fn count_runnable(&mut self, shape: ShapeId, count: Count) {
         self.change_demand(shape, |demand| count.add_to(&mut demand.runnable));
-        if count == Count::OneMore
-            && self.is_closed_everywhere(shape)
-            && self.demand(shape).borrowed.is_none()
-        {
+        if count == Count::OneMore && self.is_closed_everywhere(shape) {
             self.to_reserve_for.push(shape);
         }
     }

@@ -9,7 +9,7 @@ use super::accept::{
     Candidate, candidate, check_active, check_limit_usage, check_queue_limit, check_unreserved,
     check_user_limit,
 };
-use crate::facts::{Application, Borrowing, Facts, PartitionShare, TagCounts};
+use crate::facts::{Application, Facts, PartitionShare, TagCounts};
 use crate::ids::{
     ApplicationId, AskId, LeafUserId, LimitUsageId, NodeId, PartitionId, QueueId, ReservationId,
 };
@@ -193,7 +193,7 @@ impl Sums {
 
     fn reserve(&mut self, facts: &Facts, proposal: &ReservationProposal) -> Result<(), RejectReason> {
         let Candidate { ask, node, shape } = candidate(facts, proposal.ask, proposal.node, Some(&self.tags))?;
-        if shape.borrowing == Borrowing::Borrowed {
+        if !shape.may_reserve() {
             return Err(RejectReason::WrongPartition);
         }
         check_unreserved(node, &self.ended)?;

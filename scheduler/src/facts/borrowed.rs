@@ -63,6 +63,11 @@ impl PartitionShare {
 }
 
 impl Shape {
+    /// Whether nodes may be reserved for the shape: a reserved unit never borrows.
+    pub(crate) fn may_reserve(&self) -> bool {
+        self.borrowing != Borrowing::Borrowed
+    }
+
     pub(crate) fn share(&self) -> PartitionShare {
         PartitionShare { partition: self.partition, is_borrowed: self.borrowing == Borrowing::Borrowed }
     }

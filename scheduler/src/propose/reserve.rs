@@ -24,7 +24,7 @@ use super::pick::{Pick, Picker};
 use super::queue_walk::NextAsk;
 use super::scratch::{Scratch, ShapeStatus};
 use crate::config::Semantics;
-use crate::facts::{Borrowing, Shape};
+use crate::facts::Shape;
 use crate::request::ResourceAllocationCommitRequest;
 
 impl Picker<'_> {
@@ -37,7 +37,7 @@ impl Picker<'_> {
         scratch: &mut Scratch,
         proposals: &mut Proposals,
     ) -> Pick {
-        if shape.borrowing == Borrowing::Borrowed {
+        if !shape.may_reserve() {
             return give_up(next, scratch);
         }
         let facts = &self.state.facts;

@@ -1,6 +1,6 @@
 //! The committer's own proposal for a starved ask.
 
-use crate::facts::{Ask, Borrowing, Locality, Shape};
+use crate::facts::{Ask, Locality, Shape};
 use crate::ids::{AskId, NodeId};
 use crate::place::{ScoredNode, score};
 use crate::request::ResourceAllocationCommitRequest;
@@ -16,8 +16,7 @@ pub(crate) fn propose_for_starved(state: &State, id: AskId) -> Option<ResourceAl
     state.facts.shapes_of(id).find_map(|shape| {
         let shape = state.facts.shapes.at(shape);
         let (user, size) = (state.facts.applications.at(ask.application).user, &shape.need.resources);
-        // A reserved unit never borrows.
-        let swapped = first.filter(|_| shape.borrowing != Borrowing::Borrowed);
+        let swapped = first.filter(|_| shape.may_reserve());
         let keeps_all = is_further_unit && state.facts.limits_admit(user, shape.share(), size, size);
         let may_have = keeps_all || swapped.is_some();
         let node = may_have.then(|| best_node(state, id, ask, shape)).flatten()?;
