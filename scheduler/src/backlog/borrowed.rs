@@ -32,6 +32,13 @@ pub(super) struct BorrowedDemand {
     pub(super) ahead: u32,
 }
 
+impl BorrowedDemand {
+    /// Whether any of its runnable lanes is due.
+    pub(super) fn is_due(self) -> bool {
+        self.is_due || self.ahead > 0
+    }
+}
+
 impl Backlog {
     /// Lets asks of the shape borrow nodes as this variant. There are no such asks yet.
     pub(crate) fn link_variant(&mut self, own: ShapeId, variant: ShapeId) {
@@ -45,8 +52,8 @@ impl Backlog {
     /// Separates the variant from its former own shape, if it had one: containers may keep a borrowed variant when the
     /// own shape is gone.
     pub(super) fn unlink_variant(&mut self, variant: ShapeId) {
-        if let Some(own) = self.own_if_borrowed(variant) {
-            self.demand[own.index()].variants.retain(|other| *other != variant);
+        if let Some(borrowed) = self.demand(variant).borrowed {
+            self.demand[borrowed.own.index()].variants.retain(|other| *other != variant);
         }
     }
 
@@ -59,12 +66,7 @@ impl Backlog {
 
     /// The shape of the asks that may be placed as this shape.
     pub(crate) fn own_shape(&self, shape: ShapeId) -> ShapeId {
-        self.own_if_borrowed(shape).unwrap_or(shape)
-    }
-
-    /// The same, if the shape is a borrowed variant.
-    pub(super) fn own_if_borrowed(&self, shape: ShapeId) -> Option<ShapeId> {
-        self.demand(shape).borrowed.map(|borrowed| borrowed.own)
+        self.demand(shape).borrowed.map_or(shape, |borrowed| borrowed.own)
     }
 
     /// The borrowed variants. Most shapes have none: then nothing is allocated.
@@ -77,11 +79,8 @@ impl Backlog {
     pub(super) fn tell_borrowed(&mut self, own: ShapeId) {
         let is_due = self.is_closed_everywhere(own);
         for variant in self.variants_of(own) {
-            self.change_demand(variant, |demand| {
-                if let Some(borrowed) = &mut demand.borrowed {
-                    borrowed.is_due = is_due;
-                }
-            });
+            let tell = |borrowed: &mut BorrowedDemand| borrowed.is_due = is_due;
+            self.change_demand(variant, |demand| demand.borrowed.iter_mut().for_each(tell));
         }
     }
 
@@ -99,25 +98,28 @@ impl Backlog {
         }
     }
 
-    /// Counts one more, or one less, runnable borrowed lane.
-    pub(super) fn count_borrowed_runnable(&mut self, borrowed: LaneId, count: Count) {
-        let Lane { user, shape, .. } = *self.lane(borrowed);
-        if self.is_own_at_limit(user, shape) {
-            self.count_ahead(shape, count);
+    /// Counts a lane that began or ceased to be runnable, if it is due because of its own lane's limit.
+    #[inline]
+    pub(super) fn count_if_ahead(&mut self, lane: LaneId, count: Count) {
+        let lane = self.lane(lane);
+        if self.is_ahead(lane) {
+            self.count_ahead(lane.shape, count);
         }
+    }
+
+    /// Whether the lane is a borrowed lane that is due because of its own lane's limit.
+    pub(super) fn is_ahead(&self, lane: &Lane) -> bool {
+        lane.share.is_borrowed && self.is_own_at_limit(lane.user, lane.shape)
     }
 
     /// Counts one more, or one less, runnable lane that is due because of its own lane's limit.
     fn count_ahead(&mut self, variant: ShapeId, count: Count) {
-        self.change_demand(variant, |demand| {
-            if let Some(borrowed) = &mut demand.borrowed {
-                count.add_to(&mut borrowed.ahead);
-            }
-        });
+        let count = |borrowed: &mut BorrowedDemand| count.add_to(&mut borrowed.ahead);
+        self.change_demand(variant, |demand| demand.borrowed.iter_mut().for_each(count));
     }
 
     /// Whether a limit blocks the own lane of a borrowed lane.
-    pub(super) fn is_own_at_limit(&self, user: LeafUserId, variant: ShapeId) -> bool {
+    fn is_own_at_limit(&self, user: LeafUserId, variant: ShapeId) -> bool {
         let own = self.lanes.of(user, self.own_shape(variant));
         own.and_then(|own| self.waits.key_of(own)).is_some_and(WaitKey::is_limit)
     }

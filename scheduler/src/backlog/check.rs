@@ -56,7 +56,7 @@ impl Backlog {
     fn check_variants(&self, findings: &mut Findings) {
         for (index, demand) in self.demand.iter().enumerate() {
             let own = ShapeId(index as u32);
-            let is_its = |variant: &ShapeId| self.own_if_borrowed(*variant) == Some(own);
+            let is_its = |variant: &ShapeId| self.own_shape(*variant) == own;
             findings.check(demand.variants.iter().all(is_its), "I12", || {
                 format!("{own} has variants of other shapes")
             });
@@ -188,7 +188,7 @@ impl Backlog {
             if lane.is_runnable() {
                 listed += 1;
                 *runnable.entry(lane.shape).or_default() += 1;
-                if lane.share.is_borrowed && self.is_own_at_limit(lane.user, lane.shape) {
+                if self.is_ahead(lane) {
                     *ahead.entry(lane.shape).or_default() += 1;
                 }
                 for queue in facts.queue(lane.leaf).chain.iter().rev() {
@@ -211,11 +211,10 @@ impl Backlog {
             let partition = PartitionId(partition);
             for set in (0..node_shards.sets(partition)).map(|number| SetId::new(partition, number)) {
                 let open = facts.shapes.iter().filter(|(id, shape, _)| {
-                    let is_wanting = match self.own_if_borrowed(*id) {
-                        None => runnable.contains_key(id) || !self.reservations_for(*id).is_empty(),
-                        Some(own) if self.is_closed_everywhere(own) => runnable.contains_key(id),
-                        Some(_) => ahead.contains_key(id),
-                    };
+                    let own = self.own_shape(*id);
+                    let is_due = own == *id || self.is_closed_everywhere(own);
+                    let lanes = if is_due { &runnable } else { &ahead };
+                    let is_wanting = lanes.contains_key(id) || !self.reservations_for(*id).is_empty();
                     shape.partition == partition && is_wanting && self.is_open(*id, set)
                 });
                 let wanted = open.count() + node_shards.ready_reservations(set).len();

@@ -54,10 +54,8 @@ impl Default for Demand {
 impl Demand {
     /// Whether a pass could propose for the shape in a set in which it is open.
     fn is_wanting(&self) -> bool {
-        match &self.borrowed {
-            None => self.runnable > 0 || !self.reservations.is_empty(),
-            Some(borrowed) => self.runnable > 0 && (borrowed.is_due || borrowed.ahead > 0),
-        }
+        // A borrowed variant has no reservations.
+        self.runnable > 0 && self.borrowed.is_none_or(BorrowedDemand::is_due) || !self.reservations.is_empty()
     }
 }
 

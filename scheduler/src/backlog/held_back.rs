@@ -10,7 +10,7 @@ impl Backlog {
     pub(crate) fn asks_of(&self, application: ApplicationId) -> Vec<AskId> {
         let Some(backlog) = self.applications.get(application.index()) else { return Vec::new() };
         // Asks that may borrow nodes are in several lanes.
-        let own = backlog.lanes.iter().filter(|entry| !self.lane(entry.lane).share.is_borrowed);
+        let own = backlog.lanes.iter().filter(|entry| self.own_shape(entry.shape) == entry.shape);
         let in_lanes = own.flat_map(|entry| entry.asks.iter().map(|pending| pending.ask));
         in_lanes.chain(backlog.waiting.iter().copied()).collect()
     }

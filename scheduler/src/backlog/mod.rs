@@ -250,8 +250,6 @@ impl Backlog {
         let Lane { leaf, share, shape, .. } = *lane;
         self.runnable.count(&self.parents, leaf, share, count);
         self.count_runnable(shape, count);
-        if share.is_borrowed {
-            self.count_borrowed_runnable(id, count);
-        }
+        self.count_if_ahead(id, count);
     }
 }

@@ -44,13 +44,10 @@ impl<'a> QueueWalk<'a> {
 
     /// Whether the walk may serve the lane. A borrowing lane has to wait while its own partition can serve it.
     pub(super) fn is_due(&self, lane: LaneId) -> bool {
-        if !self.share.is_borrowed {
-            return true;
-        }
-        if self.limits.is_single_step {
-            !self.is_served_in_own_partition(lane)
-        } else {
-            self.state.backlog.is_due(lane)
+        match (self.share.is_borrowed, self.limits.is_single_step) {
+            (false, _) => true,
+            (true, true) => !self.is_served_in_own_partition(lane),
+            (true, false) => self.state.backlog.is_due(lane),
         }
     }
 
