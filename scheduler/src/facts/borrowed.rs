@@ -71,11 +71,6 @@ impl Shape {
     pub(crate) fn share(&self) -> PartitionShare {
         PartitionShare { partition: self.partition, is_borrowed: self.borrowing == Borrowing::Borrowed }
     }
-
-    /// The borrowed variant of the shape in the partition.
-    pub(crate) fn variant(&self, partition: PartitionId) -> Self {
-        Self { partition, borrowing: Borrowing::Borrowed, ..self.clone() }
-    }
 }
 
 impl Facts {
@@ -93,6 +88,13 @@ impl Facts {
     ) -> Borrowing {
         let may_borrow = partition == PartitionId::DEFAULT && !has_locality && !is_master;
         if may_borrow && !self.lending.is_empty() { Borrowing::Allowed } else { Borrowing::None }
+    }
+
+    /// The borrowed variants that a new shape gets: one for each partition that lends, if its asks may borrow nodes.
+    pub(crate) fn new_variants(&self, shape: &Shape) -> Vec<Shape> {
+        let lenders = self.lending.iter().filter(|_| shape.borrowing == Borrowing::Allowed);
+        let variant = |&partition| Shape { partition, borrowing: Borrowing::Borrowed, ..shape.clone() };
+        lenders.map(variant).collect()
     }
 
     /// The shape of the ask's containers on the node: the ask's own, or the borrowed variant for the partition that

@@ -2,7 +2,7 @@
 
 use super::Applier;
 use crate::change::AskSpec;
-use crate::facts::{AskTags, Borrowing, Facts, Rule, Shape, TagCap};
+use crate::facts::{AskTags, Facts, Rule, Shape, TagCap};
 use crate::ids::{ApplicationId, ShapeId};
 
 impl Applier<'_> {
@@ -13,20 +13,13 @@ impl Applier<'_> {
         if is_new {
             let sets = state.node_shards.sets(shape.partition);
             state.backlog.reset_shape(id, shape.partition, sets, state.version);
-            if shape.borrowing == Borrowing::Allowed {
-                self.intern_variants(id, shape);
+            for variant in state.facts.new_variants(shape) {
+                let variant = self.intern(&variant);
+                self.state.facts.shapes.add_variant(id, variant);
+                self.state.backlog.link_variant(id, variant);
             }
         }
         id
-    }
-
-    /// Gives a new shape, whose asks may borrow nodes, its borrowed variants.
-    fn intern_variants(&mut self, own: ShapeId, shape: &Shape) {
-        for partition in self.state.facts.lending.clone() {
-            let variant = self.intern(&shape.variant(partition));
-            self.state.facts.shapes.add_variant(own, variant);
-            self.state.backlog.link_variant(own, variant);
-        }
     }
 }
 
