@@ -273,7 +273,7 @@ fn limit_of_members(
             return Some(Blocker::HolderLimit { holder: holder(&usage.holder), reached });
         }
     }
-    let share = PartitionShare { partition, is_borrowed: false };
+    let share = PartitionShare::own(partition);
     let largest = facts.largest_of(gang, partition);
     if facts.user_may_use(application.user, share, size, &largest) {
         return None;

@@ -8,9 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use super::Facts;
 use super::node::Node;
+use super::rule::Rule;
 use super::shape::Shape;
 use crate::ids::{AskId, PartitionId, QueueId, ShapeId};
-use crate::resource::Resources;
+use crate::resource::{Need, Resources};
 
 /// Whether containers of a shape may be on borrowed nodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -63,6 +64,16 @@ impl PartitionShare {
 }
 
 impl Shape {
+    /// The shape of asks or containers that stay in the partition and name no hosts or racks.
+    pub(crate) fn own(need: Need, partition: PartitionId, rule: Option<Box<Rule>>) -> Self {
+        Self { need, partition, rule, has_locality: false, borrowing: Borrowing::None }
+    }
+
+    /// The same shape in this partition, for containers that are the partition's own and stay there.
+    pub(crate) fn staying_in(&self, partition: PartitionId) -> Self {
+        Self { partition, borrowing: Borrowing::None, ..self.clone() }
+    }
+
     /// Whether nodes may be reserved for the shape: a reserved unit never borrows.
     pub(crate) fn may_reserve(&self) -> bool {
         self.borrowing != Borrowing::Borrowed

@@ -202,7 +202,7 @@ impl Facts {
                 + of_master.map_or(Resources::ZERO, |shape| shape.need.resources);
             let largest = self.largest_of(gang, partition);
             let mut chain = self.queue(application.leaf).chain.iter();
-            let share = PartitionShare { partition, is_borrowed: false };
+            let share = PartitionShare::own(partition);
             let active_weight_milli = self.user(application.user).weight.milli();
             // Limits that move with use are computed as for the start of the last member.
             let others = minimum - largest;
@@ -221,7 +221,7 @@ impl Facts {
         gang.roles.iter().filter(|role| role.minimum > 0).any(|role| {
             let shape = self.shape_of(role.ask);
             let (partition, size) = (shape.partition, &shape.need.resources);
-            let share = PartitionShare { partition, is_borrowed: false };
+            let share = PartitionShare::own(partition);
             let capacity = &self.partitions[partition.index()].capacity;
             let admits = |queue: &_| {
                 let quota = self.queue(*queue).quota(partition);

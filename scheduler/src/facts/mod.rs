@@ -55,7 +55,7 @@ pub use ask::{ContainerOnNode, EndCause, ExecutionType, Locality, LocalityPrefer
 pub use attribute_rule::{AttributeCondition, AttributeRule, AttributeTest};
 pub(crate) use auto_creation::{Destination, NoDestination};
 pub use blacklist::{Blacklist, BlacklistUpdate};
-pub(crate) use borrowed::{Borrowing, PartitionShare};
+pub(crate) use borrowed::PartitionShare;
 pub(crate) use charged::{Charged, Load};
 pub(crate) use container_list::ContainerList;
 pub(crate) use demand_priority::PendingPriorities;

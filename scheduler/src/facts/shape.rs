@@ -196,13 +196,8 @@ mod tests {
         let cap =
             |tag: &&str| TagCap { tag: Arc::from(*tag), before_max: 0, scope: TagScope::Node, of: None };
         let rule = Rule { caps: tags.iter().map(cap).collect(), ..Rule::default() };
-        Shape {
-            need: Need { resources: Resources::new(&[size]), devices: None },
-            partition: PartitionId::DEFAULT,
-            rule: rule.boxed(),
-            has_locality: false,
-            borrowing: Borrowing::None,
-        }
+        let need = Need { resources: Resources::new(&[size]), devices: None };
+        Shape::own(need, PartitionId::DEFAULT, rule.boxed())
     }
 
     /// Also if a cap is there twice, and for the next shape in the slot.

@@ -14,7 +14,7 @@ use super::Applier;
 use crate::change::RunningContainer;
 use crate::commit::resizing::resized;
 use crate::event::EventKind;
-use crate::facts::{Borrowing, Charged, Container, EndCause, ExecutionType, Rule, Shape, Stopping};
+use crate::facts::{Charged, Container, EndCause, ExecutionType, Rule, Shape, Stopping};
 use crate::ids::{AskId, ContainerId, NodeId};
 use crate::resource::{DeviceMask, Need, Resources};
 use crate::state::State;
@@ -95,14 +95,9 @@ impl Applier<'_> {
 
     /// Charges a running container to its application, even above limits and room.
     pub(super) fn recover_container(&mut self, ask: AskId, node: NodeId, running: &RunningContainer) {
-        let shape = Shape {
-            need: Need { resources: running.size, devices: running.devices },
-            partition: self.state.facts.nodes.at(node).partition,
-            rule: Rule::of_tags(&running.tags).boxed(),
-            has_locality: false,
-            borrowing: Borrowing::None,
-        };
-        let shape = self.intern(&shape);
+        let need = Need { resources: running.size, devices: running.devices };
+        let partition = self.state.facts.nodes.at(node).partition;
+        let shape = self.intern(&Shape::own(need, partition, Rule::of_tags(&running.tags).boxed()));
         self.give_back_on_changed(node);
         let State { facts, node_shards, backlog, version, .. } = &mut *self.state;
         let (container, charged) = facts.transition_recover(Container {

@@ -2,7 +2,7 @@
 
 use super::Applier;
 use crate::change::NodeSpec;
-use crate::facts::{Borrowing, EndCause, Node, NodeAttributes, NodeState, Shape};
+use crate::facts::{EndCause, Node, NodeAttributes, NodeState};
 use crate::ids::{NodeId, PartitionId, RackId};
 use crate::resource::{Resources, Room};
 use crate::state::State;
@@ -93,7 +93,7 @@ impl Applier<'_> {
             let facts = &self.state.facts;
             let shape = facts.shapes.at(facts.containers.at(container).shape);
             // Borrowed containers, or containers that would be borrowed here, keep running as the partition's own.
-            let shape = Shape { partition, borrowing: Borrowing::None, ..shape.clone() };
+            let shape = shape.staying_in(partition);
             self.reshape_container(container, &shape);
         }
         // Amounts in flight for the node may be in another partition than the resulting containers.

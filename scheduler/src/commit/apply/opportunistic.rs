@@ -18,7 +18,7 @@ use super::asks::shape_for;
 use crate::change::AskSpec;
 use crate::commit::resizing::may_charge;
 use crate::event::EventKind;
-use crate::facts::{Borrowing, EndCause, Head, NodeLoad, OpportunisticAsk, Shape};
+use crate::facts::{EndCause, Head, NodeLoad, OpportunisticAsk, Shape};
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId};
 use crate::resource::{Need, Resources};
 use crate::state::State;
@@ -112,7 +112,7 @@ impl Applier<'_> {
     ) {
         // Opportunistic containers stay in their partition.
         let shape = shape_for(&self.state.facts, application, spec);
-        let shape = Shape { borrowing: Borrowing::None, ..shape };
+        let shape = shape.staying_in(shape.partition);
         let preference = self.with_racks_of_hosts(&spec.preference);
         let facts = &mut self.state.facts;
         facts.asks_submitted += 1;

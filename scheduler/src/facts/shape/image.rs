@@ -4,16 +4,13 @@ use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 use super::{Entry, Shape, Shapes};
-use crate::facts::Borrowing;
 use crate::ids::{PartitionId, ShapeId};
 use crate::resource::{Need, ResourceTypes, Resources};
 
 impl Entry {
     fn vacant() -> Self {
         let need = Need { resources: Resources::ZERO, devices: None };
-        let (partition, borrowing) = (PartitionId::DEFAULT, Borrowing::None);
-        let shape = Shape { need, partition, rule: None, has_locality: false, borrowing };
-        Self { shape, users: 0, variants: SmallVec::new() }
+        Self { shape: Shape::own(need, PartitionId::DEFAULT, None), users: 0, variants: SmallVec::new() }
     }
 }
 
