@@ -13,7 +13,7 @@ struct Feature {
 }
 
 const FEATURES: [Feature; 6] = [
-    Feature { names: &["borrow"], modules: &["borrowed"], outside: 17 },
+    Feature { names: &["borrow"], modules: &["borrowed"], outside: 13 },
     Feature {
         names: &[
             "blocked_headroom",

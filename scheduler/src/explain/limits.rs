@@ -146,8 +146,7 @@ pub(super) fn first_blocker(filter: &NodeFilter<'_>, id: AskId) -> Option<Blocke
     if in_flight >= unreserved {
         return Some(Blocker::InFlight { units: in_flight });
     }
-    let blocker = first_limit(state, ask).or_else(|| headroom_blocker(state, ask));
-    blocker.filter(|_| !filter.may_borrow())
+    filter.unless_lent(first_limit(state, ask).or_else(|| headroom_blocker(state, ask)))
 }
 
 /// The limit that keeps the ask's application inactive, if any.

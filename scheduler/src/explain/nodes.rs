@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::NodeOfOtherAsk;
-use super::limits::first_limit_of;
+use super::limits::{Blocker, first_limit_of};
 use super::shortage::{Shortage, Shortages};
 use crate::facts::{Ask, Breach, Locality, Node, NodeState, Shape};
 use crate::ids::{AskId, NodeId, PartitionId, ShapeId};
@@ -150,12 +150,11 @@ impl<'a> NodeFilter<'a> {
             || self.lenders.iter().any(|(lender, is_limited)| *lender == node.partition && !is_limited)
     }
 
-    /// Whether a node of a lending partition has room for the ask.
-    pub(super) fn may_borrow(&self) -> bool {
-        !self.lenders.is_empty()
-            && self
-                .nodes()
-                .any(|(id, node)| node.partition != self.shape.partition && self.has_room(id, node))
+    /// The blocker, a limit or blocked headroom of the ask's partition, unless a lent node has room for the ask.
+    pub(super) fn unless_lent(&self, blocker: Option<Blocker>) -> Option<Blocker> {
+        let is_lent =
+            |(id, node): (_, &Node)| node.partition != self.shape.partition && self.has_room(id, node);
+        blocker.filter(|_| self.lenders.is_empty() || !self.nodes().any(is_lent))
     }
 
     /// Whether the node could hold one container if it were empty and took containers.

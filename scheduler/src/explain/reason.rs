@@ -54,17 +54,15 @@ pub(crate) fn pending_reason(state: &State, id: AskId, ask: &Ask) -> PendingReas
     if !ask.reservations.is_empty() {
         return PendingReason::HoldsReservation;
     }
-    match first_limit(state, ask) {
+    match filter.unless_lent(first_limit(state, ask)) {
         None => {}
-        // Limits and headroom of the own partition do not matter to borrowed containers.
-        Some(_) if filter.may_borrow() => return PendingReason::Runnable,
         Some(Blocker::QueueMaximum(_)) => return PendingReason::QueueLimit,
         Some(_) => return PendingReason::UserLimit,
     }
     let mut reason = PendingReason::NoRoom;
     for (id, node) in filter.nodes().filter(|(id, node)| filter.has_room(*id, node)) {
         if filter.is_near(id, node) {
-            let is_kept = headroom_blocker(state, ask).is_some() && !filter.may_borrow();
+            let is_kept = filter.unless_lent(headroom_blocker(state, ask)).is_some();
             return if is_kept { PendingReason::BlockedHeadroom } else { PendingReason::Runnable };
         }
         reason = PendingReason::WaitsForHosts;

@@ -20,8 +20,7 @@ pub(super) fn deciding_setting(state: &State, ask: &Ask, blocker: &Blocker) -> O
             let (queue, table) = queue_of(&reached.queue)?;
             let partition = shape.partition.index().checked_sub(1);
             let partition = partition.map_or("", |place| &facts.config.partitions[place]);
-            let is_limited = queue.parent.is_some() && !shape.share().is_borrowed;
-            is_limited.then(|| match &queue.config.accessible_partitions {
+            queue.parent.is_some().then(|| match &queue.config.accessible_partitions {
                 Some(PartitionAccess::Only(names)) if queue.config.is_kept_from(partition) => {
                     let names: Vec<_> = names.iter().map(|name| quoted_text(name)).collect();
                     Setting::new(&table, "accessible_partitions", format!("[{}]", names.join(", ")))
