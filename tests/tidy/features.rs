@@ -13,7 +13,12 @@ struct Feature {
 }
 
 const FEATURES: [Feature; 6] = [
-    Feature { names: &["borrow"], modules: &["borrowed"], outside: 13 },
+    Feature {
+        // Not `borrow`, a word of the standard library.
+        names: &["borrowed", "Borrowed", "borrowing", "Borrowing", "may_borrow", "lends", "lending"],
+        modules: &["borrowed"],
+        outside: 13,
+    },
     Feature {
         names: &[
             "blocked_headroom",

@@ -37,8 +37,8 @@ pub(super) fn unknown_node() -> NodeId {
 /// Declares a borrowing image to write and an owning image to read, and the conversions from and to the facts. A fact
 /// is either `plain` or a `table`.
 macro_rules! images {
-    (@borrowed plain $life:lifetime $type:ty) => { &$life $type };
-    (@borrowed table $life:lifetime $type:ty) => { &$life [Slot<$type>] };
+    (@written plain $life:lifetime $type:ty) => { &$life $type };
+    (@written table $life:lifetime $type:ty) => { &$life [Slot<$type>] };
     (@owned plain $type:ty) => { $type };
     (@owned table $type:ty) => { Vec<Slot<$type>> };
     (@write plain $fact:expr) => { &$fact };
@@ -48,7 +48,7 @@ macro_rules! images {
     ($($kind:ident $field:ident: $type:ty,)*) => {
         #[derive(Serialize)]
         pub(crate) struct FactsImageOf<'a> {
-            $($field: images!(@borrowed $kind 'a $type),)*
+            $($field: images!(@written $kind 'a $type),)*
             lists: Lists,
         }
 
