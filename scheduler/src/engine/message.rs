@@ -52,7 +52,7 @@ pub(crate) enum Call {
 }
 
 impl Message {
-    /// The weight of the message in the group size G. A kind has none: groups end alike if it was known before.
+    /// The weight in the group size G. Calls that callers of a recovered engine repeat have none: groups end alike.
     pub(crate) fn weight(&self) -> usize {
         match self {
             Self::Batch(batch) => batch.requests().len().max(1),
@@ -60,7 +60,7 @@ impl Message {
             Self::Call { call: Call::Completions(containers), .. } => containers.len(),
             Self::Call { call: Call::Changes(changes) | Call::Recovery { changes, .. }, .. } => changes.len(),
             Self::Answered(AnsweredCall::Reconcile { report, .. }) => report.running.len().max(1),
-            Self::AskKind(_) => 0,
+            Self::AskKind(_) | Self::Answered(AnsweredCall::Attach { .. }) => 0,
             _ => 1,
         }
     }
