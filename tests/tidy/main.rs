@@ -11,6 +11,7 @@ mod semantics;
 mod sentences;
 mod source;
 mod subjects;
+mod waits;
 mod words;
 
 use source::Source;
