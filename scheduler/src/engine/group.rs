@@ -1,8 +1,8 @@
 //! Group commits: the work of the committing thread, alike in all modes.
 //!
 //! A group takes the write guard once for the messages in the inbox, until they reach the maximum of a group (G:
-//! `group_requests`). Work that does not need the guard comes after it, in `publish.rs`. The drivers decide when a group
-//! is committed, and what happens after its panic: `commit_loop.rs`, `serial.rs`, `background.rs`.
+//! `group_requests`). Work that does not need the guard comes after it, in `publish.rs`. The drivers decide when a
+//! group is committed, and what happens after its panic: `commit_loop.rs`, `serial.rs`, `background.rs`.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -48,6 +48,9 @@ pub struct GroupCommitter {
     pub(super) next_timer_ms: Option<u64>,
 }
 
+/// The most messages without weight in a group. A thread that sends them without end must not keep others waiting.
+const WEIGHTLESS_MAX: usize = 1_024;
+
 impl GroupCommitter {
     /// Commits one group: `first`, if any, and the waiting messages.
     pub(crate) fn commit_group(&mut self, first: Option<Message>) {
@@ -60,14 +63,16 @@ impl GroupCommitter {
         self.report();
     }
 
-    /// Receives the messages of the group before the guard is taken, until their requests reach G.
+    /// Receives the messages of the group before the guard is taken, until their requests reach G, or until messages
+    /// without weight would take too long.
     fn gather(&mut self, first: Option<Message>) -> VecDeque<Message> {
         let mut messages = std::mem::take(&mut self.messages);
-        let (mut weight, mut next) = (0, first);
+        let (mut weight, mut weightless, mut next) = (0, 0, first);
         while let Some(message) = next {
             weight += message.weight();
+            weightless += usize::from(message.weight() == 0);
             messages.push_back(message);
-            let is_full = weight >= self.shared.config.limits.group_requests;
+            let is_full = weight >= self.shared.config.limits.group_requests || weightless == WEIGHTLESS_MAX;
             next = if is_full { None } else { self.inbox.try_receive() };
         }
         messages

@@ -52,7 +52,7 @@ pub(crate) enum Call {
 }
 
 impl Message {
-    /// The weight in the group size G. Calls that callers of a recovered engine repeat have none: groups end alike.
+    /// The weight in the group size G. Kinds and attachments have none, because callers repeat them after a crash.
     pub(crate) fn weight(&self) -> usize {
         match self {
             Self::Batch(batch) => batch.requests().len().max(1),

@@ -80,10 +80,10 @@ fn asks_of_kinds_are_logged_and_placed_as_if_described() {
     assert!(by_kind == described, "the bytes are equal");
 }
 
-/// Callers of a recovered engine register their kinds again.
+/// Callers of a recovered engine register their kinds again and attach again.
 #[test]
-fn a_kind_that_is_registered_between_asks_ends_no_group() {
-    let in_groups_of_three = |registers_early: bool| {
+fn calls_that_are_repeated_after_a_crash_end_no_group() {
+    let in_groups_of_three = |attaches: bool, registers: bool| {
         let mut config = config([leaf("a")]);
         config.limits.group_requests = 3;
         let (log, clock) = (SharedLog::new(), Arc::new(ManualClock::new()));
@@ -92,17 +92,37 @@ fn a_kind_that_is_registered_between_asks_ends_no_group() {
         let spec = ApplicationSpec::new("job", "root.a", "user");
         let application = handle.submit_application(spec, &events).unwrap();
         let register = || handle.register_ask_kind(AskSpec::new(memory(1), 1)).unwrap();
-        if registers_early {
-            register();
-        }
+        let kind = if registers { None } else { Some(register()) };
         engine.run_until_quiet();
         for _ in 0..4 {
-            handle.submit_asks_of_kinds([one(application, register())]).unwrap();
+            handle.submit_asks_of_kinds([one(application, kind.unwrap_or_else(register))]).unwrap();
+            if attaches {
+                drop(handle.attach(application, &events).unwrap());
+            }
         }
         engine.run_until_quiet();
         (log.bytes(), engine.stats().groups)
     };
-    assert_eq!(in_groups_of_three(true), in_groups_of_three(false));
+    let without = in_groups_of_three(false, false);
+    assert_eq!(in_groups_of_three(false, true), without);
+    assert_eq!(in_groups_of_three(true, false), without);
+}
+
+/// Other threads may send as fast as the committer receives, so an empty inbox is no bound.
+#[test]
+fn messages_without_weight_end_a_group_some_time() {
+    let engine = Engine::start(config([leaf("a")]), Mode::Serial, Arc::new(ManualClock::new()), None).unwrap();
+    let (handle, events) = (engine.handle(), engine.handle().event_stream(100));
+    let spec = ApplicationSpec::new("job", "root.a", "user");
+    let application = handle.submit_application(spec, &events).unwrap();
+    engine.run_until_quiet();
+    let groups_of = |calls: usize| {
+        let before = engine.stats().groups;
+        (0..calls).for_each(|_| drop(handle.attach(application, &events).unwrap()));
+        engine.run_until_quiet();
+        engine.stats().groups - before
+    };
+    assert_eq!(groups_of(3_000) - groups_of(1), 2);
 }
 
 #[test]
