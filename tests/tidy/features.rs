@@ -12,12 +12,27 @@ struct Feature {
     outside: usize,
 }
 
-const FEATURES: [Feature; 6] = [
+const FEATURES: [Feature; 8] = [
     Feature {
         // Not `borrow`, a word of the standard library.
         names: &["borrowed", "Borrowed", "borrowing", "Borrowing", "may_borrow", "lends", "lending"],
         modules: &["borrowed"],
         outside: 13,
+    },
+    // What walk, limits and sums ask about it, without a branch of their own.
+    Feature {
+        names: &[
+            "PartitionShare",
+            "own_shape",
+            "may_reserve",
+            "is_limited_by_queues",
+            "unless_lent",
+            "lenders",
+            "staying_in",
+            "new_variants",
+        ],
+        modules: &["borrowed"],
+        outside: 33,
     },
     Feature {
         names: &[
@@ -30,7 +45,9 @@ const FEATURES: [Feature; 6] = [
         modules: &["headroom"],
         outside: 13,
     },
-    Feature { names: &["compatible", "Compatible"], modules: &["compatible"], outside: 6 },
+    Feature { names: &["compatible", "Compatible"], modules: &["config/semantics.rs"], outside: 0 },
+    // The same for the rules of YARN.
+    Feature { names: &["semantics."], modules: &["config/semantics.rs"], outside: 5 },
     Feature {
         names: &["opportunistic", "Opportunistic"],
         modules: &["opportunistic", "node_queues"],

@@ -13,6 +13,7 @@ mod queue;
 mod queue_checks;
 mod queue_mapping;
 mod reconfiguration;
+mod semantics;
 mod setting;
 mod share;
 mod validate;
@@ -40,6 +41,7 @@ pub use queue_mapping::{
 };
 pub(crate) use queue_mapping::{FoundQueue, NotPlaced, Queues, Submission};
 pub use reconfiguration::{QueueDifferences, QueueUpdate, Reconfiguration};
+pub use semantics::Semantics;
 pub use setting::{Setting, quoted_key, quoted_text, table_by_type};
 pub use share::{Factor, ParseDecimalError, Percent};
 
@@ -178,31 +180,6 @@ impl AllocationSizes {
     }
 }
 
-/// Which rules apply where YARN's rules and Apportion's differ.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Semantics {
-    /// No queue or user exceeds a limit.
-    #[default]
-    Strict,
-    /// As in YARN. A user at or below the user limit may have one more container of any size. User limits are
-    /// rounded up to steps of the smallest container. A pass over one node reserves that node although another has
-    /// room; a pass over several nodes reserves the last. Failed passes over one reserved node let an ask reserve
-    /// more nodes than it wants containers. Missed opportunities count instead of distinct nodes. An ask that misses
-    /// an opportunity in a pass over one node holds back later asks of its application.
-    YarnCompatible,
-}
-
-impl Semantics {
-    /// Its name in configurations.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Strict => "strict",
-            Self::YarnCompatible => "yarn_compatible",
-        }
-    }
-}
-
 /// Reservations: the engine keeps a node for an ask that no node of its partition can hold now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReservationPolicy {
@@ -310,7 +287,7 @@ pub struct EngineLimits {
     pub batch_requests: usize,
     /// A pass ends after visiting this many nodes (V).
     pub pass_visits: usize,
-    /// A group commit ends after this many requests and other messages (G). Registered kinds of asks do not count.
+    /// A group commit ends after this many requests and other messages (G). Kinds of asks and attachments do not count.
     pub group_requests: usize,
     /// The length of the inbox. When it is full, callers and proposers block.
     pub inbox: usize,

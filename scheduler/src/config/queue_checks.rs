@@ -388,8 +388,8 @@ mod tests {
             "queue `root`: in partition `gpu` the capacities below it sum to 110 %, more than 100 %"
         );
         assert_eq!(with_partitions(vec![in_gpu(percent("a", 50), 50), percent("b", 50)]), Ok(()));
-        let kept_out = percent("b", 50).with_access(only(&["fast"]));
-        assert_eq!(with_partitions(vec![in_gpu(percent("a", 50), 100), kept_out]), Ok(()));
+        let excluded = percent("b", 50).with_access(only(&["fast"]));
+        assert_eq!(with_partitions(vec![in_gpu(percent("a", 50), 100), excluded]), Ok(()));
         let maximum = PartitionCapacity { capacity: None, maximum: Some(Maximum::absolute(&[9])) };
         let leaf = QueueConfig::leaf("a", Capacity::Absolute(Resources::new(&[10])));
         let below = with_partitions(vec![leaf.with_partition("gpu", maximum)]).unwrap_err();

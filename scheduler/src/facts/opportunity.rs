@@ -8,7 +8,7 @@
 //! its lane again at once.
 
 use super::{Ask, Facts, Locality};
-use crate::config::{LocalityDelay, Semantics};
+use crate::config::LocalityDelay;
 use crate::ids::AskId;
 
 /// The counts of an ask that decide its allowed locality at the next opportunity.
@@ -39,7 +39,7 @@ impl Opportunities {
 impl Facts {
     /// Whether missed opportunities count, instead of distinct nodes or time.
     pub(crate) fn counts_opportunities(&self) -> bool {
-        self.config.semantics == Semantics::YarnCompatible
+        self.config.semantics.counts_opportunities()
             && matches!(self.config.locality_delay, LocalityDelay::Nodes { .. })
     }
 

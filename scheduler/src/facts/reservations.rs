@@ -4,7 +4,7 @@
 //! nodes after enough passes over its reserved nodes without success, as in YARN.
 
 use super::{Ask, Facts};
-use crate::config::{AllocationSizes, Semantics};
+use crate::config::AllocationSizes;
 use crate::ids::{AskId, NodeId, ReservationId};
 use crate::resource::{RESOURCE_TYPES_MAX, Resources, SHARE_ONE, dominant_share};
 
@@ -48,15 +48,15 @@ impl Facts {
     /// The number of reservations beyond the outstanding units, which end. In the compatible mode all stay until no
     /// unit is outstanding.
     pub(crate) fn surplus_reservations(&self, outstanding: u32, reservations: usize) -> usize {
-        match self.config.semantics {
-            Semantics::YarnCompatible if outstanding > 0 => 0,
-            _ => reservations.saturating_sub(outstanding as usize),
+        if outstanding > 0 && self.config.semantics.keeps_surplus_reservations() {
+            return 0;
         }
+        reservations.saturating_sub(outstanding as usize)
     }
 
     /// Whether re-reservations count.
     pub(crate) fn counts_re_reservations(&self) -> bool {
-        self.config.semantics == Semantics::YarnCompatible
+        self.config.semantics.counts_re_reservations()
     }
 
     /// The reservation of the ask on the node.

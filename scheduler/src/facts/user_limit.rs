@@ -4,7 +4,7 @@
 //! users have shares, the limit can be lower.
 
 use super::{ActiveUsers, Facts, LeafUser, PartitionShare, Queue};
-use crate::config::{Factor, Percent, Semantics};
+use crate::config::{Factor, Percent};
 use crate::ids::{LeafUserId, PartitionId, QueueId};
 use crate::resource::{RESOURCE_TYPES_MAX, Resources, UNLIMITED};
 
@@ -22,7 +22,7 @@ pub(crate) struct LeafUse {
 impl Queue {
     /// Whether the limit of each user moves with the use of the others.
     pub(crate) fn shares_among_users(&self) -> bool {
-        self.semantics == Semantics::YarnCompatible || self.config.user_limit_minimum < Percent::ALL
+        self.semantics.moves_user_limits() || self.config.user_limit_minimum < Percent::ALL
     }
 
     /// Counts the use of a user who became active or inactive. Does nothing where limits do not move.
@@ -168,16 +168,12 @@ impl Facts {
         let user = self.user(id);
         let queue = self.queue(user.leaf);
         let boundless = Resources::all(UNLIMITED);
-        let share = match queue.semantics {
-            Semantics::YarnCompatible => {
-                let steps = &self.config.allocation.minimum;
-                let bounds = (user.weight, Some(&boundless));
-                queue.yarn_user_limit(share.partition, bounds, &leaf_use, steps) + *size
-            }
-            Semantics::Strict => {
-                let most = self.most_of_users(queue, share);
-                queue.shared_user_limit(share.partition, (user.weight, &boundless, most), &leaf_use, size)
-            }
+        let share = if queue.semantics.rounds_user_limits() {
+            let steps = &self.config.allocation.minimum;
+            queue.yarn_user_limit(share.partition, (user.weight, Some(&boundless)), &leaf_use, steps) + *size
+        } else {
+            let most = self.most_of_users(queue, share);
+            queue.shared_user_limit(share.partition, (user.weight, &boundless, most), &leaf_use, size)
         };
         queue.shares_among_users().then_some(share)
     }
@@ -192,7 +188,7 @@ impl Facts {
     ) -> Resources {
         let user = self.user(id);
         let queue = self.queue(user.leaf);
-        if queue.semantics == Semantics::YarnCompatible {
+        if queue.semantics.rounds_user_limits() {
             let steps = &self.config.allocation.minimum;
             // A user at or below the limit may have one more container.
             let bounds = (user.weight, self.limit_beyond_queues(share));

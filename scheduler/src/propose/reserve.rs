@@ -1,8 +1,8 @@
 //! Reserving a node for an ask that fits nowhere now.
 //!
-//! When a shape is closed in every set of its partition, its asks reserve in their order, each the node that lacks
-//! least. The first ask whose wait does not exceed the delay ends that: no ask of the shape behind it reserves in this
-//! pass. `reserved_nodes_max` bounds the reserved nodes of a partition. A pass looks for an ask to reserve again when:
+//! When a pass finds no room in the last open set of a shape, the shape's asks reserve in their order. Each reserves
+//! the node that lacks least. The first ask whose wait does not exceed the delay ends that: no ask of the shape behind
+//! it reserves in this pass. `reserved_nodes_max` bounds a partition's reserved nodes. A pass looks for one again when:
 //!
 //! * a reservation ends, or an ask may reserve one more node than before;
 //! * a node becomes a candidate or grows;
@@ -23,7 +23,6 @@ use super::batch::{Observation, Proposals};
 use super::pick::{Pick, Picker};
 use super::queue_walk::NextAsk;
 use super::scratch::{Scratch, ShapeStatus};
-use crate::config::Semantics;
 use crate::facts::Shape;
 use crate::request::ResourceAllocationCommitRequest;
 
@@ -73,7 +72,7 @@ impl Picker<'_> {
 
     /// As in YARN, a pass confined to one node reserves it even if another node has room.
     fn reserves_at_once(&self) -> bool {
-        self.is_confined() && self.state.facts.config.semantics == Semantics::YarnCompatible
+        self.is_confined() && self.state.facts.config.semantics.reserves_at_once()
     }
 }
 

@@ -1,7 +1,6 @@
 //! The node of a set that a pass reserves for an ask that fits nowhere now.
 
 use super::PlacementSet;
-use crate::config::Semantics;
 use crate::facts::{Facts, Shape};
 use crate::resource::{fits, missing_share};
 
@@ -19,7 +18,7 @@ impl PlacementSet {
             })
         };
         let reservable = (0..self.candidates.len()).filter(could_hold);
-        if facts.config.semantics == Semantics::YarnCompatible {
+        if facts.config.semantics.reserves_last_node() {
             return reservable.max_by_key(|position| (self.candidates.step_of(*position), *position));
         }
         let lacks =
