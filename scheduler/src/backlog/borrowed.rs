@@ -6,15 +6,15 @@
 //! that in the same critical section.
 //!
 //! A borrowed variant opens and closes in the lender's sets like any shape. Units in flight and outstanding are counted
-//! by ask, so an ask never gets more than it wants. Either a set of the own partition is wanted for the ask, or sets of
-//! lenders are, so I13 holds.
+//! by ask, so an ask never gets more than it wants. While it could be placed, a set of the own partition or sets of
+//! lenders are wanted for the ask, so I13 holds.
 //!
 //! A pass over a lender's set looks at borrowing asks in a second walk, and only if the first walk proposed nothing. So
 //! all requests of a batch borrow, or none does. Commits check only that the node is lent to the ask
-//! (`Facts::shape_on`) and the limits, which for borrowed containers are the partition's total (`Facts::queue_admits`,
-//! `Facts::user_limit`). Whether the ask could be served in its own partition is a matter of order, which commits do
-//! not check. A borrowing ask reserves nothing, and a reserved unit never borrows. Single steps record no observations,
-//! so their passes ask the facts instead (`propose/borrowed.rs`).
+//! (`Facts::shape_on`) and the limits. The partition's total replaces the maxima of queues and users
+//! (`Facts::queue_admits`, `Facts::user_may_use`). Whether the ask could be served in its own partition is a matter of
+//! order, which commits do not check. A borrowing ask reserves nothing, and a reserved unit never borrows. Single steps
+//! record no observations, so their passes ask the facts instead (`propose/borrowed.rs`).
 
 use smallvec::SmallVec;
 
@@ -26,16 +26,16 @@ use crate::ids::{LaneId, LeafUserId, ShapeId};
 pub(super) struct BorrowedDemand {
     /// The own shape of its asks.
     pub(super) own: ShapeId,
-    /// The own shape fits nowhere in its partition.
-    pub(super) is_due: bool,
-    /// The number of runnable lanes that are due anyway, because a limit blocks their own lanes.
+    /// The own shape fits nowhere in its partition, so all of its lanes are due.
+    pub(super) are_all_due: bool,
+    /// The number of runnable lanes that are due in any case, because a limit blocks their own lanes.
     pub(super) ahead: u32,
 }
 
 impl BorrowedDemand {
     /// Whether any of its runnable lanes is due.
     pub(super) fn is_due(self) -> bool {
-        self.is_due || self.ahead > 0
+        self.are_all_due || self.ahead > 0
     }
 }
 
@@ -43,8 +43,7 @@ impl Backlog {
     /// Lets asks of the shape borrow nodes as this variant. There are no such asks yet.
     pub(crate) fn link_variant(&mut self, own: ShapeId, variant: ShapeId) {
         self.unlink_variant(variant);
-        let is_due = self.is_closed_everywhere(own);
-        let borrowed = BorrowedDemand { own, is_due, ahead: 0 };
+        let borrowed = BorrowedDemand { own, are_all_due: self.is_closed_everywhere(own), ahead: 0 };
         self.change_demand(variant, |demand| demand.borrowed = Some(borrowed));
         self.demand_mut(own).variants.push(variant);
     }
@@ -61,7 +60,7 @@ impl Backlog {
     pub(crate) fn is_due(&self, lane: LaneId) -> bool {
         let lane = self.lane(lane);
         let Some(borrowed) = self.demand(lane.shape).borrowed else { return true };
-        borrowed.is_due || self.is_own_at_limit(lane.user, lane.shape)
+        borrowed.are_all_due || self.is_own_at_limit(lane.user, lane.shape)
     }
 
     /// The shape of the asks that may be placed as this shape.
@@ -77,9 +76,9 @@ impl Backlog {
 
     /// Updates the borrowed variants after the shape was opened or closed in its partition.
     pub(super) fn tell_borrowed(&mut self, own: ShapeId) {
-        let is_due = self.is_closed_everywhere(own);
+        let are_all_due = self.is_closed_everywhere(own);
         for variant in self.variants_of(own) {
-            let tell = |borrowed: &mut BorrowedDemand| borrowed.is_due = is_due;
+            let tell = |borrowed: &mut BorrowedDemand| borrowed.are_all_due = are_all_due;
             self.change_demand(variant, |demand| demand.borrowed.iter_mut().for_each(tell));
         }
     }

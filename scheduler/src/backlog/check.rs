@@ -60,6 +60,8 @@ impl Backlog {
             findings.check(demand.variants.iter().all(is_its), "I12", || {
                 format!("{own} has variants of other shapes")
             });
+            let may_reserve = self.own_shape(own) == own || self.reservations_for(own).is_empty();
+            findings.check(may_reserve, "I12", || format!("{own} is a variant with a reservation"));
         }
     }
 

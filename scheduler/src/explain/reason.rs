@@ -62,8 +62,8 @@ pub(crate) fn pending_reason(state: &State, id: AskId, ask: &Ask) -> PendingReas
     let mut reason = PendingReason::NoRoom;
     for (id, node) in filter.nodes().filter(|(id, node)| filter.has_room(*id, node)) {
         if filter.is_near(id, node) {
-            let is_kept = filter.unless_lent(headroom_blocker(state, ask)).is_some();
-            return if is_kept { PendingReason::BlockedHeadroom } else { PendingReason::Runnable };
+            let is_blocked = filter.unless_lent(headroom_blocker(state, ask)).is_some();
+            return if is_blocked { PendingReason::BlockedHeadroom } else { PendingReason::Runnable };
         }
         reason = PendingReason::WaitsForHosts;
     }
