@@ -120,6 +120,13 @@ fn no_file_is_too_long() {
     assert!(long.is_empty(), "{}", long.join("\n"));
 }
 
+/// The formatter leaves comments as they are.
+#[test]
+fn comments_are_as_narrow_as_code() {
+    let wide: Vec<String> = files::all_sources().iter().flat_map(source::Source::wide_comments).collect();
+    assert!(wide.is_empty(), "wider than 120 columns:\n{}", wide.join("\n"));
+}
+
 /// The engine's reference is read without the repository, and documents of the project's notes are not in the
 /// repository.
 #[test]

@@ -61,6 +61,16 @@ impl Source {
         found.map(|(number, line)| format!("{}:{number}: {}", self.path, line.trim())).collect()
     }
 
+    /// Comments that are wider than a line of code may be. Rows of tables are one line each.
+    pub(crate) fn wide_comments(&self) -> Vec<String> {
+        let is_row = |line: &str| line.trim_start_matches('/').trim_start_matches('!').starts_with(" |");
+        let lines = self.text.lines().enumerate();
+        let wide =
+            lines.filter(|(_, line)| line.chars().count() > 120 && line.trim_start().starts_with("//"));
+        let wide = wide.filter(|(_, line)| !is_row(line.trim_start()));
+        wide.map(|(number, _)| format!("{}:{}", self.path, number + 1)).collect()
+    }
+
     /// The lines of documentation comments that contain a word.
     pub(crate) fn docs_with(&self, word: &str) -> Vec<String> {
         let is_doc = |line: &str| line.starts_with("///") || line.starts_with("//!");
@@ -120,28 +130,31 @@ impl Source {
         fields
     }
 
-    /// The modules of the same crate that its code names, with line numbers.
+    /// The modules of the same crate that its code names, with line numbers. A name of the crate's root, which could
+    /// hide a module, counts as `lib`.
     pub(crate) fn modules_used(&self) -> Vec<(usize, String)> {
         let mut used = Vec::new();
         for (number, line) in self.code() {
             for (place, _) in line.match_indices("crate::") {
-                let before = line[..place].chars().next_back();
-                let name: String =
-                    line[place + 7..].chars().take_while(|c| c.is_ascii_lowercase() || *c == '_').collect();
-                if before != Some('$') && !name.is_empty() {
-                    used.push((number, name));
+                let inside = &line[place + 7..];
+                if !line[..place].ends_with('$') && !inside.starts_with('{') {
+                    used.push((number, module_of(inside)));
                 }
             }
         }
         // The loop finds imports of one path, but no module of a group.
         for (number, path) in self.imports() {
-            let module = path.strip_prefix("crate::").and_then(|inside| inside.split("::").next());
-            let is_module = |name: &&str| name.starts_with(|c: char| c.is_ascii_lowercase());
-            let used_here = module.filter(is_module).map(|name| (number, name.to_owned()));
-            used.extend(used_here.filter(|found| !used.contains(found)));
+            let found = path.strip_prefix("crate::").map(|inside| (number, module_of(inside)));
+            used.extend(found.filter(|found| !used.contains(found)));
         }
         used
     }
+}
+
+/// The first part of a path in the crate, if that is a module.
+fn module_of(path: &str) -> String {
+    let module: String = path.chars().take_while(|c| c.is_ascii_lowercase() || *c == '_').collect();
+    if module.is_empty() { "lib".to_owned() } else { module }
 }
 
 /// The paths of a tree of imports.
@@ -179,6 +192,6 @@ fn a_group_of_imports_names_each_of_its_paths() {
     assert_eq!(source.lines_naming("std::sync::Mutex"), ["scheduler/src/state.rs:1: use std::sync::Mutex"]);
     let mut modules = source.modules_used();
     modules.sort();
-    let expected = [(2, "facts"), (2, "ids"), (6, "place"), (7, "backlog")];
+    let expected = [(2, "facts"), (2, "ids"), (2, "lib"), (6, "place"), (7, "backlog")];
     assert_eq!(modules, expected.map(|(line, module)| (line, module.to_owned())));
 }
