@@ -127,7 +127,7 @@ impl State {
                         size,
                     )
                 }
-                WaitKey::HolderLimit(id) => {
+                WaitKey::LimitUsage(id) => {
                     let (in_flight, usage) =
                         (self.in_flight.limit_usages.of(id, partition).load(), facts.limit_usage(id));
                     usage.admits(&(usage.used[partition.index()] + in_flight), size)

@@ -1,8 +1,8 @@
 //! Recorded decisions: what serial mode decided for fixed random loads.
 //!
 //! The properties and the model say which decisions are right. Often several are. A record says which one the engine
-//! takes, so a change that was meant to keep all decisions shows that it does. Each kind of load has a file here. It has
-//! a line for each load: a digest of the load, and one of the decisions.
+//! takes, so a change that was meant to keep all decisions shows that it does. Each kind of load has a file here. It
+//! has a line for each load: a digest of the load, and one of the decisions.
 //!
 //! If a test reports a load, run it with `APPORTION_RECORDED=<folder>` on this commit and on the one before, with two
 //! folders. Each gets the decisions for all loads. Compare those for the load. If every difference is meant, replace

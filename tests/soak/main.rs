@@ -3,8 +3,8 @@
 //!
 //! `cargo soak` runs it. `APPORTION_SOAK_SECONDS` sets the duration, `APPORTION_SOAK_SEED` the first seed. Every
 //! round has its own engine. While it works, the audit runs without a pause and a watchdog observes its health. At
-//! the end the sequential model follows the whole log. Then the log is cut at a random byte, twice, and another engine goes
-//! on from there with a crowd of its own. If anything is wrong, the program prints the seed and ends with 1.
+//! the end the sequential model follows the whole log. Then the log is cut at a random byte, twice, and another engine
+//! goes on from there with a crowd of its own. If anything is wrong, the program prints the seed and ends with 1.
 
 #![forbid(unsafe_code)]
 #![allow(clippy::unwrap_used, reason = "a test may fail loudly")]

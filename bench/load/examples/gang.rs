@@ -1,4 +1,5 @@
-//! The time to start a large gang, of a failed look, and of the end of a turn: `cargo run --release -p apportion-load --example gang`.
+//! The time to start a large gang, of a failed look, and of the end of a turn:
+//! `cargo run --release -p apportion-load --example gang`.
 //!
 //! Half of each node is in use. Arguments: nodes, containers for which each node has room, members of the gang.
 

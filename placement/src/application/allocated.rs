@@ -61,7 +61,8 @@ impl ApplicationState {
         self.take_on(component, came, answered.as_ref());
     }
 
-    /// Releases a container that belongs to no component, unless to one that the service does not know.
+    /// Releases a container that no known component owns. `orphan_of` names its component if the service does not know
+    /// it.
     pub(super) fn give_back(&mut self, container: ContainerRef, orphan_of: Option<ComponentId>) {
         self.leaving.add_surplus(container, orphan_of);
         self.operations.push(Operation::Release(container));

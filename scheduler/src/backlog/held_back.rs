@@ -1,5 +1,5 @@
-//! All pending asks of an application. Some are in no lane: they wait for hosts or racks, their gang has not started, or
-//! the application waits for activation.
+//! All pending asks of an application. Some are in no lane: they wait for hosts or racks, their gang has not started,
+//! or the application waits for activation.
 
 use super::{ApplicationBacklog, Backlog};
 use crate::facts::Facts;

@@ -38,7 +38,7 @@ impl Lane {
     }
 }
 
-/// All lanes. A lane stays, also without asks, until its shape's slot gets another shape.
+/// All lanes. An empty lane stays until its shape's slot gets another shape.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Lanes {
     slots: Vec<Lane>,

@@ -1,6 +1,6 @@
 //! Parking and waking of lanes.
 //!
-//! A pass reports what it finds blocked, and the committer records it. The first two rows do not park the lane:
+//! A pass reports what it finds blocked, and the committer records it. The first two rows and the last park no lane:
 //!
 //! | found | recorded as | undone by |
 //! |---|---|---|
@@ -101,14 +101,14 @@ impl Backlog {
             self.wake(WaitKey::UserLimit(user), version);
         }
         for limit_usage in limit_usages {
-            self.wake(WaitKey::HolderLimit(*limit_usage), version);
+            self.wake(WaitKey::LimitUsage(*limit_usage), version);
         }
         self.leaf_changed(leaf, version);
     }
 
     /// Wakes lanes after the limit usage of a user or group fell.
     pub(crate) fn limit_usage_fell(&mut self, limit_usage: LimitUsageId, version: u64) {
-        self.wake(WaitKey::HolderLimit(limit_usage), version);
+        self.wake(WaitKey::LimitUsage(limit_usage), version);
     }
 
     /// Wakes lanes after the leaf's use or pending units changed. The shares of its users and the order may have

@@ -23,7 +23,7 @@ pub(crate) enum WaitKey {
     /// Earlier queues block the headroom of a queue above.
     BlockedHeadroom,
     /// A user or group would exceed its limit in a queue on the way up.
-    HolderLimit(LimitUsageId),
+    LimitUsage(LimitUsageId),
     /// The user would exceed its own user limit.
     UserLimit(LeafUserId),
     /// The user would exceed its share of this leaf. The share moves with use and demand of every user of the leaf.
@@ -228,7 +228,7 @@ impl Waits {
             WaitKey::QueueLimit(queue) => Some(entry(&mut self.queues, queue.index())),
             WaitKey::UserShare(leaf) => Some(entry(&mut self.shares, leaf.index())),
             WaitKey::UserLimit(user) => Some(entry(&mut self.users, user.index())),
-            WaitKey::HolderLimit(limit_usage) => Some(entry(&mut self.limit_usages, limit_usage.index())),
+            WaitKey::LimitUsage(limit_usage) => Some(entry(&mut self.limit_usages, limit_usage.index())),
             WaitKey::BlockedHeadroom => Some(&mut self.headroom),
         }
     }
@@ -273,7 +273,7 @@ mod tests {
             (0..2u32).prop_map(|id| WaitKey::QueueLimit(QueueId(id))),
             (0..2u32).prop_map(|id| WaitKey::UserShare(QueueId(id))),
             (0..2u32).prop_map(|id| WaitKey::UserLimit(LeafUserId(id))),
-            (0..2u32).prop_map(|id| WaitKey::HolderLimit(LimitUsageId(id))),
+            (0..2u32).prop_map(|id| WaitKey::LimitUsage(LimitUsageId(id))),
         ]
     }
 

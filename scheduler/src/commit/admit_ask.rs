@@ -1,8 +1,9 @@
 //! Admits asks: decides whether an application may submit an ask now.
 //!
-//! The committer admits an ask under the write guard, before it applies the ask. Limits of queues and users do not matter
-//! yet: they are checked when a proposal for the ask is [accepted](super::accept). An ask is refused if it would break a
-//! sum, or if its application is ending. So is an ask for a rack or partition that is unknown or closed to the leaf.
+//! The committer admits an ask under the write guard, before it applies the ask. Limits of queues and users do not
+//! matter yet: they are checked when a proposal for the ask is [accepted](super::accept). An ask is refused if it would
+//! break a sum, or if its application is ending. So is an ask for a rack or partition that is unknown or closed to the
+//! leaf.
 
 use crate::change::AskSpec;
 use crate::event::Refusal;

@@ -22,7 +22,7 @@ pub(crate) struct Committer<'a> {
     pub(crate) stats: &'a mut EngineStats,
 }
 
-/// Facts about a request that are known from its batch.
+/// The knowledge about a request that its batch gives.
 #[derive(Debug, Default)]
 struct Known {
     is_batch_within_limits: bool,

@@ -83,7 +83,7 @@ impl Committer<'_> {
             }
         }
         if missed > 0 && has_changed {
-            // Something came between. Otherwise another search would find the same.
+            // Other changes took the planned room. Otherwise another search would find the same.
             self.state.record_room_gain();
         }
         self.start_if_complete(gang);
@@ -127,7 +127,8 @@ impl Committer<'_> {
         }
     }
 
-    /// The gangs that may gather next, in their order. The gang whose turn has ended is one of them, and comes last now.
+    /// The gangs that may gather next, in their order. The gang whose turn has ended is one of them, and comes last
+    /// now.
     fn successors(&self, end: &TurnEnd, asks: u64) -> Vec<GangId> {
         let facts = &self.state.facts;
         let seen: Vec<GangId> = end.rivals.iter().copied().chain([end.gang]).collect();
@@ -177,7 +178,7 @@ impl Committer<'_> {
     }
 }
 
-/// Whether a part on the node could be larger, but for a limit.
+/// Whether the node has room to enlarge a part.
 fn has_room_for_parts(facts: &Facts, node: NodeId) -> bool {
     let Some(node) = facts.nodes.get(node) else { return false };
     facts

@@ -15,10 +15,10 @@
 //! `apply` moves the facts through the ledger. Then it tells the derived state which lanes and asks the change may
 //! help.
 //!
-//! # Asks that lose races
+//! # Asks whose proposals are rejected
 //!
 //! An ask's first proposals are optimistic: from the proposer's own set, or on a host that the ask names. After
-//! four rejections in a row the ask is starved (`starved` in code). At the end of the group the committer proposes
+//! four rejections in a row the ask is starved. At the end of the group the committer proposes
 //! for it under its own guard, over the whole partition, and decides at once (`propose/starved.rs`). No other
 //! proposer can be quicker. One group does this for eight asks at most.
 //!

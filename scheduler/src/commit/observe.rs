@@ -13,8 +13,8 @@
 //! * Room has no stamps. The ring of the set's changed nodes takes their place. A shape stays open if it fits a node
 //!   that changed since the pass followed the ring, or if the ring reaches back less far. It also stays open if its
 //!   slot has a new occupant, or if a proposal of the batch was rejected. A rejection means that the pass debited its
-//!   view too much. So does a shape with a limit of tagged containers on a rack if a tagged container ended since v.
-//!   With its own containers on top, the pass may have found a limit reached that is not.
+//!   view too much. Last, a shape with a limit of tagged containers on a rack stays open if a tagged container ended
+//!   since v. The pass may have seen the limit as reached although it is not.
 //! * An ask that waits for hosts has no stamp at its hosts and racks. The recording looks at them again and returns
 //!   the ask to its lane if one has room. Where nodes count, it also looks at the nodes that gained room since v.
 //! * In both cases, `may_fit_on` and `Backlog::room_gained` use the same test, `Facts::can_take`.
@@ -140,8 +140,9 @@ impl State {
     }
 
     /// Lets an ask wait for the hosts or racks that it names. It looks again if it may now look further than in the
-    /// pass, or a named host or rack has room. So it does if a node that would count as offered gained room, or if it
-    /// missed counted opportunities. The ask may look further after at most as many opportunities as there are nodes.
+    /// pass, or a named host or rack has room. It also looks again if a node that would count as offered gained room,
+    /// or if it missed counted opportunities. The ask may look further after at most as many opportunities as there are
+    /// nodes.
     fn let_wait(&mut self, id: AskId, allowed_then: Locality, offered: &[NodeId], seen: u64) {
         let Some(ask) = self.facts.asks.get(id) else { return };
         let allowed = self.backlog.locality.allowed(&self.facts, id, ask);

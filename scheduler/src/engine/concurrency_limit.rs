@@ -11,7 +11,7 @@ use crate::ids::SETS_MAX;
 use crate::propose::{ProposalBatch, Work};
 use crate::state::State;
 
-/// The number of batches that are decided together.
+/// The number of batches after which the limit may change.
 const WINDOW: u64 = 32;
 /// The limit falls above this percentage of rejected requests in a window, or of work done by passes that lost a
 /// race.

@@ -29,7 +29,7 @@ impl Engine {
     /// handles meanwhile.
     ///
     /// If only the driver moves the clock, as a [`ManualClock`](crate::ManualClock), this waits for another thread's
-    /// message, at least a [tick](crate::Handle::tick).
+    /// message; a [tick](crate::Handle::tick) suffices.
     ///
     /// ```
     /// # use apportion::config::{EngineConfig, QueueConfig};

@@ -37,8 +37,8 @@ pub struct SubmittedGang {
 /// A [`GangId`] is unknown once the gang has started or ended.
 impl Handle {
     /// Asks for containers that start together: at least the minimum of each role, in one commit, or none. Until then
-    /// the asks are *held*. They are pending, but nothing is placed or reserved for them. Once the gang has started, the
-    /// units above the minimum are ordinary asks. [`GangStarted`](crate::event::EventKind::GangStarted) follows the
+    /// the asks are *held*. They are pending, but nothing is placed or reserved for them. Once the gang has started,
+    /// the units above the minimum are ordinary asks. [`GangStarted`](crate::event::EventKind::GangStarted) follows the
     /// [`Allocated`](crate::event::EventKind::Allocated) events of the members.
     ///
     /// Waiting gangs are tried by the priority of their applications, then in the order of submission. In each
@@ -143,7 +143,7 @@ impl GroupCommitter {
     }
 }
 
-/// Searches for gangs, if that is worth a search. At most one proposer does so at a time, and one gang starts at a time.
+/// Searches for gangs, if that is worth a search. One proposer at most does so at a time, and one gang starts.
 pub(super) fn search_for_gang(shared: &Arc<Shared>) -> Option<Box<ProposalBatch>> {
     if !shared.leases.wants_gangs() {
         return None;

@@ -128,7 +128,7 @@ impl Publisher {
     /// Ends the engine and drops the group's events and answers, because the required log lacks the group.
     #[cold]
     fn withhold(&mut self) {
-        // First, so that a caller that the end wakes finds the reason.
+        // The reason is reported first, because the callers that the end wakes read it.
         self.shared.report_progress(|progress| progress.log_error.clone_from(&self.log_error));
         self.shared.end();
         self.effects.events.clear();

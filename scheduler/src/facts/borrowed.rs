@@ -41,8 +41,8 @@ impl PartitionShare {
         Self { partition, is_borrowed: true }
     }
 
-    /// The share to which only releases count: joined with any other, it is the other. So a release does not bring
-    /// borrowed containers under the queue's own limit.
+    /// The share of a release. Joined with any other share, it gives that share. So a release does not bring borrowed
+    /// containers under the queue's own limit.
     pub(crate) fn of_release(partition: PartitionId) -> Self {
         Self::borrowed(partition)
     }
@@ -52,7 +52,7 @@ impl PartitionShare {
         Self { is_borrowed: self.is_borrowed && other.is_borrowed, ..self }
     }
 
-    /// Whether limits of queues and users apply to the share: they do not limit borrowed containers.
+    /// Whether the maxima of queues and users apply to the share. They do not limit borrowed containers.
     pub(crate) fn is_limited_by_queues(self) -> bool {
         !self.is_borrowed
     }
@@ -124,8 +124,8 @@ impl Facts {
         std::iter::once(own).chain(self.shapes.variants_of(own).iter().copied())
     }
 
-    /// The limit that replaces those of queues and users: only the capacity of the partition limits borrowed
-    /// containers. `None` if the limits of queues and users apply.
+    /// The partition's capacity, which replaces the maxima of queues and users for borrowed containers. Limits of
+    /// users and groups at queues apply to them too. `None` for the partition's own containers.
     #[inline]
     pub(super) fn limit_beyond_queues(&self, share: PartitionShare) -> Option<&Resources> {
         (!share.is_limited_by_queues()).then(|| &self.partitions[share.partition.index()].capacity)

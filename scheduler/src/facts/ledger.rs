@@ -1,7 +1,7 @@
 //! The ledger: the only code that moves quantities.
 //!
-//! An ask is counted when it is submitted. Each of its units moves from pending to used when it becomes a container, and
-//! the ask is forgotten once it is satisfied. The files in `ledger/` have the other transitions.
+//! An ask is counted when it is submitted. Each of its units moves from pending to used when it becomes a container,
+//! and the ask is forgotten once it is satisfied. The files in `ledger/` have the other transitions.
 //!
 //! Every transition by itself keeps the sums of I1, I2, I4 and I6 true. One function without an early return changes an
 //! object and every sum that counts it. The committer has checked each transition before (`admit`, `accept`), with the

@@ -63,8 +63,8 @@ impl Facts {
     }
 }
 
-/// Ranks first by whether the whole guarantee is in use, if that counts. Then by priority, the greatest first, then by
-/// whether nothing is guaranteed.
+/// Ranks first by whether the whole guarantee is in use, if that counts. Priority comes second, the greatest first.
+/// A missing guarantee comes third.
 fn rank(is_satisfied: bool, priority: i32, without_guarantee: bool) -> u64 {
     let urgency = u64::from(i32::MAX.abs_diff(priority));
     u64::from(is_satisfied) << 33 | urgency << 1 | u64::from(without_guarantee)

@@ -2,7 +2,7 @@
 //!
 //! Tags and limits are part of the shape, so shapes close and open as they do for room. The ledger moves the counts by
 //! node and rack with the containers. A pass counts its own proposals (`PlacementSet::give_tags`), but not those that
-//! other passes have in flight. The committer rejects a proposal that loses a race at the cap of a rack, and the next
+//! other passes have in flight. The committer rejects a proposal that exceeds the cap of a rack meanwhile, and the next
 //! view shows the cap as reached.
 //!
 //! Placing a container never makes more nodes fit, so shapes that a pass closed stay closed. When a container ends and

@@ -18,8 +18,8 @@ pub(crate) struct Leases {
     wanted: Vec<AtomicU64>,
     /// Low half: the sets that are checked out or about to leave it. High half: the number of returns.
     pub(super) checked_out: AtomicU64,
-    /// The most sets that may be checked out at a time; written by the committer. Exceeding it by one set for a moment does no
-    /// harm.
+    /// The most sets that may be checked out at a time; written by the committer. Exceeding it by one set for a moment
+    /// does no harm.
     checked_out_max: AtomicU64,
     order: NodeOrderKind,
     /// 1 if waiting gangs are worth a search. Written and taken as `wanted` is.
@@ -37,7 +37,7 @@ struct Slot {
 #[derive(Debug)]
 pub(crate) enum Checkout<T> {
     Taken(Box<T>),
-    /// None is wanted, in the pool and allowed to leave it.
+    /// No wanted set in the pool may leave it now.
     Nothing,
     /// None was taken. The attempt raised the count for a moment, in which the committer may have taken
     /// the engine for busy, so it has to look again.
@@ -212,8 +212,8 @@ impl Leases {
     }
 
     /// Whether every set is in the pool and none is worth a pass. Then no set can be taken before the next publication.
-    /// A taken set is checked out before its bit is cleared, and a dropped set is wanted before it is in the pool. So the
-    /// two looks at the count overlook neither; the high half shows whether a set came back.
+    /// A taken set is checked out before its bit is cleared, and a dropped set is wanted before it is in the pool. So
+    /// the two looks at the count overlook neither; the high half shows whether a set came back.
     pub(crate) fn is_idle(&self) -> bool {
         let before = self.checked_out.load(Ordering::Acquire);
         before & CHECKED_OUT == 0 && !self.any_wanted() && self.checked_out.load(Ordering::Acquire) == before

@@ -53,7 +53,7 @@ pub(crate) enum RoundStep {
 pub(crate) enum Work {
     /// A pass over a set. The batch owns its lease.
     Pass(Box<PlacementSet>),
-    /// A pass with a view of its own. Also any batch whose lease, round or looks were taken out of it.
+    /// A pass with a view of its own. Also any batch whose lease or round was taken out of it.
     #[default]
     Unleased,
     /// A round of preemption, with its steps. It puts nothing in flight.
@@ -62,7 +62,7 @@ pub(crate) enum Work {
     GangSearch(GangSearch),
 }
 
-/// A search for gangs, and what it found but for a start: a start is one of the requests.
+/// A search for gangs and its findings. A start of a gang is one of the requests instead.
 #[derive(Debug)]
 pub(crate) struct GangSearch {
     pub(crate) memory: Box<GangMemory>,
@@ -85,7 +85,7 @@ pub(crate) struct Proposals {
     pub(crate) version: u64,
     /// How many nodes the pass looked at.
     pub(crate) visits: usize,
-    /// The pass proposed nothing, and units or amounts that it could have used were in flight.
+    /// The pass proposed nothing, and units or amounts that it could have used were in flight or reserved.
     pub(crate) lost_race: bool,
 }
 

@@ -151,7 +151,7 @@ impl Picker<'_> {
     }
 
     /// Whether a container for the reservation's unit is likely to be in flight. An ask uses its reservations in order,
-    /// so the first ones belong to its units in flight. After the walk, all of them do while the ask has no further unit.
+    /// so the first ones belong to its units in flight. After the walk, all do while the ask has no further unit.
     fn is_in_use(&self, reservation: ReservationId, time: SwapTime) -> bool {
         let id = self.state.facts.reservations.at(reservation).ask;
         let ask = self.state.facts.asks.at(id);

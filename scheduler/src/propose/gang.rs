@@ -151,7 +151,7 @@ pub(crate) fn propose_gang(state: &State, id: GangId) -> Result<ResourceAllocati
 }
 
 /// Finds nodes for the minimum of a gang, ignoring limits. Otherwise returns the number of members that found a
-/// node; on one rack, on the best one.
+/// node: on the best rack, if the gang has to be on one.
 pub(crate) fn find_nodes(state: &State, gang: &WaitingGang) -> Result<ResourceAllocationCommitRequest, u64> {
     let (facts, mut found) = (&state.facts, 0);
     let places: &mut dyn Iterator<Item = Option<RackId>> = match gang.topology {

@@ -3,8 +3,8 @@
 //!
 //! A search that finds no room for a gang plans where its members could be on empty nodes. Nodes that have room now
 //! come first. The committer holds what is free there, and completes it as containers end. So each member has a node of
-//! its own, and the gang starts once the containers on these nodes have ended. A place stays until then. It goes earlier
-//! if another node has the whole room first, the node changes, the turn ends, or the gang may no longer gather.
+//! its own, and the gang starts once the containers on these nodes have ended. A place stays until then. It goes
+//! earlier if another node has the whole room first, the node changes, the turn ends, or the gang may no longer gather.
 //!
 //! # No deadlock
 //!

@@ -60,7 +60,7 @@ impl QueueWalk<'_> {
         let mut kept = Resources::ZERO;
         for queue in facts.queue(leaf).chain.iter().rev() {
             let scratch = &self.scratch.queues[queue.index()];
-            // Headroom blocked further down is awaited in this queue, too, unless the limit is further down anyway.
+            // Headroom blocked in a lower queue counts here too, unless the limit is in a lower queue anyway.
             kept += scratch.blocked_headroom;
             if !facts.queue(*queue).quota(self.share.partition).admits(&(*scratch.level.now() + kept), size) {
                 return true;

@@ -27,7 +27,8 @@ pub(super) enum Pick {
     HoldsBack,
     /// Nothing for this shape in this pass.
     NoRoom,
-    /// The same, but only because the nodes reached their maximum for this pass. Another pass follows.
+    /// The same, but only because the nodes reached their maximum of off-switch containers in this pass. Another
+    /// follows.
     NextPass,
 }
 

@@ -38,7 +38,7 @@ pub(super) struct QueueWalk<'a> {
     pub(super) is_unreserved: bool,
 }
 
-/// Numbers the serves of this pass after all earlier serves. No log gets this long.
+/// The serve numbers of this pass begin here, above all earlier ones. No log gets this long.
 const IN_THIS_PASS: u64 = 1 << 62;
 
 impl<'a> QueueWalk<'a> {
@@ -176,7 +176,7 @@ impl<'a> QueueWalk<'a> {
         }
     }
 
-    /// Puts the top child of a queue, which was served now, in its place by its new level.
+    /// Moves the top child of a queue, which was just served, to its new place in the heap.
     fn rekey_top(&mut self, parent: QueueId, child: QueueId, now: u64) {
         let level = *self.scratch.queues[child.index()].level.now();
         let full = self.publishes_each_pick.then(|| self.key(child, &level, now));

@@ -21,7 +21,7 @@ impl QueueWalk<'_> {
         if let Some(limit_usage) =
             facts.exhausted_limit_usage(user, size, |limit_usage| *self.limit_usage_level(limit_usage).now())
         {
-            return Some(WaitKey::HolderLimit(limit_usage));
+            return Some(WaitKey::LimitUsage(limit_usage));
         }
         let used = *self.user_level(user).now();
         let leaf_use = || self.leaf_use(leaf);

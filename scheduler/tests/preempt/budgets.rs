@@ -343,8 +343,8 @@ impl Running {
         })
     }
 
-    /// A wants a container of this size on the node, and then four of one unit on another node of `c`. Returns what runs
-    /// of A and C.
+    /// A wants a container of this size on the node, and then four of one unit on another node of `c`. Returns the
+    /// number of running containers of A and C.
     fn running_after_large_ask(&self, size: i64, node: NodeId, c: ApplicationId) -> (usize, usize) {
         let handle = self.engine.handle();
         let of_c = self.engine.read(|view| {

@@ -65,7 +65,7 @@ impl JobOutcome {
 }
 
 /// The duration of a job submitted at this tick if each container is placed when it is asked for. All times are rounded
-/// up to ticks as in the simulation, so that a job that never waits has slowdown 1. `None` if a container runs for ever.
+/// up to ticks as in the simulation, so that a job that never waits has slowdown 1. `None` if a container never ends.
 pub(super) fn ideal_ms(job: &Job, submitted_ms: u64, tick_ms: u64) -> Option<u64> {
     let after = |at_ms, delay_ms| Some(tick_from(later(at_ms, delay_ms)?, tick_ms));
     let mut start_ms = submitted_ms;

@@ -1,4 +1,4 @@
-//! What else than room decides about a node: rules of shapes, and the most off-switch containers per node and pass.
+//! Conditions on a node other than room: rules of shapes, and the most off-switch containers per node and pass.
 //! Containers that the present pass proposes count, in any set.
 
 use rustc_hash::FxHashMap;
