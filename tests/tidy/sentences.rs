@@ -1,4 +1,4 @@
-//! The length of sentences in comments and documents.
+//! The length of sentences in comments, messages of errors and documents.
 
 use std::path::Path;
 
@@ -31,7 +31,7 @@ fn add_long(folder: &Path, long: &mut Vec<String>) {
             continue;
         }
         let find = match name.rsplit_once('.') {
-            Some((_, "rs")) => in_comments,
+            Some((_, "rs")) => in_source,
             Some((before, "md")) if before != "CHANGELOG" => in_document,
             _ => continue,
         };
@@ -45,6 +45,23 @@ fn add_long(folder: &Path, long: &mut Vec<String>) {
 
 fn is_long((_, words): &Sentence) -> bool {
     words.len() > MOST_WORDS
+}
+
+fn in_source(source: &str) -> Vec<Sentence> {
+    in_comments(source).into_iter().chain(in_errors(source)).collect()
+}
+
+/// The sentences of the messages of errors. A field is a word.
+fn in_errors(source: &str) -> Vec<Sentence> {
+    let is_end = |(place, _): &(usize, &str), text: &str| !text[..*place].ends_with('\\');
+    let mut sentences = Vec::new();
+    for (place, begin) in source.match_indices("#[error(") {
+        let Some(quoted) = source[place + begin.len()..].trim_start().strip_prefix('"') else { continue };
+        let end = quoted.match_indices('"').find(|found| is_end(found, quoted)).map_or(0, |(end, _)| end);
+        let line = 1 + source[..place].matches('\n').count();
+        sentences.extend(split(&quoted[..end].replace("\\\n", "\n").replace("; ", ". "), line));
+    }
+    sentences
 }
 
 /// The sentences of comments that have lines of their own. Each block is a document.
@@ -173,6 +190,8 @@ fn a_sentence_of_26_words_is_found_and_one_of_25_is_not() {
     let source =
         format!("    /// {}.\n    // {}\n    // {}\nlet a = 1; // no\n", words(30), words(9), words(22));
     assert_eq!(counts(in_comments(&source)), [(1, 30), (2, 31)]);
+    let error = format!("#[error(\"{}; {{field}} is \\\n {}\", word(.0))]", words(3), words(24));
+    assert_eq!(counts(in_errors(&error)), [(1, 3), (1, 26)]);
     let list = format!("# A heading\n{}:\n* {}\n1. {}\n", words(3), words(20), words(20));
     assert_eq!(counts(in_document(&list)), [(1, 2), (2, 3), (3, 20), (4, 20)]);
     let table = format!("| `a|b` {} | {} |\n|---|---|\n", words(20), words(20));

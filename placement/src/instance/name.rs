@@ -18,7 +18,7 @@ pub enum InvalidName {
     Missing,
     /// The name has an invalid character.
     #[error(
-        "`{name}` cannot be an instance's name because of {found:?} at position {position}: a name is a lower-case \
+        "`{name}` cannot be an instance's name because of {found:?} at position {position}; a name is a lower-case \
          letter, followed by lower-case letters, digits, `-` and `_`"
     )]
     Character {

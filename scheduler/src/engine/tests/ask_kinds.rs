@@ -111,7 +111,8 @@ fn calls_that_are_repeated_after_a_crash_end_no_group() {
 /// Other threads may send as fast as the committer receives, so an empty inbox is no bound.
 #[test]
 fn messages_without_weight_end_a_group_some_time() {
-    let engine = Engine::start(config([leaf("a")]), Mode::Serial, Arc::new(ManualClock::new()), None).unwrap();
+    let engine =
+        Engine::start(config([leaf("a")]), Mode::Serial, Arc::new(ManualClock::new()), None).unwrap();
     let (handle, events) = (engine.handle(), engine.handle().event_stream(100));
     let spec = ApplicationSpec::new("job", "root.a", "user");
     let application = handle.submit_application(spec, &events).unwrap();
