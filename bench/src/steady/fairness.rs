@@ -151,8 +151,8 @@ mod tests {
     #[test]
     fn many_proposers_are_fair_too() {
         let fairness = measure(Mode::Parallel { proposers: 2 }, 290_000);
-        // Passes under way at the moment of the reading may hold a few leaves a container back.
+        // At the moment of the reading a leaf may lack a container that has just ended, and one in each of two passes.
         let unfair: Vec<&LeafShare> = fairness.smallest.unfair().collect();
-        assert!(unfair.len() <= 4 && unfair.iter().all(|leaf| leaf.distance() < 2.0), "{unfair:?}");
+        assert!(unfair.len() <= 4 && unfair.iter().all(|leaf| leaf.distance() < 3.0), "{unfair:?}");
     }
 }
