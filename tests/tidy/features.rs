@@ -47,7 +47,7 @@ const FEATURES: [Feature; 8] = [
     },
     Feature { names: &["compatible", "Compatible"], modules: &["config/semantics.rs"], outside: 0 },
     // The same for the rules of YARN.
-    Feature { names: &["semantics."], modules: &["config/semantics.rs"], outside: 5 },
+    Feature { names: &["semantics.", "Semantics::"], modules: &["config/semantics.rs"], outside: 6 },
     Feature {
         names: &["opportunistic", "Opportunistic"],
         modules: &["opportunistic", "node_queues"],

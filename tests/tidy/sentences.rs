@@ -59,7 +59,7 @@ fn in_errors(source: &str) -> Vec<Sentence> {
         let Some(quoted) = source[place + begin.len()..].trim_start().strip_prefix('"') else { continue };
         let end = quoted.match_indices('"').find(|found| is_end(found, quoted)).map_or(0, |(end, _)| end);
         let line = 1 + source[..place].matches('\n').count();
-        sentences.extend(split(&quoted[..end].replace("\\\n", "\n").replace("; ", ". "), line));
+        sentences.extend(split(&quoted[..end].replace("\\\n", "\n"), line));
     }
     sentences
 }
@@ -190,7 +190,7 @@ fn a_sentence_of_26_words_is_found_and_one_of_25_is_not() {
     let source =
         format!("    /// {}.\n    // {}\n    // {}\nlet a = 1; // no\n", words(30), words(9), words(22));
     assert_eq!(counts(in_comments(&source)), [(1, 30), (2, 31)]);
-    let error = format!("#[error(\"{}; {{field}} is \\\n {}\", word(.0))]", words(3), words(24));
+    let error = format!("#[error(\"{}. {{field}} is \\\n {}\", word(.0))]", words(3), words(24));
     assert_eq!(counts(in_errors(&error)), [(1, 3), (1, 26)]);
     let list = format!("# A heading\n{}:\n* {}\n1. {}\n", words(3), words(20), words(20));
     assert_eq!(counts(in_document(&list)), [(1, 2), (2, 3), (3, 20), (4, 20)]);

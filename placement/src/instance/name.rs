@@ -18,8 +18,8 @@ pub enum InvalidName {
     Missing,
     /// The name has an invalid character.
     #[error(
-        "`{name}` cannot be an instance's name because of {found:?} at position {position}; a name is a lower-case \
-         letter, followed by lower-case letters, digits, `-` and `_`"
+        "`{name}` is no name of an instance because of {found:?} at position {position}. A name is a lower-case \
+         letter, then lower-case letters, digits, `-` and `_`"
     )]
     Character {
         /// The text.

@@ -287,7 +287,7 @@ pub struct EngineLimits {
     pub batch_requests: usize,
     /// A pass ends after visiting this many nodes (V).
     pub pass_visits: usize,
-    /// A group commit ends after this many requests and other messages (G). Kinds of asks and attachments do not count.
+    /// A group commit ends after this many requests and other messages (G). Of kinds and attachments 1,024 end one.
     pub group_requests: usize,
     /// The length of the inbox. When it is full, callers and proposers block.
     pub inbox: usize,

@@ -168,6 +168,24 @@ pub struct QueueConfig {
 }
 
 impl QueueConfig {
+    /// The queue's own settings, without its children.
+    pub(crate) fn without_children(&self) -> Self {
+        Self {
+            name: self.name.clone(),
+            partitions: self.partitions.clone(),
+            accessible_partitions: self.accessible_partitions.clone(),
+            default_partition: self.default_partition.clone(),
+            user_weights: self.user_weights.clone(),
+            submitters: self.submitters.clone(),
+            administrators: self.administrators.clone(),
+            auto_creation: self.auto_creation.clone(),
+            parallel: self.parallel.clone(),
+            limits: self.limits.clone(),
+            children: Vec::new(),
+            ..*self
+        }
+    }
+
     /// Whether the queue takes applications.
     #[must_use]
     pub fn is_leaf(&self) -> bool {

@@ -31,9 +31,9 @@ impl Semantics {
         self == Self::YarnCompatible
     }
 
-    /// Whether a user limit is rounded up to steps of the smallest container. A user at or below it may have one more
-    /// container of any size.
-    pub(crate) fn rounds_user_limits(self) -> bool {
+    /// Whether user limits follow YARN's formula, in steps of the smallest container. A user at or below its limit may
+    /// have one more container of any size.
+    pub(crate) fn uses_yarn_user_limits(self) -> bool {
         self == Self::YarnCompatible
     }
 
@@ -58,8 +58,8 @@ impl Semantics {
         self == Self::YarnCompatible
     }
 
-    /// Whether missed opportunities count, instead of distinct nodes or time. An ask that misses one in a pass over one
-    /// node holds back later asks of its application.
+    /// Whether a delay by nodes counts missed opportunities, instead of distinct nodes. An ask that misses one in
+    /// a pass over one node holds back later asks of its application.
     pub(crate) fn counts_opportunities(self) -> bool {
         self == Self::YarnCompatible
     }

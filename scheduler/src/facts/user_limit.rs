@@ -168,7 +168,7 @@ impl Facts {
         let user = self.user(id);
         let queue = self.queue(user.leaf);
         let boundless = Resources::all(UNLIMITED);
-        let share = if queue.semantics.rounds_user_limits() {
+        let share = if queue.semantics.uses_yarn_user_limits() {
             let steps = &self.config.allocation.minimum;
             queue.yarn_user_limit(share.partition, (user.weight, Some(&boundless)), &leaf_use, steps) + *size
         } else {
@@ -188,7 +188,7 @@ impl Facts {
     ) -> Resources {
         let user = self.user(id);
         let queue = self.queue(user.leaf);
-        if queue.semantics.rounds_user_limits() {
+        if queue.semantics.uses_yarn_user_limits() {
             let steps = &self.config.allocation.minimum;
             // A user at or below the limit may have one more container.
             let bounds = (user.weight, self.limit_beyond_queues(share));
