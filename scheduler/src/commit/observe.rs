@@ -21,8 +21,8 @@
 //!
 //! So after recording, either nothing that could help has happened, or the lane is still runnable. The committer
 //! publishes the wanted sets under the write guard, and then raises the signal (`sync/signal.rs`). A raise wakes as
-//! many sleepers as there are sets that may go out (`Leases::takeable`). Another raise follows each set that comes
-//! back. So a proposer that found no set in the pool, or too many out, is woken again.
+//! many sleepers as there are sets that may be taken (`Leases::takeable`). Another raise follows each set that comes
+//! back. So a proposer that found no set in the pool, or too many checked out, is woken again.
 
 use super::committer::Committer;
 use crate::change::Change;

@@ -17,12 +17,12 @@ pub(super) fn headroom_blocker(state: &State, ask: &Ask) -> Option<Blocker> {
     let facts = &state.facts;
     let (shape, application) = (facts.shapes.at(ask.shape), facts.applications.at(ask.application));
     let (partition, size) = (shape.partition, &shape.need.resources);
-    let awaiting = awaiting(state, partition);
-    if awaiting.is_empty() {
+    let blocking = blocking_asks(state, partition);
+    if blocking.is_empty() {
         return None;
     }
     let chain = &facts.queue(application.leaf).chain;
-    let mut kept = Resources::ZERO;
+    let mut blocked = Resources::ZERO;
     let mut blocked_for = None;
     for pair in chain.windows(2).rev() {
         let (above, below) = (pair[0], pair[1]);
@@ -31,18 +31,18 @@ pub(super) fn headroom_blocker(state: &State, ask: &Ask) -> Option<Blocker> {
             let last_served = facts.queue(queue).quota(partition).last_served;
             facts.queue_key(queue, partition, &level, last_served, || facts.demand_priority(queue))
         };
-        for awaiting in &awaiting {
-            let sibling = awaiting.child_of(facts, above);
+        for asks in &blocking {
+            let sibling = asks.child_of(facts, above);
             if let Some(first) = sibling.filter(|first| *first != below && key(*first) < key(below)) {
-                kept += awaiting.size;
+                blocked += asks.size;
                 blocked_for = Some(first);
             }
         }
         let quota = facts.queue(above).quota(partition);
         let in_flight = state.in_flight.queues.of(above, partition).load();
-        if !kept.is_zero() && !quota.admits(&(quota.used + in_flight + kept), size) {
+        if !blocked.is_zero() && !quota.admits(&(quota.used + in_flight + blocked), size) {
             // Blocked headroom never exceeds the headroom.
-            let limit = (quota.maximum - kept).max(&(quota.used + in_flight));
+            let limit = (quota.maximum - blocked).max(&(quota.used + in_flight));
             let level = Level { used: quota.used, in_flight, limit };
             let path = |queue: QueueId| &*facts.queue(queue).path;
             return Some(Blocker::BlockedHeadroom {
@@ -59,14 +59,14 @@ fn level(state: &State, queue: QueueId, partition: PartitionId) -> Resources {
 }
 
 /// Equal asks of one user that block headroom for one container.
-struct Awaiting {
+struct BlockingAsks {
     leaf: QueueId,
     /// The queue whose limit blocks them.
     limited: QueueId,
     size: Resources,
 }
 
-impl Awaiting {
+impl BlockingAsks {
     /// The child of `queue` through which they wait for room in it or above it, if they do.
     fn child_of(&self, facts: &Facts, queue: QueueId) -> Option<QueueId> {
         let chain = &facts.queue(self.leaf).chain;
@@ -78,10 +78,10 @@ impl Awaiting {
 
 /// All asks blocked at the limit of a queue above their leaf. More headroom there would help them, because no leaf
 /// may use more than the queues above it.
-fn awaiting(state: &State, partition: PartitionId) -> Vec<Awaiting> {
+fn blocking_asks(state: &State, partition: PartitionId) -> Vec<BlockingAsks> {
     let facts = &state.facts;
     let mut seen: FxHashSet<(LeafUserId, ShapeId)> = FxHashSet::default();
-    let mut awaiting = Vec::new();
+    let mut blocking = Vec::new();
     for (_, ask) in facts.asks.iter() {
         let shape = facts.shapes.at(ask.shape);
         let Application { leaf, user, is_active, .. } = *facts.applications.at(ask.application);
@@ -99,8 +99,8 @@ fn awaiting(state: &State, partition: PartitionId) -> Vec<Awaiting> {
             && limit_of_user(state, user, shape).is_none()
             && state.some_node_could_hold(shape)
         {
-            awaiting.push(Awaiting { leaf, limited, size });
+            blocking.push(BlockingAsks { leaf, limited, size });
         }
     }
-    awaiting
+    blocking
 }

@@ -250,7 +250,7 @@ mod tests {
         }
     }
 
-    /// A set that is out keeps its partition from being cut anew, and no other partition.
+    /// A set that is checked out keeps its partition from being cut anew, and no other partition.
     #[test]
     fn a_partition_is_in_the_pool_while_none_of_its_sets_is_out() {
         let leases = Leases::new(2, NodeOrderKind::First);

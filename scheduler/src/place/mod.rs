@@ -10,7 +10,7 @@
 //! such hosts are added to the node's amount in flight, which every proposer sees.
 //!
 //! Taking a set clears its wanted bit in the same atomic step. So a proposer never takes a set that the
-//! committer has declared unwanted since. `engine/concurrency_limit.rs` decides how many sets may be out at a time.
+//! committer has declared unwanted since. `engine/concurrency_limit.rs` decides how many sets may be checked out.
 //!
 //! # Views
 //!

@@ -53,7 +53,7 @@ pub(crate) enum RoundStep {
 pub(crate) enum Work {
     /// A pass over a set. The batch owns its lease.
     Pass(Box<PlacementSet>),
-    /// A pass with a view of its own. Also any batch whose lease or round was taken out of it.
+    /// A pass with a view of its own. Also any batch whose lease, round or memory was taken out of it.
     #[default]
     Unleased,
     /// A round of preemption, with its steps. It puts nothing in flight.

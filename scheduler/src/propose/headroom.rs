@@ -57,12 +57,16 @@ impl QueueWalk<'_> {
             return false;
         }
         let facts = &self.state.facts;
-        let mut kept = Resources::ZERO;
+        let mut blocked = Resources::ZERO;
         for queue in facts.queue(leaf).chain.iter().rev() {
             let scratch = &self.scratch.queues[queue.index()];
             // Headroom blocked in a lower queue counts here too, unless the limit is in a lower queue anyway.
-            kept += scratch.blocked_headroom;
-            if !facts.queue(*queue).quota(self.share.partition).admits(&(*scratch.level.now() + kept), size) {
+            blocked += scratch.blocked_headroom;
+            if !facts
+                .queue(*queue)
+                .quota(self.share.partition)
+                .admits(&(*scratch.level.now() + blocked), size)
+            {
                 return true;
             }
         }

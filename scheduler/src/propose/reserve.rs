@@ -1,8 +1,8 @@
 //! Reserving a node for an ask that fits nowhere now.
 //!
 //! When a pass finds no room in the last open set of a shape, the shape's asks reserve in their order. Each reserves
-//! the node that lacks least. The first ask whose wait does not exceed the delay ends that: no ask of the shape behind
-//! it reserves in this pass. `reserved_nodes_max` bounds a partition's reserved nodes. A pass looks for one again when:
+//! the node that lacks least. The first ask whose wait is shorter than the delay ends that: no ask of the shape behind
+//! it reserves in this pass. `reserved_nodes_max` bounds a partition's reserved nodes. A pass tries again when:
 //!
 //! * a reservation ends, or an ask may reserve one more node than before;
 //! * a node becomes a candidate or grows;
