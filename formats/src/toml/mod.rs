@@ -88,8 +88,7 @@
 //! # accessible_partitions = ["gpu"]       # in addition to the default one; ["*"]: all. Default: as the queue above
 //! # default_partition = "gpu"             # for asks that name none. Default: as the queue above
 //! ordering = "fifo"                       # "fifo", "fair" or "fair_by_size"
-//! child_ordering = "utilization"          # or "priority_utilization"; by pending demand (parents):
-//!                                         # "demand_priority", "utilization_then_demand"
+//! child_ordering = "utilization"          # or "priority_utilization", "demand_priority", "utilization_then_demand"
 //! priority = 0                            # higher is first if the parent's order is "priority_utilization"
 //! priority_offset = 0                     # added to the priority of its pending asks, as the queues above see it
 //! priority_fence = false                  # true: the queues above see only the offset
