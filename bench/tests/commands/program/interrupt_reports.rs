@@ -114,7 +114,7 @@ fn services_are_told_up_to_the_signal() {
 
 #[test]
 fn experiments_of_control_are_told_as_far_as_they_came() {
-    let command = "control --nodes 500 --processors 1000";
+    let command = "control --nodes 1000 --processors 2000";
     let Partial { case, figures, .. } = interrupted(command, &["json", "report"]);
     let of = |key: &str| figures[key].as_array().unwrap().clone();
     let all = [of("experiments"), of("experiments_with_faults")].concat();
