@@ -1,4 +1,4 @@
-//! The length of sentences in comments, messages of errors and documents.
+//! The length of sentences in comments, messages and documents.
 
 use std::path::Path;
 
@@ -31,6 +31,7 @@ fn add_long(folder: &Path, long: &mut Vec<String>) {
             continue;
         }
         let find = match name.rsplit_once('.') {
+            Some((_, "rs")) if is_test(&path) => in_comments,
             Some((_, "rs")) => in_source,
             Some((before, "md")) if before != "CHANGELOG" => in_document,
             _ => continue,
@@ -47,21 +48,60 @@ fn is_long((_, words): &Sentence) -> bool {
     words.len() > MOST_WORDS
 }
 
-fn in_source(source: &str) -> Vec<Sentence> {
-    in_comments(source).into_iter().chain(in_errors(source)).collect()
+/// Strings in tests are inputs more often than messages.
+fn is_test(path: &Path) -> bool {
+    path.components().any(|part| part.as_os_str() == "tests") || path.to_string_lossy().ends_with("tests.rs")
 }
 
-/// The sentences of the messages of errors. A field is a word.
-fn in_errors(source: &str) -> Vec<Sentence> {
-    let is_end = |(place, _): &(usize, &str), text: &str| !text[..*place].ends_with('\\');
-    let mut sentences = Vec::new();
-    for (place, begin) in source.match_indices("#[error(") {
-        let Some(quoted) = source[place + begin.len()..].trim_start().strip_prefix('"') else { continue };
-        let end = quoted.match_indices('"').find(|found| is_end(found, quoted)).map_or(0, |(end, _)| end);
-        let line = 1 + source[..place].matches('\n').count();
-        sentences.extend(split(&quoted[..end].replace("\\\n", "\n"), line));
+fn in_source(source: &str) -> Vec<Sentence> {
+    in_comments(source).into_iter().chain(in_messages(source)).collect()
+}
+
+/// The sentences of messages: of all strings outside comments and tests. A line ends a sentence, and a field is a word.
+/// Code, style sheets and command lines in strings are none.
+fn in_messages(source: &str) -> Vec<Sentence> {
+    let shipped = source.split("#[cfg(test)]\nmod tests {").next().unwrap_or(source);
+    let is_comment = |line: &&str| line.trim_start().starts_with("//");
+    let (mut sentences, mut text, mut first, mut is_inside) = (Vec::new(), String::new(), 1, false);
+    for (number, line) in (1..).zip(shipped.lines()) {
+        if !is_inside && is_comment(&line) {
+            continue;
+        }
+        let mut letters = line.trim_start().chars().peekable();
+        while let Some(letter) = letters.next() {
+            match letter {
+                '\'' if !is_inside && letters.peek() == Some(&'"') => drop(letters.next()),
+                '/' if !is_inside && letters.peek() == Some(&'/') => break,
+                '"' if is_inside => {
+                    let of_text = text.split("\n\n").flat_map(|text| split(text, first));
+                    sentences.extend(of_text.filter(|(_, words)| is_prose(words)));
+                    (is_inside, text) = (false, String::new());
+                }
+                '"' => (is_inside, first) = (true, number),
+                '\\' if is_inside => match letters.next() {
+                    Some('n') => text.push_str("\n\n"),
+                    Some(other) => text.push(other),
+                    None => {}
+                },
+                letter if is_inside => text.push(letter),
+                _ => {}
+            }
+        }
+        if is_inside {
+            text.push(' ');
+        }
     }
     sentences
+}
+
+/// Whether words are no code, style sheet or command line.
+fn is_prose(words: &[String]) -> bool {
+    let is_code = |word: &String| {
+        word.contains([';', '=']) && !word.ends_with(';')
+            || word.starts_with("--")
+            || word.starts_with('{') && word.ends_with(':')
+    };
+    !words.iter().any(is_code)
 }
 
 /// The sentences of comments that have lines of their own. Each block is a document.
@@ -190,8 +230,13 @@ fn a_sentence_of_26_words_is_found_and_one_of_25_is_not() {
     let source =
         format!("    /// {}.\n    // {}\n    // {}\nlet a = 1; // no\n", words(30), words(9), words(22));
     assert_eq!(counts(in_comments(&source)), [(1, 30), (2, 31)]);
-    let error = format!("#[error(\"{}. {{field}} is \\\n {}\", word(.0))]", words(3), words(24));
-    assert_eq!(counts(in_errors(&error)), [(1, 3), (1, 26)]);
+    let message = format!(
+        "let a = '\"'; // \"no\nsay(\"{}. {{field}} \\\n {}\\n{}\", 1);",
+        words(3),
+        words(25),
+        words(9)
+    );
+    assert_eq!(counts(in_messages(&message)), [(2, 3), (2, 26), (2, 9)]);
     let list = format!("# A heading\n{}:\n* {}\n1. {}\n", words(3), words(20), words(20));
     assert_eq!(counts(in_document(&list)), [(1, 2), (2, 3), (3, 20), (4, 20)]);
     let table = format!("| `a|b` {} | {} |\n|---|---|\n", words(20), words(20));

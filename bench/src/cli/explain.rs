@@ -24,7 +24,7 @@ use crate::report::{count_text, counted};
 #[derive(Clone, Debug, Args)]
 #[command(
     after_help = "An ask has the name that reports and explanations give it: ask-12, or ask-12.3 if the number was used \
-before; or the name of its job in the trace. A gang, gang-12, stands for the ask of its first role. For a \
+before. The name of its job in the trace stands for it too. A gang, gang-12, stands for the ask of its first role. For a \
 container, container-12, the answer says whether preemption will end it. For a pending ask it includes what a round of preemption would do for it now, by the policy of the run. Tasks of equal size are one ask.\nA log holds only accepted requests, \
 so it shows no rejections. If locality delays are counted in nodes, it does not show which nodes were offered to an \
 ask.\n\nExample:\n  apportion-bench replay ... --log run.log\n  apportion-bench explain run.log\n  apportion-bench explain \

@@ -44,8 +44,8 @@ use crate::output::check_distinct;
 #[derive(Debug, Parser)]
 #[command(name = "apportion-bench", version, max_term_width = 100)]
 #[command(
-    after_help = "Exit codes: 0 success; 1 the run or a scenario failed, the audit found a violation, or `compare` found \
-a difference; 2 wrong input or a wrong command line; 130, 143 and 129: interrupted (INT, TERM, HUP). \
+    after_help = "Exit codes:\n  0 success\n  1 the run or a scenario failed, the audit found a violation, or `compare` found a difference\n  \
+2 wrong input or a wrong command line\n  130, 143, 129 interrupted (INT, TERM, HUP)\n\
 Interrupted runs report their results so far; a second signal ends the program at once."
 )]
 pub struct Cli {

@@ -10,10 +10,11 @@ use super::{Failure, OutputArgs};
 /// A trace, and how to run it.
 #[derive(Clone, Debug, Args)]
 #[command(
-    after_help = "Without --nodes the cluster is the trace's own: the hosts it names (sls, rumen), its \
-num_nodes (synth), 3,000 nodes of 8 vcores and 32 GiB (swim; 600 if the file is called FB-2009...), 500 nodes of 8 GPUs (philly). OpenB always needs --nodes.\n\
-Without --queues there is one leaf for each queue that jobs name, with equal shares (philly: \
-with shares in proportion to the GPUs that they ask for) and no limit per user.\n\n\
+    after_help = "Without --nodes the cluster is the trace's own:\n  sls, rumen  the hosts that it names\n  \
+synth       its num_nodes\n  swim        3,000 nodes of 8 vcores and 32 GiB; 600 if the file is called FB-2009...\n  \
+philly      500 nodes of 8 GPUs\n  openb       always needs --nodes\n\n\
+Without --queues there is one leaf for each queue that jobs name, without a limit per user. The leaves have equal shares; \
+those of philly have shares in proportion to the GPUs that their jobs ask for.\n\n\
 Examples:\n  apportion-bench replay --format openb --nodes nodes.csv.gz --workload pods.csv.gz --compress 275 \
 --report report.html\n  apportion-bench replay --format philly --workload philly --compress 50 --preemption on --report gangs.html"
 )]

@@ -27,8 +27,8 @@ use crate::sweep::{Case, Figures, Grid, Policy, SweepPoint, SweepRun, Variant};
 #[derive(Clone, Debug, Args)]
 #[command(
     after_help = "All listed values are combined: two policies at three sizes with five seeds are thirty simulations. The \
-table and the report have a row or a dot for each policy, size and load, with the median over the seeds, and a line for \
-each policy.\n\nExamples:\n  How does the cost of a decision grow with the cluster?\n    apportion-bench sweep --demo \
+table has a row for each policy, size and load, with the median over the seeds. The report has a dot for each row and a \
+line for each policy.\n\nExamples:\n  How does the cost of a decision grow with the cluster?\n    apportion-bench sweep --demo \
 --sizes 0.5,1,2,4 --node-orders spread,pack --seeds 1,2,3 --report sweep.html\n  At what load do pods begin to wait?\n    \
 apportion-bench sweep --format openb --nodes nodes.csv.gz --workload pods.csv.gz --compress 1000,10000,100000\n  \
 What would other queues do to jobs and users?\n    apportion-bench sweep --format synth --workload jobs.json --queues \

@@ -157,8 +157,8 @@ fn returning_section(report: &ReclaimReport) -> Result<String, ChartError> {
     let mut lines: Vec<Line> = report.runs().into_iter().map(share).collect();
     lines.push(line("fair", &report.with, window, 1e3, |look| look.returning_fair));
     lines.push(line("guaranteed", &report.with, window, 1e3, |look| look.returning_guaranteed));
-    let note = "What the returning leaves use; their fair shares, which are the weighted max-min division of what is in use \
-                within the limits of queues and users; and their guarantees, or fair shares where these are less. Preemption \
+    let note = "The use, the fair shares and the guarantees of the returning leaves. Fair shares are the weighted max-min \
+                division of all use within the limits of queues and users. A fair share below the guarantee replaces it. Preemption \
                 takes up to the guarantees; the rest comes from containers that end by themselves.";
     plot_section("The share of the returning leaves", note, &in_seconds(lines), "They used nothing.")
 }

@@ -189,9 +189,9 @@ pub(super) fn read(
 pub(super) fn invented_jobs(options: &ReadOptions) -> String {
     format!(
         "The trace has virtual clusters, times of submission and numbers of GPUs. Its durations are estimates and are not \
-         used: the duration of each job is drawn, with seed {}, from {} of the same clusters, independent of its \
+         used. The duration of each job is drawn, with seed {}, from {} of the same clusters, independent of its \
          size. Times of submission count from the first job of each virtual cluster. A job of up to {NODE_GPUS} GPUs is one \
-         container; a larger one has a member of {NODE_GPUS} GPUs on each node, and one more for the rest. Jobs name no \
+         container. A larger one has a member of {NODE_GPUS} GPUs on each node, and one more for the rest. Jobs name no \
          user: there is one. Each virtual cluster is a queue, with a guarantee in proportion to the GPUs that its jobs \
          ask for, and no maximum.",
         options.seed,

@@ -87,9 +87,9 @@ pub(super) fn read(
 /// The report's sentence about the jobs.
 pub(super) fn invented_jobs(seed: u64) -> String {
     format!(
-        "The trace has times of submission and bytes only. Made up from these and seed {seed}: a map for each {} MiB of \
-         input (at most {MAPS_MAX}), a reduce for each GiB shuffled (at most {REDUCES_MAX}), one size for each job \
-         ({} vcore and {} GiB to {} vcores and {} GiB), log-normal durations with a mean of {} s, one user and one queue.",
+        "The trace has times of submission and bytes only. The rest is made up from these and seed {seed}. There is a map for each {} MiB of \
+         input (at most {MAPS_MAX}) and a reduce for each GiB shuffled (at most {REDUCES_MAX}). Each job has one size \
+         ({} vcore and {} GiB to {} vcores and {} GiB). Durations are log-normal with a mean of {} s. There is one user and one queue.",
         MAP_BYTES >> 20,
         SIZES[0].0,
         SIZES[0].1,

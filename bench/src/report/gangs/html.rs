@@ -25,8 +25,8 @@ pub(in crate::report) fn to_gang_sections(record: &RunRecord) -> Result<Option<[
 fn queueing_section(gangs: &GangRecord, sizes: &[GangGroup]) -> Result<String, ChartError> {
     let unit = unit_text(gangs);
     let note = format!(
-        "Virtual time from submission until all containers of a job ran for the first time, by size in {unit}: the part of \
-         jobs that queued at most this long. Each line begins at the part that did not queue.",
+        "Virtual time from submission until all containers of a job ran for the first time, by size in {unit}. A \
+         point is the part of jobs that queued at most this long. Each line begins at the part that did not queue.",
     );
     let lines = |of: fn(&GangGroup) -> &[u64]| curves(gangs, sizes, of);
     curve_section("Queueing by size", &note, "queueing, h", lines(|group| &group.queueing_ms))

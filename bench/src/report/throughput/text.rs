@@ -46,7 +46,7 @@ impl ThroughputReport {
 
     fn lock_text(&self) -> String {
         format!(
-            "write lock: {} ns per allocation, {} of the time (median group: {} ns); proposing: {} ns per allocation, \
+            "write lock: {} ns per allocation, {} of the time (median group: {} ns). Proposing: {} ns per allocation, \
              {:.0} in a batch, decided {:.0} us after it began (99 %: {:.0} us)",
             count_text(self.commit_lock_ns_per_allocation as u64),
             percent(self.commit_lock_share),
