@@ -63,14 +63,14 @@ impl GroupCommitter {
         self.report();
     }
 
-    /// Receives the messages of the group before the guard is taken, until their requests reach G, or until messages
-    /// without weight would take too long.
+    /// Receives the messages of the group before the guard is taken, until their weight reaches G. As many as
+    /// [`WEIGHTLESS_MAX`] without weight end it too.
     fn gather(&mut self, first: Option<Message>) -> VecDeque<Message> {
         let mut messages = std::mem::take(&mut self.messages);
         let (mut weight, mut weightless, mut next) = (0, 0, first);
         while let Some(message) = next {
-            weight += message.weight();
-            weightless += usize::from(message.weight() == 0);
+            let of_message = message.weight();
+            (weight, weightless) = (weight + of_message, weightless + usize::from(of_message == 0));
             messages.push_back(message);
             let is_full = weight >= self.shared.config.limits.group_requests || weightless == WEIGHTLESS_MAX;
             next = if is_full { None } else { self.inbox.try_receive() };
