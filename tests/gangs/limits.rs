@@ -159,3 +159,40 @@ fn a_gang_one_container_above_the_limit_of_yarn_gathers() {
     cluster.complete(running);
     assert!(has_started(&cluster.events(), gang.gang));
 }
+
+/// The leaf may use 4 of 8. The gang holds two of its three members' room there.
+#[test]
+fn the_room_that_a_gang_holds_does_not_count_twice_against_a_limit() {
+    let mut config = plain();
+    let small = half("a").with_user_limit_factor(None).with_maximum(Maximum::Percent(Percent::whole(50)));
+    config.root = QueueConfig::root([small, half("b").with_user_limit_factor(None)]);
+    let cluster = Cluster::new(config, Mode::Serial);
+    cluster.nodes(2, 4);
+    cluster.handle.submit_ask(in_leaf(&cluster, "root.b"), ask(1, 6)).unwrap();
+    cluster.run();
+    let gang = cluster.submit(GangSpec::new(in_leaf(&cluster, "root.a")).with_role("worker", ask(1, 3)));
+    cluster.run();
+    let why = cluster.engine.read(|view| view.explain(gang.asks[0]));
+    let Some(Blocker::Gang(wait)) = &why.pending().unwrap().blocker else { panic!("{why:?}") };
+    assert_eq!((wait.held, wait.is_limited, &wait.limit), (2, false, &None));
+}
+
+/// Two users are active, so the share of one is half of what the gang would use by its last member, and one more.
+#[test]
+fn a_gang_is_told_the_share_of_its_user() {
+    let mut config = plain();
+    let shared = half("a").with_user_limit_factor(None).with_user_limit_minimum(Percent::whole(50));
+    config.root = QueueConfig::root([shared, half("b").with_user_limit_factor(None)]);
+    let cluster = Cluster::new(config, Mode::Serial);
+    cluster.nodes(4, 4);
+    cluster.handle.submit_ask(in_leaf(&cluster, "root.b"), ask(1, 16)).unwrap();
+    cluster.run();
+    let bob = ApplicationSpec::new("job", "root.a", "bob");
+    let bob = cluster.handle.submit_application(bob, &cluster.events).unwrap();
+    cluster.handle.submit_ask(bob, ask(1, 1)).unwrap();
+    let gang = cluster.submit(GangSpec::new(in_leaf(&cluster, "root.a")).with_role("worker", ask(1, 9)));
+    cluster.run();
+    let why = cluster.engine.read(|view| view.explain(gang.asks[0]));
+    let text = "User ann would exceed the user limit of root.a: 0 MiB used, limit 5 MiB";
+    assert!(why.to_string().contains(text), "{why}");
+}

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use apportion::config::{
-    Capacity, EngineConfig, HeartbeatPolicy, HolderLimit, Maximum, ParallelLimits, Percent, QueueConfig,
-    ReservationPolicy,
+    AutoCreation, Capacity, EngineConfig, HeartbeatPolicy, HolderLimit, Maximum, ParallelLimits, Percent,
+    QueueConfig, ReservationPolicy,
 };
 use apportion::explain::{Blocker, PendingReason, Stage, Standing, WhyPending};
 use apportion::request::RejectReason;
@@ -89,6 +89,25 @@ fn the_maximum_of_a_parent() {
     );
     let Some(Blocker::QueueMaximum(reached)) = &why.blocker else { panic!("{why:?}") };
     assert_eq!(reached.queue, "root.parent");
+}
+
+/// A queue that creates others has its own table, and a created queue that of its template.
+#[test]
+fn the_setting_of_a_queue_that_creates_queues_is_its_own() {
+    let mut creation = AutoCreation::default();
+    creation.leaf.maximum = Maximum::absolute(&[80]);
+    let maker = leaf("users", 100).with_maximum(Maximum::absolute(&[100])).with_auto_creation(creation);
+    let mut cluster = Cluster::serial(engine([maker]));
+    cluster.node("n1", &[500]);
+    let mut pending = |user: &str| {
+        let application = cluster.application(&format!("root.users.{user}"), user);
+        let ask = cluster.ask(application, &[30], 3);
+        cluster.run();
+        setting(&why(&cluster, ask, &[]))
+    };
+    let of_template = "queues.\"root.users\".auto_creation.leaf.maximum_capacity = { memory_mib = 80 }";
+    assert_eq!(pending("ann"), of_template);
+    assert_eq!(pending("bob"), "queues.\"root.users\".maximum_capacity = { memory_mib = 100 }");
 }
 
 #[test]

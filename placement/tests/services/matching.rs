@@ -45,6 +45,10 @@ fn outcome(state: &ApplicationState, container: ContainerRef) -> Option<Allocati
     state.container(container).map(|container| container.outcome)
 }
 
+fn unrequested(state: &ApplicationState) -> u64 {
+    state.component(ComponentId(0)).expect("it exists").counters.unrequested
+}
+
 /// S13: a container with another priority answers no request. It is kept all the same, since the component lacks one,
 /// and the request is cancelled (D3, D16).
 #[test]
@@ -53,11 +57,13 @@ fn without_its_priority_a_container_answers_nothing() {
     let open = &asked[0];
     let operations = allocate(&mut service, vec![came(1, 0, "a")]);
     assert_eq!(outcome(&service, ContainerRef(1)), Some(AllocationOutcome::Unallocated));
+    assert_eq!(unrequested(&service), 1);
     assert!(operations.contains(&Operation::Cancel(open.id)), "{operations:?}");
 
     let (mut service, asked) = state([1, 0, 0], &[]);
     let operations = allocate(&mut service, vec![came(1, asked[0].priority, "a")]);
     assert_eq!(outcome(&service, ContainerRef(1)), Some(AllocationOutcome::Open));
+    assert_eq!(unrequested(&service), 0);
     let started = Operation::Start { container: ContainerRef(1), component: ComponentId(0) };
     assert_eq!(operations, [Operation::Cancel(asked[0].id), started]);
 }

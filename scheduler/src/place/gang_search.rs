@@ -95,3 +95,34 @@ impl Leases {
         self.gang_slot.lock().leased
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::NodeOrderKind;
+    use crate::ids::{AskId, SlotId};
+
+    /// The engine is not quiet while a search for gangs is out.
+    #[test]
+    fn a_search_for_gangs_counts_as_leased() {
+        let leases = Leases::new(1, NodeOrderKind::First);
+        leases.want_gangs();
+        let Checkout::Taken(memory) = leases.take_gang_search() else { panic!("a search is wanted") };
+        assert_eq!(leases.count().1, 1);
+        leases.give_back_gang_search(memory);
+        assert_eq!(leases.count().1, 0);
+    }
+
+    /// Its version counts as seen, so room that was gained in that version was searched too.
+    #[test]
+    fn a_gang_without_room_is_left_out_until_a_node_gains_room() {
+        let [gang, other] = [1, 2].map(|slot| GangId::with_first(AskId::new(slot, 0)));
+        let mut memory = GangMemory::default();
+        assert!(!memory.found_no_room_since(gang, 0));
+        memory.record_no_room(gang, 5);
+        let known = [4, 5, 6].map(|gained_at| memory.found_no_room_since(gang, gained_at));
+        assert_eq!((known, memory.found_no_room_since(other, 4)), ([true, true, false], false));
+        memory.forget_others(|id| id == other);
+        assert!(!memory.found_no_room_since(gang, 4));
+    }
+}

@@ -92,6 +92,32 @@ fn an_ask_that_waits_at_a_reserved_node_may_reserve_another() {
     bench.expect_sound();
 }
 
+/// The first of two reservations in one request resets the count, so the second has no failed passes to its credit.
+#[test]
+fn of_two_reservations_in_one_request_only_the_first_uses_failed_passes() {
+    let bench = Bench::serial(compatible());
+    let nodes = ["n1", "n2", "n3", "n4"].map(|name| bench.node(name, 8));
+    let application = bench.application("root.a");
+    bench.ask(application, 5, 3);
+    nodes[..3].iter().for_each(|node| assert_eq!(bench.pass_on(*node), 1));
+    let large = bench.ask(application, 6, 1);
+    assert_eq!(bench.pass_on(nodes[0]), 1);
+    assert_eq!([(); 9].map(|()| bench.pass_on(nodes[0])), [0; 9]);
+    let reserve = |count: usize| {
+        let mut request = ResourceAllocationCommitRequest::default();
+        for node in &nodes[1..=count] {
+            request.reserve.extend(ResourceAllocationCommitRequest::reserve(large, *node).reserve);
+        }
+        let ticket = bench.engine.handle().commit(request).unwrap();
+        bench.commit();
+        ticket.wait().unwrap()
+    };
+    assert_eq!(reserve(2), CommitOutcome::Rejected(RejectReason::NothingOutstanding));
+    assert!(reserve(1).is_accepted());
+    assert_eq!(bench.reserved_nodes(), nodes[..2]);
+    assert!(bench.engine.audit().is_clean(), "{}", bench.engine.audit());
+}
+
 /// Of a container of seven eighths of the maximum, each failed pass counts an eighth.
 #[test]
 fn a_large_container_waits_for_eight_passes_in_vain() {

@@ -2,8 +2,8 @@
 
 use super::hand::{Hand, busy};
 use super::{config, leaf, memory};
-use crate::change::AskSpec;
-use crate::config::{Factor, Maximum, Semantics};
+use crate::change::{AskSpec, NodeSpec};
+use crate::config::{Factor, LocalityDelay, Maximum, Semantics};
 use crate::event::EventKind;
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId};
 use crate::propose::propose_for_starved;
@@ -179,6 +179,24 @@ fn a_starved_ask_waits_for_the_host_that_it_names() {
         hand.commit();
         assert_eq!(propose_for_starved(&hand.engine.shared_state(), ask), None);
     }
+}
+
+/// Its delay is over at once, and the host that it names is full.
+#[test]
+fn a_starved_ask_goes_elsewhere_after_its_delay() {
+    let mut config = config([leaf("a")]);
+    config.locality_delay = LocalityDelay::nodes(0, 0);
+    let mut hand = Hand::new(config);
+    let full = hand.node("full", 4);
+    let application = hand.application();
+    hand.ask(application, AskSpec::new(memory(4), 1));
+    hand.run_until_idle();
+    let free = NodeSpec::new("free", memory(4)).on_rack("other");
+    let free = hand.engine.handle().add_node(free).unwrap();
+    let ask = hand.ask(application, AskSpec::new(memory(1), 1).on_hosts([full]));
+    hand.commit();
+    let request = propose_for_starved(&hand.engine.shared_state(), ask).expect("there is room");
+    assert_eq!(request.allocate[0].node, free);
 }
 
 /// The queue's only headroom is held by the ask's own reservation. This also holds in the mode in which

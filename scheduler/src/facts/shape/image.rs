@@ -103,5 +103,8 @@ mod tests {
         ] {
             assert!(!is_coherent(&ShapesImage { vacant, ..image() }), "{damage}");
         }
+        let mut unused = image();
+        unused.entries[0].as_mut().unwrap().users = 0;
+        assert!(!is_coherent(&unused), "a shape without users");
     }
 }
