@@ -120,7 +120,7 @@ impl State {
             let has_room = match key {
                 WaitKey::QueueLimit(queue) => {
                     let in_flight = self.in_flight.queues.of(queue, partition).load();
-                    facts.queue_admits(
+                    facts.tree.queue_admits(
                         queue,
                         share,
                         &(facts.queue(queue).quota(partition).used + in_flight),
@@ -129,15 +129,15 @@ impl State {
                 }
                 WaitKey::LimitUsage(id) => {
                     let (in_flight, usage) =
-                        (self.in_flight.limit_usages.of(id, partition).load(), facts.limit_usage(id));
+                        (self.in_flight.limit_usages.of(id, partition).load(), facts.tree.limit_usage(id));
                     usage.admits(&(usage.used[partition.index()] + in_flight), size)
                 }
                 WaitKey::UserLimit(id) => {
                     let used = facts.user(id).used[partition.index()]
                         + self.in_flight.users.of(id, partition).load();
                     let besides = self.in_flight.queues.of(lane.leaf, partition).load();
-                    facts.user_may_grow(id, share, &used, size, || {
-                        facts.leaf_use(lane.leaf, partition, besides)
+                    facts.tree.user_may_grow(id, share, &used, size, || {
+                        facts.tree.leaf_use(lane.leaf, partition, besides)
                     })
                 }
                 WaitKey::AllInFlight | WaitKey::BlockedHeadroom | WaitKey::UserShare(_) => false,
@@ -170,7 +170,7 @@ impl State {
 
 /// I1: a node's taken room is the sum of its containers and held places, and only an overcommitted node lacks room.
 fn check_nodes(facts: &Facts, report: &mut AuditReport) {
-    let mut totals = vec![(Resources::ZERO, 0usize, 0usize); facts.partitions.len()];
+    let mut totals = vec![(Resources::ZERO, 0usize, 0usize); facts.tree.partitions.len()];
     for (id, node) in facts.nodes.iter() {
         let mut held = Resources::ZERO;
         let mut devices = Devices::new(node.room.devices.count());
@@ -202,7 +202,7 @@ fn check_nodes(facts: &Facts, report: &mut AuditReport) {
         total.1 += 1;
         total.2 += usize::from(node.reservation.is_some());
     }
-    for (partition, (total, known)) in totals.into_iter().zip(&facts.partitions).enumerate() {
+    for (partition, (total, known)) in totals.into_iter().zip(&facts.tree.partitions).enumerate() {
         report.check(total == (known.capacity, known.nodes, known.reserved_nodes), "I1", || {
             format!("partition {partition} counts {known:?}, its nodes give {total:?}")
         });
@@ -254,7 +254,7 @@ fn check_use(facts: &Facts, report: &mut AuditReport) {
             held.reserved += place.amount;
         }
     }
-    for (index, queue) in facts.queues.iter().enumerate() {
+    for (index, queue) in facts.tree.queues.iter().enumerate() {
         for (partition, quota) in queue.quota.iter().enumerate() {
             let key = (QueueId(index as u32), PartitionId(partition as u32));
             let held = queues.remove(&key).unwrap_or_default();
@@ -268,7 +268,7 @@ fn check_use(facts: &Facts, report: &mut AuditReport) {
             });
         }
     }
-    for (index, user) in facts.users.iter().enumerate() {
+    for (index, user) in facts.tree.users.iter().enumerate() {
         for (partition, used) in user.used.iter().enumerate() {
             let key = (LeafUserId(index as u32), PartitionId(partition as u32));
             let held = users.remove(&key).unwrap_or_default();
@@ -301,7 +301,7 @@ fn check_asks(facts: &Facts, report: &mut AuditReport) {
         *entry += shape.need.resources.times(i64::from(ask.outstanding()));
         *counts.entry(ask.application).or_default() += 1;
     }
-    for (index, queue) in facts.queues.iter().enumerate() {
+    for (index, queue) in facts.tree.queues.iter().enumerate() {
         for (partition, quota) in queue.quota.iter().enumerate() {
             let key = (QueueId(index as u32), PartitionId(partition as u32));
             let sum = pending.remove(&key).unwrap_or_default();
@@ -361,7 +361,8 @@ fn check_containers(facts: &Facts, report: &mut AuditReport) {
     report.check(by_applications == count && by_nodes == count, "I5", || {
         format!("containers: {count}; applications list {by_applications}, nodes {by_nodes}")
     });
-    let leaves = facts.queues.iter().filter(|queue| queue.is_leaf).map(|queue| queue.applications as usize);
+    let leaves =
+        facts.tree.queues.iter().filter(|queue| queue.is_leaf).map(|queue| queue.applications as usize);
     let leaves: usize = leaves.sum();
     report
         .check(leaves == facts.applications.len(), "I5", || format!("leaves count applications as {leaves}"));

@@ -61,15 +61,15 @@ pub(crate) struct State {
 impl State {
     pub(crate) fn new(config: &Arc<EngineConfig>) -> Self {
         let facts = Facts::new(config);
-        let node_shards = NodeShards::new(facts.partitions.len(), facts.config.resources.len());
+        let node_shards = NodeShards::new(facts.tree.partitions.len(), facts.config.resources.len());
         Self::of_facts(facts, node_shards)
     }
 
     /// The state with these facts, with nothing in flight, everything to be looked at, and no timers.
     fn of_facts(facts: Facts, node_shards: NodeShards) -> Self {
-        let partitions = facts.partitions.len();
-        let mut in_flight = InFlight::new(facts.queues.len(), partitions);
-        in_flight.add_users(facts.users.len(), facts.limit_usages().len());
+        let partitions = facts.tree.partitions.len();
+        let mut in_flight = InFlight::new(facts.tree.queues.len(), partitions);
+        in_flight.add_users(facts.tree.users.len(), facts.tree.limit_usages().len());
         facts.nodes.iter().for_each(|(id, _)| in_flight.reset_node(id));
         facts.asks.iter().for_each(|(id, _)| in_flight.reset_ask(id));
         Self {
@@ -94,7 +94,7 @@ impl State {
     }
 
     pub(crate) fn partitions(&self) -> impl Iterator<Item = PartitionId> + use<> {
-        (0..self.facts.partitions.len() as u32).map(PartitionId)
+        (0..self.facts.tree.partitions.len() as u32).map(PartitionId)
     }
 
     /// The nodes that placement sets are views of.
@@ -112,7 +112,7 @@ impl State {
 
     pub(crate) fn mark_limits_stale(&mut self) {
         self.limits_stale = true;
-        self.facts.inactive.record_change();
+        self.facts.tree.inactive.record_change();
     }
 
     /// Whether any node of the shape's partition [could hold](Facts::could_hold) a container of it.
@@ -130,7 +130,7 @@ impl State {
         if !std::mem::take(&mut self.limits_stale) {
             return;
         }
-        self.facts.resolve_limits();
+        self.facts.tree.resolve_limits();
         self.backlog.wake_all(self.version);
         self.backlog.rekey_all(&self.facts);
     }
@@ -299,7 +299,8 @@ impl State {
             return;
         }
         let partition = self.facts.shapes.at(shape).partition;
-        if self.facts.partitions[partition.index()].reserved_nodes >= self.facts.reserved_nodes_max(partition)
+        if self.facts.tree.partitions[partition.index()].reserved_nodes
+            >= self.facts.tree.reserved_nodes_max(partition)
         {
             return;
         }

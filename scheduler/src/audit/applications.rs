@@ -22,18 +22,18 @@ pub(super) fn check(facts: &Facts, report: &mut AuditReport) {
 /// I2: the outstanding units of each user equal the sums over its asks, and leaves count their active users and their
 /// use.
 fn check_active_users(facts: &Facts, report: &mut AuditReport) {
-    let mut outstanding = vec![0; facts.users.len()];
+    let mut outstanding = vec![0; facts.tree.users.len()];
     for (_, ask) in facts.asks.iter() {
         if let Some(application) = facts.applications.get(ask.application) {
             outstanding[application.user.index()] += u64::from(ask.outstanding());
         }
     }
-    for (user, outstanding) in facts.users.iter().zip(&outstanding) {
+    for (user, outstanding) in facts.tree.users.iter().zip(&outstanding) {
         report.check(user.outstanding == *outstanding, "I2", || {
             format!("user {} has {outstanding}", user.name)
         });
     }
-    for queue in &facts.queues {
+    for queue in &facts.tree.queues {
         let active = queue.users.values().map(|id| facts.user(*id)).filter(|user| user.is_active());
         let sums =
             active.clone().fold((0, 0), |(users, weights), user| (users + 1, weights + user.weight.milli()));
@@ -50,11 +50,11 @@ fn check_active_users(facts: &Facts, report: &mut AuditReport) {
 
 /// I2: each limit usage equals the sums over the leaf users that count for it.
 fn check_limit_usages(facts: &Facts, report: &mut AuditReport) {
-    let nothing = (vec![Resources::ZERO; facts.partitions.len()], 0);
-    let mut held = vec![nothing; facts.limit_usages().len()];
-    for user in &facts.users {
+    let nothing = (vec![Resources::ZERO; facts.tree.partitions.len()], 0);
+    let mut held = vec![nothing; facts.tree.limit_usages().len()];
+    for user in &facts.tree.users {
         let name = &user.name;
-        report.check(facts.has_its_limit_usages(user), "I2", || {
+        report.check(facts.tree.has_its_limit_usages(user), "I2", || {
             format!("user {name} counts for {:?}", user.limit_usages)
         });
         for limit_usage in &user.limit_usages {
@@ -63,7 +63,7 @@ fn check_limit_usages(facts: &Facts, report: &mut AuditReport) {
             *active += user.applications - user.inactive;
         }
     }
-    for (limit_usage, (used, active)) in facts.limit_usages().iter().zip(held) {
+    for (limit_usage, (used, active)) in facts.tree.limit_usages().iter().zip(held) {
         let (holder, is_equal) =
             (&limit_usage.holder, (&limit_usage.used, limit_usage.active) == (&used, active));
         report.check(is_equal, "I2", || format!("{holder:?} has {:?}, its users {used:?}", limit_usage.used));
@@ -74,8 +74,8 @@ fn check_limit_usages(facts: &Facts, report: &mut AuditReport) {
 /// all inactive applications are in a line. I13: no application waits that could be active.
 fn check_activation(facts: &Facts, report: &mut AuditReport) {
     let mut waiting = BTreeSet::new();
-    let mut by_queue = vec![(0, FxHashMap::default()); facts.queues.len()];
-    let mut by_user = vec![0; facts.users.len()];
+    let mut by_queue = vec![(0, FxHashMap::default()); facts.tree.queues.len()];
+    let mut by_user = vec![0; facts.tree.users.len()];
     for (id, application) in facts.applications.iter() {
         let user = facts.user(application.user);
         if !application.is_active {
@@ -91,38 +91,38 @@ fn check_activation(facts: &Facts, report: &mut AuditReport) {
             }
         }
     }
-    for (user, count) in facts.users.iter().zip(by_user) {
+    for (user, count) in facts.tree.users.iter().zip(by_user) {
         report.check(user.inactive == count, "I2", || format!("user {}: {count} wait", user.name));
     }
-    for (queue, (inactive, active)) in facts.queues.iter().zip(by_queue) {
+    for (queue, (inactive, active)) in facts.tree.queues.iter().zip(by_queue) {
         let is_equal = queue.inactive == inactive && queue.active_by_user == active;
         report
             .check(is_equal, "I2", || format!("{}: {inactive} wait, active by user: {active:?}", queue.path));
     }
-    let listed: BTreeSet<_> = facts.inactive.iter().collect();
+    let listed: BTreeSet<_> = facts.tree.inactive.iter().collect();
     report.check(listed == waiting, "I12", || format!("lines list {listed:?}, inactive are {waiting:?}"));
     if listed == waiting {
-        let next = facts.next_to_activate();
+        let next = facts.tree.next_to_activate(&facts.applications);
         report.check(next.is_none(), "I13", || format!("{next:?} may be activated but waits"));
     }
 }
 
 /// I2: the master amounts of users and leaves equal the sums over active applications.
 fn check_masters(facts: &Facts, report: &mut AuditReport) {
-    let nothing = vec![Resources::ZERO; facts.partitions.len()];
-    let mut of_users = vec![nothing.clone(); facts.users.len()];
-    let mut of_leaves = vec![nothing; facts.queues.len()];
+    let nothing = vec![Resources::ZERO; facts.tree.partitions.len()];
+    let mut of_users = vec![nothing.clone(); facts.tree.users.len()];
+    let mut of_leaves = vec![nothing; facts.tree.queues.len()];
     for (_, application) in facts.applications.iter().filter(|(_, application)| application.is_active) {
         if let Some(Master { size, partition }) = application.master {
             of_users[application.user.index()][partition.index()] += size;
             of_leaves[application.leaf.index()][partition.index()] += size;
         }
     }
-    for (user, masters) in facts.users.iter().zip(of_users) {
+    for (user, masters) in facts.tree.users.iter().zip(of_users) {
         let is_equal = user.masters == masters;
         report.check(is_equal, "I2", || format!("user {}: masters need {masters:?}", user.name));
     }
-    for (queue, masters) in facts.queues.iter().zip(of_leaves) {
+    for (queue, masters) in facts.tree.queues.iter().zip(of_leaves) {
         report.check(queue.masters == masters, "I2", || format!("{}: masters need {masters:?}", queue.path));
     }
 }
@@ -139,7 +139,7 @@ fn check_demand(facts: &Facts, report: &mut AuditReport) {
     for (_, container) in facts.containers.iter() {
         wanted[container.application.index()].1 += facts.shapes.at(container.shape).need.resources;
     }
-    let mut demands = vec![PendingPriorities::default(); facts.queues.len()];
+    let mut demands = vec![PendingPriorities::default(); facts.tree.queues.len()];
     for (id, application) in facts.applications.iter() {
         let (units, demand) = wanted[id.index()];
         let is_equal = (units, demand) == (application.outstanding, application.demand);
@@ -150,9 +150,9 @@ fn check_demand(facts: &Facts, report: &mut AuditReport) {
             demands[application.leaf.index()].add(application.priority);
         }
     }
-    for (index, (queue, demand)) in facts.queues.iter().zip(demands).enumerate() {
-        let priority = facts.computed_demand_priority(QueueId(index as u32));
-        let known = facts.demand_priority(QueueId(index as u32));
+    for (index, (queue, demand)) in facts.tree.queues.iter().zip(demands).enumerate() {
+        let priority = facts.tree.computed_demand_priority(QueueId(index as u32));
+        let known = facts.tree.demand_priority(QueueId(index as u32));
         let is_equal = (&queue.demand, known) == (&demand, priority);
         report.check(is_equal, "I2", || format!("{} has priority {priority} by {demand:?}", queue.path));
     }

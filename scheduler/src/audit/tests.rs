@@ -87,12 +87,12 @@ fn i2_inactive_applications_are_counted() {
         let application = state.facts.applications.iter().next().unwrap().0;
         state.facts.applications.at_mut(application).is_active = false;
     });
-    expect("I2", |state| state.facts.users[0].masters[0] = Resources::new(&[1]));
+    expect("I2", |state| state.facts.tree.users[0].masters[0] = Resources::new(&[1]));
 }
 
 #[test]
 fn i2_active_applications_are_counted_by_user() {
-    expect("I2", |state| state.facts.queues[0].active_by_user.clear());
+    expect("I2", |state| state.facts.tree.queues[0].active_by_user.clear());
 }
 
 #[test]
@@ -115,27 +115,27 @@ fn i1_room_of_a_device() {
 
 #[test]
 fn i1_capacity_of_a_partition() {
-    expect("I1", |state| state.facts.partitions[0].capacity += Resources::new(&[1]));
+    expect("I1", |state| state.facts.tree.partitions[0].capacity += Resources::new(&[1]));
 }
 
 #[test]
 fn i2_what_a_queue_uses() {
-    expect("I2", |state| state.facts.queues[0].quota[0].used += Resources::new(&[1]));
-    expect("I2", |state| state.facts.queues[1].quota[0].reserved += Resources::new(&[1]));
+    expect("I2", |state| state.facts.tree.queues[0].quota[0].used += Resources::new(&[1]));
+    expect("I2", |state| state.facts.tree.queues[1].quota[0].reserved += Resources::new(&[1]));
 }
 
 #[test]
 fn i2_use_of_users_and_groups_with_limits() {
-    expect("I2", |state| state.facts.limit_usages.all[0].used[0] += Resources::new(&[1]));
-    expect("I2", |state| state.facts.limit_usages.all[0].active += 1);
-    expect("I2", |state| state.facts.users[0].limit_usages.clear());
+    expect("I2", |state| state.facts.tree.limit_usages.all[0].used[0] += Resources::new(&[1]));
+    expect("I2", |state| state.facts.tree.limit_usages.all[0].active += 1);
+    expect("I2", |state| state.facts.tree.users[0].limit_usages.clear());
     // Only its limit differs from the configuration.
-    expect("I2", |state| state.facts.limit_usages.all[0].parallel = Some(9));
+    expect("I2", |state| state.facts.tree.limit_usages.all[0].parallel = Some(9));
 }
 
 #[test]
 fn i2_use_of_a_user_and_an_application() {
-    expect("I2", |state| state.facts.users[0].used[0] += Resources::new(&[1]));
+    expect("I2", |state| state.facts.tree.users[0].used[0] += Resources::new(&[1]));
     expect("I2", |state| {
         let id = state.facts.applications.iter().next().unwrap().0;
         state.facts.applications.at_mut(id).used += Resources::new(&[1]);
@@ -148,7 +148,7 @@ fn i4_outstanding_units_of_an_ask() {
         let ask = last_ask(state);
         state.facts.asks.at_mut(ask).cancelled += 1;
     });
-    expect("I4", |state| state.facts.queues[1].quota[0].pending += Resources::new(&[1]));
+    expect("I4", |state| state.facts.tree.queues[1].quota[0].pending += Resources::new(&[1]));
 }
 
 #[test]
@@ -275,14 +275,14 @@ fn the_digest_covers_every_fact() {
     let damages: [(&str, Damage); 15] = [
         ("time", |state| state.facts.now_ms += 1),
         ("changes", |state| state.facts.changes += 1),
-        ("partitions", |state| state.facts.partitions[0].reserved_nodes += 1),
+        ("partitions", |state| state.facts.tree.partitions[0].reserved_nodes += 1),
         ("racks", |state| state.facts.racks.push("rack".into())),
         ("nodes", |state| {
             let id = first_node(state);
             state.facts.nodes.at_mut(id).last_heartbeat_ms += 1;
         }),
-        ("queues", |state| state.facts.queues[1].quota[0].pending += Resources::new(&[1])),
-        ("users", |state| state.facts.users[0].used[0] += Resources::new(&[1])),
+        ("queues", |state| state.facts.tree.queues[1].quota[0].pending += Resources::new(&[1])),
+        ("users", |state| state.facts.tree.users[0].used[0] += Resources::new(&[1])),
         ("applications", |state| {
             let id = state.facts.applications.iter().next().unwrap().0;
             state.facts.applications.at_mut(id).priority += 1;

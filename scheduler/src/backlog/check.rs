@@ -94,7 +94,8 @@ impl Backlog {
 
     /// Only lanes that are parked at a queue's limit block headroom.
     fn check_headroom(&self, facts: &Facts, findings: &mut Findings) {
-        let mut blocked_headroom = vec![vec![Resources::ZERO; facts.partitions.len()]; facts.queues.len()];
+        let mut blocked_headroom =
+            vec![vec![Resources::ZERO; facts.tree.partitions.len()]; facts.tree.queues.len()];
         let mut owners = 0;
         for id in self.lanes.ids() {
             let lane = self.lane(id);
@@ -182,7 +183,7 @@ impl Backlog {
         // Runnable lanes by shape, and those borrowed lanes among them that are due by the limits of their own lanes.
         let (mut runnable, mut ahead) = (BTreeMap::<ShapeId, u32>::new(), BTreeMap::<ShapeId, u32>::new());
         let mut listed = 0;
-        let mut below = vec![vec![0u32; facts.partitions.len() * 2]; facts.queues.len()];
+        let mut below = vec![vec![0u32; facts.tree.partitions.len() * 2]; facts.tree.queues.len()];
         for id in self.lanes.ids() {
             let lane = self.lane(id);
             let first = lane.order.first().filter(|_| self.waits.key_of(id).is_none());
@@ -209,7 +210,7 @@ impl Backlog {
             findings
                 .check(counts == kept, "I12", || format!("queue {index} counts {kept:?}, has {counts:?}"));
         }
-        for partition in 0..facts.partitions.len() as u32 {
+        for partition in 0..facts.tree.partitions.len() as u32 {
             let partition = PartitionId(partition);
             for set in (0..node_shards.sets(partition)).map(|number| SetId::new(partition, number)) {
                 let open = facts.shapes.iter().filter(|(id, shape, _)| {

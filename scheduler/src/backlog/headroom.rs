@@ -29,7 +29,7 @@ pub(super) struct BlockedHeadroom {
 
 impl BlockedHeadroom {
     pub(super) fn add_queues(&mut self, facts: &Facts) {
-        self.queues.resize(facts.queues.len(), vec![Resources::ZERO; facts.partitions.len()]);
+        self.queues.resize(facts.tree.queues.len(), vec![Resources::ZERO; facts.tree.partitions.len()]);
     }
 
     /// Records that use or blocked headroom, and with it the order of the queues, has changed.

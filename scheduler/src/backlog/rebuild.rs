@@ -10,7 +10,7 @@ use crate::ids::{PartitionId, SETS_MAX};
 
 impl Backlog {
     pub(crate) fn new(facts: &Facts) -> Self {
-        let partitions = facts.partitions.len();
+        let partitions = facts.tree.partitions.len();
         let mut backlog = Self {
             lanes: Lanes::default(),
             parents: Vec::new(),
@@ -35,7 +35,7 @@ impl Backlog {
     pub(crate) fn add_queues(&mut self, facts: &Facts) {
         self.runnable.add_queues(facts);
         self.headroom.add_queues(facts);
-        self.parents.extend(facts.queues[self.parents.len()..].iter().map(|queue| queue.parent));
+        self.parents.extend(facts.tree.queues[self.parents.len()..].iter().map(|queue| queue.parent));
     }
 
     /// The backlog that `facts` imply, with everything runnable and open.

@@ -25,8 +25,8 @@ struct QueueLanes {
 
 impl RunnableLanes {
     pub(super) fn add_queues(&mut self, facts: &Facts) {
-        let partition_shares = facts.partitions.len() * 2;
-        self.queues.resize_with(facts.queues.len(), || QueueLanes {
+        let partition_shares = facts.tree.partitions.len() * 2;
+        self.queues.resize_with(facts.tree.queues.len(), || QueueLanes {
             lanes: vec![BTreeSet::new(); partition_shares],
             below: vec![0; partition_shares],
         });

@@ -93,7 +93,7 @@ pub(super) fn check_queue_limit(
     change: &Resources,
 ) -> Result<(), RejectReason> {
     let used = &facts.queue(queue).quota(share.partition).used;
-    if facts.queue_admits(queue, share, used, change) { Ok(()) } else { Err(RejectReason::QueueLimit) }
+    if facts.tree.queue_admits(queue, share, used, change) { Ok(()) } else { Err(RejectReason::QueueLimit) }
 }
 
 /// Whether the use that counts for a user or a group may change by `change`.
@@ -103,7 +103,7 @@ pub(super) fn check_limit_usage(
     partition: PartitionId,
     change: &Resources,
 ) -> Result<(), RejectReason> {
-    let limit_usage = facts.limit_usage(limit_usage);
+    let limit_usage = facts.tree.limit_usage(limit_usage);
     if limit_usage.admits(&limit_usage.used[partition.index()], change) {
         Ok(())
     } else {
@@ -119,7 +119,7 @@ pub(super) fn check_user_limit(
     change: &Resources,
     largest: &Resources,
 ) -> Result<(), RejectReason> {
-    if facts.user_may_use(user, share, change, largest) { Ok(()) } else { Err(RejectReason::UserLimit) }
+    if facts.tree.user_may_use(user, share, change, largest) { Ok(()) } else { Err(RejectReason::UserLimit) }
 }
 
 /// An inactive application gets nothing.

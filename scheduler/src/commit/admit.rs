@@ -43,7 +43,7 @@ pub(crate) fn admit(state: &State, change: &Change) -> Result<(), Refusal> {
             ok(facts.applications.is_vacant(*application), Refusal::IdentifierTaken)?;
             spec.master.map_or(Ok(()), |master| check_master(facts, &master))?;
             let to = destination(facts, spec)?;
-            ok(facts.may_submit(to.lowest(), &spec.user, &spec.groups), Refusal::NotPermitted)?;
+            ok(facts.tree.may_submit(to.lowest(), &spec.user, &spec.groups), Refusal::NotPermitted)?;
             takes_application(facts, &to, &spec.user, None)
         }
         Change::ApplicationMoved { application, queue } => {
@@ -113,8 +113,8 @@ fn admit_budgets(
 
 /// Whether the queue was unused for long enough to be removed.
 fn may_expire(facts: &Facts, queue: QueueId) -> bool {
-    let is_known = facts.queues.get(queue.index()).is_some();
-    is_known && facts.expires_ms(queue).is_some_and(|at_ms| at_ms <= facts.now_ms)
+    let is_known = facts.tree.queues.get(queue.index()).is_some();
+    is_known && facts.tree.expires_ms(queue).is_some_and(|at_ms| at_ms <= facts.now_ms)
 }
 
 /// Whether a handle may have given this number to a rack.
@@ -245,4 +245,54 @@ fn may_recover(facts: &Facts, node: NodeId, container: &RunningContainer) -> Res
 fn check_master(facts: &Facts, master: &Master) -> Result<(), Refusal> {
     check_partition(facts, master.partition)?;
     facts.config.resources.check(&master.size).map_err(|_| Refusal::OutOfRange)
+}
+
+/// Whether [`admit`] compares the change with limits, which must be computed then.
+#[inline]
+pub(super) const fn needs_limits(change: &Change) -> bool {
+    match change {
+        Change::ApplicationMoved { .. }
+        | Change::ContainerResized { .. }
+        | Change::ExecutionTypeSet { .. }
+        | Change::GangSubmitted { .. }
+        | Change::RoomHeld { .. } => true,
+        // The committer computes them itself before it decides a request.
+        Change::Committed { .. }
+        | Change::Configured { .. }
+        | Change::TimeAdvanced { .. }
+        | Change::NodeAdded { .. }
+        | Change::NodeUpdated { .. }
+        | Change::NodePartitionSet { .. }
+        | Change::NodeStateSet { .. }
+        | Change::NodeSilenceSet { .. }
+        | Change::NodeRemoved { .. }
+        | Change::Heartbeats { .. }
+        | Change::ApplicationSubmitted { .. }
+        | Change::ApplicationEnded { .. }
+        | Change::BlacklistUpdated { .. }
+        | Change::ApplicationPrioritySet { .. }
+        | Change::AskSubmitted { .. }
+        | Change::AskCancelled { .. }
+        | Change::ContainerRecovered { .. }
+        | Change::OpportunitiesMissed { .. }
+        | Change::ReservedAgain { .. }
+        | Change::ContainerStopping { .. }
+        | Change::ContainerEnded { .. }
+        | Change::QueueUpdated { .. }
+        | Change::Reconfigured { .. }
+        | Change::QueueExpired { .. }
+        | Change::ReservationExpired { .. }
+        | Change::RackNamed { .. }
+        | Change::PreemptionAnnounced { .. }
+        | Change::PreemptionWithdrawn { .. }
+        | Change::GangEnded { .. }
+        | Change::PreemptionCostSet { .. }
+        | Change::PreemptionConfirmed { .. }
+        | Change::DisruptionBudgetsSet { .. }
+        | Change::TaskGroupAskSubmitted { .. }
+        | Change::PlaceholdersTimedOut { .. }
+        | Change::PromotionRequested { .. }
+        | Change::RoomGivenBack { .. }
+        | Change::GangTurnEnded { .. } => false,
+    }
 }

@@ -73,7 +73,7 @@ pub(super) fn unended(facts: &Facts, id: ApplicationId) -> Result<&Application, 
 }
 
 pub(super) fn check_partition(facts: &Facts, partition: PartitionId) -> Result<(), Refusal> {
-    ok(partition.index() < facts.partitions.len(), Refusal::UnknownPartition)
+    ok(partition.index() < facts.tree.partitions.len(), Refusal::UnknownPartition)
 }
 
 /// The partition that the ask is for.

@@ -1,9 +1,8 @@
 //! The committer: the only writer of the facts.
 
 use super::accept::{accept, is_batch_within_limits};
-use super::admit::admit;
+use super::admit::{admit, needs_limits};
 use super::apply::{Applier, Effects};
-use super::limits::needs_limits;
 use crate::change::Change;
 use crate::event::Refusal;
 use crate::ids::SetId;

@@ -20,7 +20,7 @@ pub(crate) fn check_configuration(facts: &Facts, change: &Change) -> Result<(), 
 /// Checks only the queue and its siblings, because a tree may be large.
 fn check_update(facts: &Facts, id: QueueId, update: &QueueUpdate) -> Result<(), ConfigError> {
     let unknown = || ConfigError::UnknownQueue { path: id.to_string(), nearest: None };
-    let queue = facts.queues.get(id.index()).filter(|queue| queue.is_present).ok_or_else(unknown)?;
+    let queue = facts.tree.queues.get(id.index()).filter(|queue| queue.is_present).ok_or_else(unknown)?;
     let updated = update.applied_to(&queue.config);
     check_queue_alone(Known::from(&*facts.config), &queue.path, &updated)?;
     let has_limits = update.capacity.is_some() || update.maximum.is_some();
@@ -37,7 +37,7 @@ fn check_update(facts: &Facts, id: QueueId, update: &QueueUpdate) -> Result<(), 
 pub(crate) fn check_reconfiguration(facts: &Facts, wanted: &Reconfiguration) -> Result<(), ConfigError> {
     check_tree(Known::from(&*facts.config), &wanted.root)?;
     check_queue_mapping(&wanted.queue_mapping, &wanted.root)?;
-    facts.queues.iter().filter(|queue| queue.is_leaf).try_for_each(|queue| {
+    facts.tree.queues.iter().filter(|queue| queue.is_leaf).try_for_each(|queue| {
         match find(&wanted.root, &queue.path) {
             Some(next) if next.is_leaf() => Ok(()),
             Some(_) => check_empty(facts, queue, "get queues below it"),

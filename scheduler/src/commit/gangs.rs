@@ -141,7 +141,7 @@ impl<'a> Wanted<'a> {
         for (partition, needed) in &self.sums {
             for queue in facts.queue(application.leaf).chain.iter().map(|id| facts.queue(*id)) {
                 let quota = queue.quota(*partition);
-                let capacity = &facts.partitions[partition.index()].capacity;
+                let capacity = &facts.tree.partitions[partition.index()].capacity;
                 if capacity.within(&quota.maximum) || quota.admits(&Resources::ZERO, needed) {
                     continue;
                 }

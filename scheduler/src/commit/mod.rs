@@ -52,7 +52,6 @@ mod fetch;
 mod gangs;
 mod gather;
 mod give_back;
-mod limits;
 mod many;
 mod moving;
 mod observe;

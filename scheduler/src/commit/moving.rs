@@ -12,7 +12,7 @@ use crate::state::State;
 pub(super) fn may_move(state: &State, id: ApplicationId, leaf: QueueId) -> Result<(), Refusal> {
     let facts = &state.facts;
     let application = facts.applications.at(id);
-    if !facts.queues.get(leaf.index()).is_some_and(|queue| queue.is_leaf) {
+    if !facts.tree.queues.get(leaf.index()).is_some_and(|queue| queue.is_leaf) {
         return Err(Refusal::NotALeaf);
     }
     if leaf == application.leaf {

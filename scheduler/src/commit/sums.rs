@@ -208,7 +208,7 @@ impl Sums {
         }
         let is_first = self.reserved.iter().all(|(ask, _)| *ask != proposal.ask);
         self.reserved.push((proposal.ask, proposal.node));
-        if self.reserved_nodes(facts, shape.partition) > facts.reserved_nodes_max(shape.partition) {
+        if self.reserved_nodes(facts, shape.partition) > facts.tree.reserved_nodes_max(shape.partition) {
             return Err(RejectReason::ReservationLimit);
         }
         let sum = self.ask(proposal.ask);
@@ -245,7 +245,7 @@ impl Sums {
         let here = |node: NodeId| facts.nodes.at(node).partition == partition;
         let ended = self.ended.iter().filter(|id| here(facts.reservations.at(**id).node)).count();
         let gained = self.reserved.iter().filter(|(_, node)| here(*node)).count();
-        facts.partitions[partition.index()].reserved_nodes + gained - ended
+        facts.tree.partitions[partition.index()].reserved_nodes + gained - ended
     }
 
     fn room(&mut self, facts: &Facts, node: NodeId) -> &mut Room {

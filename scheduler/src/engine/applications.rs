@@ -49,7 +49,11 @@ impl Handle {
     /// it at once; the committer checks again.
     fn check_queue(&self, path: &str) -> Result<(), SubmitError> {
         let found = self.check_leaf(path);
-        if found.is_err() && self.shared.state.read().facts.has_mapping_rules() { Ok(()) } else { found }
+        if found.is_err() && self.shared.state.read().facts.queue_mapping.has_rules() {
+            Ok(())
+        } else {
+            found
+        }
     }
 
     /// Moves an application to another leaf. Its use and reservations are charged to that leaf and to its user

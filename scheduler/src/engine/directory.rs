@@ -32,7 +32,7 @@ impl Names {
         for (id, node) in facts.nodes.iter() {
             nodes.set(&node.name, Some(id));
         }
-        for (index, queue) in facts.queues.iter().enumerate().filter(|(_, queue)| queue.is_present) {
+        for (index, queue) in facts.tree.queues.iter().enumerate().filter(|(_, queue)| queue.is_present) {
             queues.set(&queue.path, Some((QueueId(index as u32), queue.role())));
         }
         Self { nodes, racks: Racks::new(&facts.racks), queues }

@@ -36,7 +36,7 @@ impl GroupCommitter {
             Timer::Silence(node) => self.check_silence(state, node, at_ms),
             Timer::QueueIdle(queue) => {
                 // The queue may have been used and become idle again since; a later timer is then set.
-                if state.facts.expires_ms(queue).is_some_and(|expires_ms| expires_ms <= at_ms) {
+                if state.facts.tree.expires_ms(queue).is_some_and(|expires_ms| expires_ms <= at_ms) {
                     self.committer(state).apply(Change::QueueExpired { queue });
                 }
             }

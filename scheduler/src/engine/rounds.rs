@@ -253,7 +253,7 @@ impl GroupCommitter {
                     *recheck = Recheck::default();
                 }
             }
-            RoundStep::Announce(container, notice) if state.facts.may_be_victim(container) => {
+            RoundStep::Announce(container, notice) if state.facts.disruption.may_be_victim(container) => {
                 self.change_for_round(state, Change::PreemptionAnnounced { container, notice });
             }
             RoundStep::Announce(..) => {}

@@ -63,7 +63,7 @@ impl Shared {
         identifiers: Identifiers,
         outbox: Outbox<Message>,
     ) -> Self {
-        let leases = Leases::new(state.facts.partitions.len(), config.node_order);
+        let leases = Leases::new(state.facts.tree.partitions.len(), config.node_order);
         if !state.facts.gangs.is_empty() {
             leases.want_gangs();
         }

@@ -58,7 +58,7 @@ impl Engine {
         let Driver::Serial(driver) = &mut *self.driver.lock() else { return Err(NotSerial.into()) };
         driver.commit_waiting();
         let is_leaf = |queue: &QueueId| {
-            self.shared.state.read().facts.queues.get(queue.index()).is_some_and(|queue| queue.is_leaf)
+            self.shared.state.read().facts.tree.queues.get(queue.index()).is_some_and(|queue| queue.is_leaf)
         };
         if let Some(queue) = scope.leaf.filter(|queue| !is_leaf(queue)) {
             return Err(PassError::NotALeaf(queue));

@@ -29,7 +29,7 @@ pub(super) fn headroom_blocker(state: &State, ask: &Ask) -> Option<Blocker> {
         let key = |queue| {
             let level = level(state, queue, partition);
             let last_served = facts.queue(queue).quota(partition).last_served;
-            facts.queue_key(queue, partition, &level, last_served, || facts.demand_priority(queue))
+            facts.tree.queue_key(queue, partition, &level, last_served, || facts.tree.demand_priority(queue))
         };
         for asks in &blocking {
             let sibling = asks.child_of(facts, above);

@@ -165,7 +165,7 @@ fn held_back(state: &State, ask: &Ask) -> Option<Blocker> {
         level.reached(state, &leaf.path, &size)
     };
     let name = || user.name.to_string();
-    let limit = match facts.held_back(application)? {
+    let limit = match facts.tree.held_back(application)? {
         HeldBack::Applications { queue, maximum } => {
             ActivationLimit::Applications { queue: path(queue), maximum }
         }
@@ -173,7 +173,7 @@ fn held_back(state: &State, ask: &Ask) -> Option<Blocker> {
             ActivationLimit::UserApplications { queue: path(queue), user: name(), maximum }
         }
         HeldBack::LimitUsage { limit_usage, maximum } => {
-            let limit_usage = facts.limit_usage(limit_usage);
+            let limit_usage = facts.tree.limit_usage(limit_usage);
             let queue = path(limit_usage.queue);
             match holder(&limit_usage.holder) {
                 LimitHolder::User(user) => ActivationLimit::UserApplications { queue, user, maximum },
@@ -201,7 +201,7 @@ pub(super) fn first_limit_of(state: &State, ask: &Ask, shape: &Shape) -> Option<
     for &queue in &facts.queue(application.leaf).chain {
         let quota = facts.queue(queue).quota(partition);
         let in_flight = state.in_flight.queues.of(queue, partition).load();
-        if !facts.queue_admits(queue, shape.share(), &(quota.used + in_flight), size) {
+        if !facts.tree.queue_admits(queue, shape.share(), &(quota.used + in_flight), size) {
             let level = Level { used: quota.used, in_flight, limit: quota.maximum };
             return Some(Blocker::QueueMaximum(level.reached(state, &facts.queue(queue).path, size)));
         }
@@ -222,12 +222,12 @@ pub(super) fn limit_of_user(state: &State, id: LeafUserId, shape: &Shape) -> Opt
     let used = user.used[partition.index()];
     let leaf_use = || {
         let in_flight = state.in_flight.queues.of(user.leaf, partition).load();
-        facts.leaf_use(user.leaf, partition, in_flight)
+        facts.tree.leaf_use(user.leaf, partition, in_flight)
     };
-    if facts.user_may_grow(id, shape.share(), &(used + in_flight), size, leaf_use) {
+    if facts.tree.user_may_grow(id, shape.share(), &(used + in_flight), size, leaf_use) {
         return None;
     }
-    let limit = facts.user_limit(id, shape.share(), size, leaf_use);
+    let limit = facts.tree.user_limit(id, shape.share(), size, leaf_use);
     let level = Level { used, in_flight, limit };
     Some(Blocker::UserLimit { user: user.name.to_string(), reached: level.reached(state, &leaf.path, size) })
 }
@@ -253,7 +253,7 @@ fn limit_of_members(
     let facts = &state.facts;
     let application = facts.applications.at(gang.application);
     let chain = &facts.queue(application.leaf).chain;
-    let capacity = facts.partitions[partition.index()].capacity;
+    let capacity = facts.tree.partitions[partition.index()].capacity;
     let level = |used: &Resources, limit: &Resources| {
         let short = missing(size, &(*limit - *used));
         let is_limit = size.types().any(|i| short[i] > 0 && limit[i] < capacity[i]);
@@ -266,7 +266,7 @@ fn limit_of_members(
         }
     }
     let user = facts.user(application.user);
-    for usage in user.limit_usages.iter().map(|id| facts.limit_usage(*id)) {
+    for usage in user.limit_usages.iter().map(|id| facts.tree.limit_usage(*id)) {
         if let Some(level) = level(&usage.used[partition.index()], &usage.maximum()) {
             let reached = level.reached(state, &facts.queue(usage.queue).path, size);
             return Some(Blocker::HolderLimit { holder: holder(&usage.holder), reached });
@@ -274,11 +274,11 @@ fn limit_of_members(
     }
     let share = PartitionShare::own(partition);
     let largest = facts.largest_of(gang, partition);
-    if facts.user_may_use(application.user, share, size, &largest) {
+    if facts.tree.user_may_use(application.user, share, size, &largest) {
         return None;
     }
-    let leaf_use = || facts.leaf_use(application.leaf, partition, *size - largest);
-    let limit = facts.user_limit(application.user, share, &largest, leaf_use);
+    let leaf_use = || facts.tree.leaf_use(application.leaf, partition, *size - largest);
+    let limit = facts.tree.user_limit(application.user, share, &largest, leaf_use);
     let level = level(&user.used[partition.index()], &limit)?;
     let reached = level.reached(state, &facts.queue(application.leaf).path, size);
     Some(Blocker::UserLimit { user: user.name.to_string(), reached })
@@ -292,9 +292,9 @@ fn holder_limit(
 ) -> Option<Blocker> {
     let facts = &state.facts;
     let in_flight = |id| state.in_flight.limit_usages.of(id, partition).load();
-    let used = |id| facts.limit_usage(id).used[partition.index()];
-    let id = facts.exhausted_limit_usage(user, size, |id| used(id) + in_flight(id))?;
-    let limit_usage = facts.limit_usage(id);
+    let used = |id| facts.tree.limit_usage(id).used[partition.index()];
+    let id = facts.tree.exhausted_limit_usage(user, size, |id| used(id) + in_flight(id))?;
+    let limit_usage = facts.tree.limit_usage(id);
     let level = Level { used: used(id), in_flight: in_flight(id), limit: limit_usage.maximum() };
     let reached = level.reached(state, &facts.queue(limit_usage.queue).path, size);
     Some(Blocker::HolderLimit { holder: holder(&limit_usage.holder), reached })

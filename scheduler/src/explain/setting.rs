@@ -13,7 +13,7 @@ pub(super) fn deciding_setting(state: &State, ask: &Ask, blocker: &Blocker) -> O
     let facts = &state.facts;
     let types = &facts.config.resources;
     let shape = facts.shapes.at(ask.shape);
-    let queue_of = |path: &str| facts.queue_named(path).map(|id| (facts.queue(id), table(facts, id)));
+    let queue_of = |path: &str| facts.tree.queue_named(path).map(|id| (facts.queue(id), table(facts, id)));
     match blocker {
         Blocker::Inactive(limit) => activation_setting(limit, queue_of),
         Blocker::QueueMaximum(reached) => {
@@ -52,7 +52,7 @@ pub(super) fn deciding_setting(state: &State, ask: &Ask, blocker: &Blocker) -> O
 /// The table of the queue, or of the template that made it.
 fn table(facts: &Facts, id: QueueId) -> String {
     let queue = facts.queue(id);
-    match facts.auto_creation_at(id) {
+    match facts.tree.auto_creation_at(id) {
         Some((maker, _)) if queue.is_auto_created => {
             let template = if queue.is_leaf { "leaf" } else { "parent" };
             format!("{}.auto_creation.{template}", Setting::table(&facts.queue(maker).path))
@@ -122,8 +122,8 @@ fn is_share_smaller(state: &State, ask: &Ask, shape: &Shape, reached: &LimitReac
     let user = facts.applications.at(ask.application).user;
     let leaf = facts.user(user).leaf;
     let in_flight = state.in_flight.queues.of(leaf, shape.partition).load();
-    let leaf_use = facts.leaf_use(leaf, shape.partition, in_flight);
-    let Some(share) = facts.user_share(user, shape.share(), &shape.need.resources, leaf_use) else {
+    let leaf_use = facts.tree.leaf_use(leaf, shape.partition, in_flight);
+    let Some(share) = facts.tree.user_share(user, shape.share(), &shape.need.resources, leaf_use) else {
         return false;
     };
     let types = &facts.config.resources;

@@ -6,10 +6,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Facts;
 use super::node::Node;
 use super::rule::Rule;
 use super::shape::Shape;
+use super::{Facts, QueueTree};
 use crate::ids::{AskId, PartitionId, QueueId, ShapeId};
 use crate::resource::{Need, Resources};
 
@@ -123,7 +123,9 @@ impl Facts {
         let own = self.asks.at(ask).shape;
         std::iter::once(own).chain(self.shapes.variants_of(own).iter().copied())
     }
+}
 
+impl QueueTree {
     /// The partition's capacity, which replaces the maxima of queues and users for borrowed containers. Limits of
     /// users and groups at queues apply to them too. `None` for the partition's own containers.
     #[inline]

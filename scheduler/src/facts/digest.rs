@@ -12,9 +12,8 @@ use xxhash_rust::xxh3::Xxh3;
 use super::application::{Application, LeafUser};
 use super::ask::{Ask, Container, Reservation, Stopping};
 use super::node::Node;
-use super::queue::Queue;
 use super::shape::Shape;
-use super::{Facts, LaterFacts, PartitionTotals, Table};
+use super::{Facts, LaterFacts, PartitionTotals, Queue, Table};
 use crate::config::{QueueMapping, gather_limit_ms};
 use crate::ids::form;
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, ReservationId};
@@ -86,11 +85,11 @@ impl Facts {
             queue_mapping: &self.queue_mapping,
             now_ms: self.now_ms,
             changes: self.changes,
-            partitions: &self.partitions,
+            partitions: &self.tree.partitions,
             racks: &self.racks,
             nodes: &self.nodes,
-            queues: &self.queues,
-            users: &self.users,
+            queues: &self.tree.queues,
+            users: &self.tree.users,
             applications: &self.applications,
             applications_submitted: self.applications_submitted,
             asks: self.asks.iter().map(|(id, ask)| (id, ask, self.shapes.at(ask.shape))).collect(),

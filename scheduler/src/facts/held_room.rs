@@ -207,10 +207,10 @@ impl Facts {
             // Limits that move with use are computed as for the start of the last member.
             let others = minimum - largest;
             let leaf_use = || LeafUse { all: others, active: others, active_weight_milli };
-            let of_user = self.user_limit(application.user, share, &largest, leaf_use);
+            let of_user = self.tree.user_limit(application.user, share, &largest, leaf_use);
             chain.all(|queue| self.queue(*queue).quota(partition).admits(&Resources::ZERO, &minimum))
                 && minimum.within(&of_user)
-                && self.exhausted_limit_usage(application.user, &minimum, |_| Resources::ZERO).is_none()
+                && self.tree.exhausted_limit_usage(application.user, &minimum, |_| Resources::ZERO).is_none()
         })
     }
 
@@ -222,16 +222,16 @@ impl Facts {
             let shape = self.shape_of(role.ask);
             let (partition, size) = (shape.partition, &shape.need.resources);
             let share = PartitionShare::own(partition);
-            let capacity = &self.partitions[partition.index()].capacity;
+            let capacity = &self.tree.partitions[partition.index()].capacity;
             let admits = |queue: &_| {
                 let quota = self.queue(*queue).quota(partition);
                 capacity.within(&quota.maximum) || quota.admits(&quota.used, size)
             };
-            let leaf_use = || self.leaf_use(application.leaf, partition, Resources::ZERO);
-            let of_user = self.user_limit(application.user, share, size, leaf_use);
+            let leaf_use = || self.tree.leaf_use(application.leaf, partition, Resources::ZERO);
+            let of_user = self.tree.user_limit(application.user, share, size, leaf_use);
             !(self.queue(application.leaf).chain.iter().all(admits)
-                && self.limit_usages_admit(application.user, partition, size)
-                && (capacity.within(&of_user) || self.user_may_use(application.user, share, size, size)))
+                && self.tree.limit_usages_admit(application.user, partition, size)
+                && (capacity.within(&of_user) || self.tree.user_may_use(application.user, share, size, size)))
         })
     }
 
@@ -278,7 +278,7 @@ impl Facts {
     /// The part of its partition that one member of the ask needs.
     pub(crate) fn part_of_partition(&self, ask: AskId) -> u64 {
         let shape = self.shape_of(ask);
-        dominant_share(&shape.need.resources, &self.partitions[shape.partition.index()].capacity)
+        dominant_share(&shape.need.resources, &self.tree.partitions[shape.partition.index()].capacity)
     }
 
     /// Whether each member of the gang that has to start has a place.
@@ -330,7 +330,7 @@ impl Facts {
             && is_on_its_rack
             && (part.is_some() || fits(&shape.need, &self.room_beside_places(gang, node)))
             && (part.is_some() || self.rule_admits(gang, shape, node))
-            && self.limits_admit(application.user, shape.share(), &more, &more);
+            && self.tree.limits_admit(application.user, shape.share(), &more, &more);
         is_admitted.then_some(RoomGain { is_in_place_of_part })
     }
 }

@@ -35,16 +35,20 @@ pub(super) fn unknown_node() -> NodeId {
 }
 
 /// Declares a borrowing image to write and an owning image to read, and the conversions from and to the facts. A fact
-/// is either `plain` or a `table`.
+/// is `plain`, a `table`, or a field of the queue `tree`.
 macro_rules! images {
     (@written plain $life:lifetime $type:ty) => { &$life $type };
+    (@written tree $life:lifetime $type:ty) => { &$life $type };
     (@written table $life:lifetime $type:ty) => { &$life [Slot<$type>] };
     (@owned plain $type:ty) => { $type };
+    (@owned tree $type:ty) => { $type };
     (@owned table $type:ty) => { Vec<Slot<$type>> };
-    (@write plain $fact:expr) => { &$fact };
-    (@write table $fact:expr) => { $fact.slots() };
-    (@read plain $fact:expr) => { $fact };
-    (@read table $fact:expr) => { Table::of_slots($fact) };
+    (@write plain $facts:ident $field:ident) => { &$facts.$field };
+    (@write tree $facts:ident $field:ident) => { &$facts.tree.$field };
+    (@write table $facts:ident $field:ident) => { $facts.$field.slots() };
+    (@read plain $facts:ident $field:ident $image:ident) => { $facts.$field = $image.$field };
+    (@read tree $facts:ident $field:ident $image:ident) => { $facts.tree.$field = $image.$field };
+    (@read table $facts:ident $field:ident $image:ident) => { $facts.$field = Table::of_slots($image.$field) };
     ($($kind:ident $field:ident: $type:ty,)*) => {
         #[derive(Serialize)]
         pub(crate) struct FactsImageOf<'a> {
@@ -61,13 +65,14 @@ macro_rules! images {
         impl Facts {
             /// The facts as they are written.
             pub(crate) fn image(&self) -> FactsImageOf<'_> {
-                FactsImageOf { $($field: images!(@write $kind self.$field),)* lists: self.lists() }
+                let facts = self;
+                FactsImageOf { $($field: images!(@write $kind facts $field),)* lists: facts.lists() }
             }
 
             /// The facts that were written, without those that follow from others.
             fn bare(image: FactsImage) -> Self {
-                let empty = Self::empty(&image.config);
-                let mut facts = Self { $($field: images!(@read $kind image.$field),)* ..empty };
+                let mut facts = Self::empty(&image.config);
+                $(images!(@read $kind facts $field image);)*
                 facts.add_lists(image.lists);
                 facts
             }
@@ -80,11 +85,11 @@ images! {
     plain queue_mapping: QueueMapping,
     plain now_ms: u64,
     plain changes: u64,
-    plain partitions: Vec<PartitionTotals>,
+    tree partitions: Vec<PartitionTotals>,
     plain racks: Vec<String>,
     table nodes: Node,
-    plain queues: Vec<Queue>,
-    plain users: Vec<LeafUser>,
+    tree queues: Vec<Queue>,
+    tree users: Vec<LeafUser>,
     table applications: Application,
     plain applications_submitted: u64,
     table asks: Ask,
@@ -280,9 +285,6 @@ impl Facts {
         let LaterFacts { notices, gangs, disruption, placeholders, node_queues, held_rooms } = later;
         let mut facts =
             Self { notices, gangs, disruption, placeholders, node_queues, held_rooms, ..Self::bare(image) };
-        for (index, queue) in facts.queues.iter().enumerate() {
-            facts.queue_ids.insert(Arc::clone(&queue.path), QueueId(index as u32));
-        }
         facts.nodes.iter_mut().for_each(|(id, node)| node.id = id);
         facts.restore_demand();
         for (_, container) in facts.containers.iter() {
@@ -290,14 +292,12 @@ impl Facts {
             facts.tags.add(tags, facts.nodes.at(container.node), container.application, 1);
         }
         for (id, application) in facts.applications.iter().filter(|(_, one)| !one.is_active) {
-            facts.inactive.add(id, application);
+            facts.tree.inactive.add(id, application);
         }
         facts.held_asks = super::gang::held_asks(&facts.gangs);
         facts.disruption.restore();
         facts.placeholders.restore();
-        facts.recount_limit_usages();
-        facts.recount_active_by_user();
-        facts.update_priorities();
+        facts.tree.restore();
         facts.node_loads = facts.rebuilt_loads();
         facts
     }
@@ -315,7 +315,7 @@ impl Facts {
             application.outstanding += u64::from(ask.outstanding());
         }
         for (_, application) in self.applications.iter().filter(|(_, one)| one.outstanding > 0) {
-            self.queues[application.leaf.index()].demand.add(application.priority);
+            self.tree.queues[application.leaf.index()].demand.add(application.priority);
         }
     }
 }

@@ -16,9 +16,9 @@ mod opportunistic;
 mod reservations;
 mod users;
 
-use super::Facts;
 use super::ask::{Ask, Container};
 use super::charged::Charged;
+use super::{Facts, QueueTree};
 use crate::ids::{ApplicationId, AskId, ContainerId, LeafUserId, NodeId, ShapeId};
 use crate::resource::{DeviceMask, Resources};
 
@@ -33,6 +33,22 @@ enum Use {
     Reserved,
 }
 
+/// A change of the sums that count one container.
+struct Charge {
+    what: Use,
+    /// 1 to add the container, -1 to subtract it.
+    sign: i64,
+    /// The number of this service, if it counts as service.
+    served: Option<u64>,
+}
+
+impl Charge {
+    /// The change of a sum by a container of this size.
+    fn of(&self, resources: Resources) -> Resources {
+        if self.sign < 0 { Resources::ZERO - resources } else { resources }
+    }
+}
+
 impl Facts {
     /// An ask enters with all of its units outstanding. The caller has already counted it as a user of its shape.
     pub(crate) fn transition_submit_ask(&mut self, id: AskId, ask: Ask) {
@@ -44,7 +60,7 @@ impl Facts {
         let shape = self.shapes.at(ask.shape);
         let pending = shape.need.resources.times(units);
         self.applications.at_mut(ask.application).demand += pending;
-        self.queues[leaf.index()].quota[shape.partition.index()].pending += pending;
+        self.tree.queues[leaf.index()].quota[shape.partition.index()].pending += pending;
         self.asks.insert(id, ask);
     }
 
@@ -58,7 +74,7 @@ impl Facts {
         let shape = self.shape_on(own, self.nodes.at(node_id)).expect("accepted only if the node is for it");
         let charged = self.charge(application, shape, node_id, Use::Placed, 1);
         let wanted_in = if shape == own { charged.partition } else { self.shapes.at(own).partition };
-        self.queues[charged.leaf.index()].quota[wanted_in.index()].pending -= charged.resources;
+        self.tree.queues[charged.leaf.index()].quota[wanted_in.index()].pending -= charged.resources;
         self.record_taken_units(application, charged.user, 1);
         self.count_tags(&charged, 1);
         self.shapes.add_user(shape);
@@ -112,13 +128,25 @@ impl Facts {
     /// Adds outstanding units to an application and its user.
     fn record_wanted_units(&mut self, application: ApplicationId, user: LeafUserId, units: u32) {
         self.change_demand(application, i64::from(units));
-        self.change_wants(user, |user| user.outstanding += u64::from(units));
+        self.tree.change_wants(user, |user| user.outstanding += u64::from(units));
     }
 
     /// Subtracts outstanding units from an application and its user.
     fn record_taken_units(&mut self, application: ApplicationId, user: LeafUserId, units: u32) {
         self.change_demand(application, -i64::from(units));
-        self.change_wants(user, |user| user.outstanding -= u64::from(units));
+        self.tree.change_wants(user, |user| user.outstanding -= u64::from(units));
+    }
+
+    /// Changes the application's outstanding units by `units`.
+    fn change_demand(&mut self, id: ApplicationId, units: i64) {
+        let application = self.applications.at_mut(id);
+        let was_wanting = application.outstanding > 0;
+        application.outstanding = application.outstanding.wrapping_add_signed(units);
+        let is_wanting = application.outstanding > 0;
+        let (leaf, priority) = (application.leaf, application.priority);
+        if was_wanting != is_wanting {
+            self.tree.count_demand(leaf, priority, is_wanting);
+        }
     }
 
     /// Adds one container's size along the queue chain and at the user, or with `sign` -1 subtracts it.
@@ -133,15 +161,35 @@ impl Facts {
         let shape_content = self.shapes.at(shape);
         let (resources, partition) = (shape_content.need.resources, shape_content.partition);
         let is_tagged = !shape_content.tags().is_empty();
-        let delta = if sign < 0 { Resources::ZERO - resources } else { resources };
         let is_served = sign > 0 && what != Use::Running;
         self.served += u64::from(is_served);
+        let charge = Charge { what, sign, served: is_served.then_some(self.served) };
         let owner = self.applications.at_mut(application);
-        owner.used += delta;
+        owner.used += charge.of(resources);
         if is_served {
             owner.last_served = self.served;
         }
         let (leaf, user) = (owner.leaf, owner.user);
+        let charged = Charged { application, leaf, user, partition, node, shape, resources, is_tagged };
+        self.tree.charge(&charged, &charge);
+        charged
+    }
+
+    /// Counts one container more, or with `change` -1 one less, with the tags of its shape.
+    fn count_tags(&mut self, charged: &Charged, change: i64) {
+        if charged.is_tagged {
+            let tags = self.shapes.at(charged.shape).tags();
+            self.tags.add(tags, self.nodes.at(charged.node), charged.application, change);
+        }
+    }
+}
+
+impl QueueTree {
+    /// Adds one container's size to the use of the user, its limit usages, its leaf and the queues above, or subtracts
+    /// it.
+    fn charge(&mut self, charged: &Charged, charge: &Charge) {
+        let Charged { leaf, user, partition, resources, .. } = *charged;
+        let delta = charge.of(resources);
         let of_user = &mut self.users[user.index()];
         of_user.used[partition.index()] += delta;
         for limit_usage in &of_user.limit_usages {
@@ -157,22 +205,15 @@ impl Facts {
             level = queue.parent;
             let quota = &mut queue.quota[partition.index()];
             quota.used += delta;
-            match what {
-                Use::Placed | Use::Running => quota.containers = quota.containers.wrapping_add_signed(sign),
+            match charge.what {
+                Use::Placed | Use::Running => {
+                    quota.containers = quota.containers.wrapping_add_signed(charge.sign);
+                }
                 Use::Reserved => quota.reserved += delta,
             }
-            if is_served {
-                quota.last_served = self.served;
+            if let Some(served) = charge.served {
+                quota.last_served = served;
             }
-        }
-        Charged { application, leaf, user, partition, node, shape, resources, is_tagged }
-    }
-
-    /// Counts one container more, or with `change` -1 one less, with the tags of its shape.
-    fn count_tags(&mut self, charged: &Charged, change: i64) {
-        if charged.is_tagged {
-            let tags = self.shapes.at(charged.shape).tags();
-            self.tags.add(tags, self.nodes.at(charged.node), charged.application, change);
         }
     }
 }

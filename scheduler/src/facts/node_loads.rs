@@ -171,7 +171,7 @@ impl Facts {
 
     /// The loads that follow from the other facts, after a change has been carried out.
     pub(crate) fn rebuilt_loads(&self) -> NodeLoads {
-        let mut loads = NodeLoads::new(self.config.opportunistic.is_some(), self.partitions.len());
+        let mut loads = NodeLoads::new(self.config.opportunistic.is_some(), self.tree.partitions.len());
         if !loads.is_on {
             return loads;
         }

@@ -164,7 +164,7 @@ impl Facts {
         }
         let mut chain = self.queue(application.leaf).chain.iter();
         chain.all(|queue| self.queue(*queue).quota(shape.partition).admits(&Resources::ZERO, &devices))
-            && self.exhausted_limit_usage(application.user, &devices, |_| Resources::ZERO).is_none()
+            && self.tree.exhausted_limit_usage(application.user, &devices, |_| Resources::ZERO).is_none()
     }
 
     /// Whether a container of the ask may wait at the node, apart from the length of its queue.

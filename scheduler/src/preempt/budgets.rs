@@ -28,7 +28,7 @@ impl PlannedBudgets {
             let announced = facts.available_in(group).into_iter().filter(is_announced).count() as u32;
             Left { spare: facts.spare_in(group), announced }
         };
-        Self { left: facts.disruption_groups().map(|group| (group, left(group))).collect() }
+        Self { left: facts.disruption.groups().map(|group| (group, left(group))).collect() }
     }
 
     /// Whether no container has to keep running.

@@ -14,7 +14,7 @@ pub(super) struct ByCost<'a> {
 
 impl<'a> ByCost<'a> {
     pub(super) fn new(facts: &'a Facts) -> Self {
-        Self { facts, has_costs: facts.has_preemption_costs(), kept: Vec::new() }
+        Self { facts, has_costs: facts.disruption.has_costs(), kept: Vec::new() }
     }
 
     /// Keeps the candidate, or gives it back if no container has a cost.
@@ -22,7 +22,7 @@ impl<'a> ByCost<'a> {
         if !self.has_costs {
             return Some((node, candidate));
         }
-        self.kept.push((self.facts.preemption_cost(candidate.container), node, candidate));
+        self.kept.push((self.facts.disruption.cost_of(candidate.container), node, candidate));
         None
     }
 
@@ -35,10 +35,10 @@ impl<'a> ByCost<'a> {
 
 /// The sum of the victims' costs, in units.
 pub(super) fn cost_of(facts: &Facts, victims: &[Candidate]) -> u64 {
-    if !facts.has_preemption_costs() {
+    if !facts.disruption.has_costs() {
         return 0;
     }
-    let units = |victim: &Candidate| match facts.preemption_cost(victim.container) {
+    let units = |victim: &Candidate| match facts.disruption.cost_of(victim.container) {
         PreemptionCost::Units(units) => units.into(),
         PreemptionCost::Never => u64::MAX,
     };

@@ -33,15 +33,15 @@ impl<'a> Exemptions<'a> {
 
     /// Whether the container is exempt by its cost.
     pub(super) fn container(&self, id: ContainerId) -> bool {
-        !self.facts.may_be_victim(id)
+        !self.facts.disruption.may_be_victim(id)
     }
 
     /// The use of each leaf by exempt containers.
     pub(super) fn exempt_use(&self, partition: PartitionId) -> Vec<Resources> {
-        let mut exempt_use = vec![Resources::ZERO; self.facts.queues.len()];
+        let mut exempt_use = vec![Resources::ZERO; self.facts.tree.queues.len()];
         let is_policy_empty =
             self.policy.exempt_applications.is_empty() && self.policy.exempt_tags.is_empty();
-        if is_policy_empty && !self.facts.has_preemption_costs() {
+        if is_policy_empty && !self.facts.disruption.has_costs() {
             return exempt_use;
         }
         for (_, application) in self.facts.applications.iter() {
@@ -66,7 +66,7 @@ pub(super) fn is_below(facts: &Facts, queue: &Queue, paths: &BTreeSet<String>) -
 /// The paths in the policy that no queue has.
 pub(super) fn unknown_exempt(facts: &Facts, policy: &PreemptionPolicy) -> Vec<UnknownQueue> {
     let known: BTreeSet<&str> =
-        facts.queues.iter().filter(|queue| queue.is_present).map(|queue| &*queue.path).collect();
+        facts.tree.queues.iter().filter(|queue| queue.is_present).map(|queue| &*queue.path).collect();
     let within = policy.within_queue.iter().flat_map(|within| &within.exempt);
     let paths: BTreeSet<&String> = policy.exempt.iter().chain(within).collect();
     let unknown = paths.into_iter().filter(|path| !known.contains(path.as_str()));

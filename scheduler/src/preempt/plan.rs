@@ -30,7 +30,7 @@ pub(crate) fn plan(state: &State, policy: &PreemptionPolicy) -> PreemptionPlan {
     for partition in state.partitions() {
         let mut branches = branches(&state.facts, partition, policy);
         assign(&mut branches, if policy.balances { Surplus::Balanced } else { Surplus::Kept });
-        let total = state.facts.partitions[partition.index()].capacity;
+        let total = state.facts.tree.partitions[partition.index()].capacity;
         let of_round = to_take(&branches, &total, policy);
         let takings = Takings { of_round, all: all_to_take(&branches, policy) };
         plan.partitions.push(shares(state, partition, &branches, &takings.of_round));
@@ -57,7 +57,7 @@ fn shares(
     to_take: &[Resources],
 ) -> PartitionShares {
     let amounts = |resources: &Resources| state.facts.config.resources.amounts(resources);
-    let rows = state.facts.queues.iter().zip(branches).zip(to_take);
+    let rows = state.facts.tree.queues.iter().zip(branches).zip(to_take);
     let row = |((queue, branch), to_take): ((&Queue, &Branch), &Resources)| QueueShares {
         path: queue.path.to_string(),
         guaranteed: amounts(&branch.guaranteed),

@@ -212,7 +212,7 @@ impl<'a> PlannedUse<'a> {
                 active: active - not_yet,
                 active_weight_milli: queue.active.weight_milli,
             };
-            facts.user_may_grow(id, shape.share(), &(used + of_user), size, leaf_use)
+            facts.tree.user_may_grow(id, shape.share(), &(used + of_user), size, leaf_use)
         };
         admits(change, Resources::ZERO)
             && admits(change - by_pass, leaf.by_pass)
@@ -223,9 +223,9 @@ impl<'a> PlannedUse<'a> {
     pub(super) fn exhausts_limit_usage(&self, user: LeafUserId, size: &Resources) -> bool {
         let level = |id: LimitUsageId| {
             let change = self.limit_usages.get(&id).copied().unwrap_or_default();
-            self.facts.limit_usage(id).used[self.partition.index()] + change
+            self.facts.tree.limit_usage(id).used[self.partition.index()] + change
         };
-        self.facts.exhausted_limit_usage(user, size, level).is_some()
+        self.facts.tree.exhausted_limit_usage(user, size, level).is_some()
     }
 
     /// Whether the leaf may lose a container of this size on top of `lost`, and that helps with the `lacking` amount.

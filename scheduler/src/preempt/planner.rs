@@ -103,7 +103,7 @@ impl<'a> Planner<'a> {
             sites,
             policy,
             within,
-            round_cap: round_cap(&facts.partitions[partition.index()].capacity, policy),
+            round_cap: round_cap(&facts.tree.partitions[partition.index()].capacity, policy),
             suitable_nodes: FxHashMap::default(),
             beneficiaries,
         }

@@ -56,7 +56,7 @@ impl Recheck {
     ) -> bool {
         may_all_be_victims(facts, request)
             && self.keeps_guarantees(facts, request, rule)
-            && (!facts.has_disruption_groups() || self.keeps_budgets(facts, request))
+            && (!facts.disruption.has_groups() || self.keeps_budgets(facts, request))
     }
 
     /// Whether no queue falls below its guarantee by these victims. The plan saw to that, but containers may have
@@ -115,12 +115,12 @@ fn takes_whole_gang(
 ) -> bool {
     let DisruptionGroup::Role(gang, _) = group else { return false };
     let ends = |id: ContainerId| facts.stopping.contains_key(&id) || request.release.contains(&id);
-    facts.started_gang(gang).is_some_and(|gang| gang.members().all(ends))
+    facts.disruption.started_gang(gang).is_some_and(|gang| gang.members().all(ends))
 }
 
 /// Whether the embedder lets preemption take all of these victims.
 fn may_all_be_victims(facts: &Facts, request: &ResourceAllocationCommitRequest) -> bool {
-    !facts.has_preemption_costs() || request.release.iter().all(|id| facts.may_be_victim(*id))
+    !facts.disruption.has_costs() || request.release.iter().all(|id| facts.disruption.may_be_victim(*id))
 }
 
 /// Whether all victims are still in the beneficiary's leaf. Applications may have moved since the plan.

@@ -51,11 +51,11 @@ impl Branch {
 
 /// The queues of a partition, by number.
 pub(super) fn branches(facts: &Facts, partition: PartitionId, policy: &PreemptionPolicy) -> Vec<Branch> {
-    let mut pending = vec![Resources::ZERO; facts.queues.len()];
+    let mut pending = vec![Resources::ZERO; facts.tree.queues.len()];
     add_pending(facts, partition, &mut pending);
     let coming = coming(facts, partition);
     let exempt_use = Exemptions::new(facts, policy).exempt_use(partition);
-    let queues = facts.queues.iter().zip(pending).zip(coming).zip(exempt_use);
+    let queues = facts.tree.queues.iter().zip(pending).zip(coming).zip(exempt_use);
     let mut branches: Vec<Branch> = queues
         .map(|(((queue, pending), coming), exempt_use)| {
             let quota = queue.quota(partition);
@@ -79,7 +79,7 @@ pub(super) fn branches(facts: &Facts, partition: PartitionId, policy: &Preemptio
 
 /// Adds the pending and untouchable amounts of each queue to its parent, which has a smaller number.
 fn add_up(branches: &mut [Branch], facts: &Facts) {
-    for (index, queue) in facts.queues.iter().enumerate().rev() {
+    for (index, queue) in facts.tree.queues.iter().enumerate().rev() {
         let branch = &mut branches[index];
         let extra = branch.above_guarantee();
         branch.untouchable = match (branch.is_leaf(), branch.is_exempt) {
@@ -96,7 +96,7 @@ fn add_up(branches: &mut [Branch], facts: &Facts) {
 
 /// The amounts of containers that are being stopped, in each queue and below.
 pub(super) fn coming(facts: &Facts, partition: PartitionId) -> Vec<Resources> {
-    let mut coming = vec![Resources::ZERO; facts.queues.len()];
+    let mut coming = vec![Resources::ZERO; facts.tree.queues.len()];
     for container in facts.stopping.keys().filter_map(|id| facts.containers.get(*id)) {
         let shape = facts.shapes.at(container.shape);
         if shape.partition == partition {
@@ -128,7 +128,7 @@ fn add_pending(facts: &Facts, partition: PartitionId, pending: &mut [Resources])
         *by_user.entry(application.user).or_default() += shape.need.resources.times(unreserved);
     }
     for (user, wanted) in by_user {
-        let headroom = facts.user_headroom(user, partition).max(&Resources::ZERO);
+        let headroom = facts.tree.user_headroom(user, partition).max(&Resources::ZERO);
         pending[facts.user(user).leaf.index()] += wanted.min(&headroom);
     }
 }

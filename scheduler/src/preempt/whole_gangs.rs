@@ -37,7 +37,7 @@ impl<'a> WholeGangs<'a> {
         if self.wanted.within.is_some() {
             return None;
         }
-        let gangs = self.facts.started_gangs();
+        let gangs = self.facts.disruption.started_gangs();
         let may_lose_some = |gang: &StartedGang| {
             let leaf = |id| self.facts.applications.at(self.facts.containers.at(id).application).leaf;
             gang.members().next().is_some_and(|id| self.planned_use.may_lose_more(leaf(id), self.wanted.part))

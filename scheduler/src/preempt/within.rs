@@ -55,7 +55,7 @@ pub(super) fn leaves(facts: &Facts, branches: &[Branch], policy: &PreemptionPoli
         let has_used = branch.guaranteed.types().any(uses_enough);
         branch.is_leaf() && has_used && !is_below(facts, queue, &within.exempt)
     };
-    branches.iter().zip(&facts.queues).map(may_lose).collect()
+    branches.iter().zip(&facts.tree.queues).map(may_lose).collect()
 }
 
 /// The lowest priorities of applications with containers. An ask without an application of lower priority needs no look
@@ -270,7 +270,7 @@ impl PlannedUse<'_> {
         }
         let active_weight_milli = facts.queue(application.leaf).active.weight_milli;
         let empty = || LeafUse { all: Resources::ZERO, active: Resources::ZERO, active_weight_milli };
-        let limit = facts.user_limit(user, shape.share(), size, empty);
+        let limit = facts.tree.user_limit(user, shape.share(), size, empty);
         (self.used_by(user) + *size).saturating_sub(&limit).min(size)
     }
 
@@ -283,7 +283,7 @@ impl PlannedUse<'_> {
         let used = self.level(leaf);
         let limit = |user: LeafUserId| {
             let leaf_use = || LeafUse { all: used, active: used, active_weight_milli };
-            facts.user_limit(user, PartitionShare::own(self.partition), &Resources::ZERO, leaf_use)
+            facts.tree.user_limit(user, PartitionShare::own(self.partition), &Resources::ZERO, leaf_use)
         };
         users().map(|user| (user, limit(user))).collect()
     }

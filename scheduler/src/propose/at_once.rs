@@ -56,7 +56,7 @@ impl QueueWalk<'_> {
 
 /// Lists a unit that gets a container, both in the state, which all passes read, and in the batch, which gives it back.
 pub(super) fn list_unit(state: &State, ask: AskId, amounts: &mut Amounts) {
-    if state.facts.looks_at_demand {
+    if state.facts.tree.looks_at_demand {
         state.in_flight.given.add(ask);
         amounts.units.push(ask);
     }

@@ -34,7 +34,7 @@ impl<'a> QueueWalk<'a> {
     ) -> Self {
         let mut walk = Self::start(state, scratch, set, limits);
         walk.share = PartitionShare::borrowed(set.partition());
-        walk.is_unreserved = state.facts.partitions[PartitionId::DEFAULT.index()].reserved_nodes == 0;
+        walk.is_unreserved = state.facts.tree.partitions[PartitionId::DEFAULT.index()].reserved_nodes == 0;
         if limits.is_single_step {
             // The counts of wanted shapes depend on observations of passes, on which single steps do not rely.
             walk.scratch.open_shapes = u32::MAX;
@@ -57,7 +57,7 @@ impl<'a> QueueWalk<'a> {
         let lane = self.state.backlog.lane(lane);
         let own = facts.shapes.at(self.state.backlog.own_shape(lane.shape));
         let size = &own.need.resources;
-        facts.limits_admit(lane.user, own.share(), size, size)
+        facts.tree.limits_admit(lane.user, own.share(), size, size)
             && node_shards.nodes_of(own.partition).any(|node| facts.can_take(own, facts.nodes.at(node)))
     }
 }

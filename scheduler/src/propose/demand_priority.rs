@@ -13,7 +13,7 @@ impl QueueWalk<'_> {
 
     /// Subtracts the units that this pass and others have given since the last call from the pending units.
     pub(super) fn catch_up_with_demand(&mut self) {
-        if !self.state.facts.looks_at_demand {
+        if !self.state.facts.tree.looks_at_demand {
             return;
         }
         for ask in self.state.in_flight.given.behind(self.scratch.units_seen) {
@@ -41,7 +41,7 @@ impl QueueWalk<'_> {
         let leaf = application.leaf;
         let demand = self.scratch.demands.entry(leaf).or_insert_with(|| facts.queue(leaf).demand.clone());
         if demand.remove(application.priority) {
-            let priority = facts.priority_with(leaf, demand);
+            let priority = facts.tree.priority_with(leaf, demand);
             self.set_priority(leaf, priority);
         }
     }
@@ -53,7 +53,7 @@ impl QueueWalk<'_> {
             let facts = &self.state.facts;
             let Some(parent) = facts.queue(level).parent else { return };
             let below = facts.queue(parent).children.iter().map(|child| self.demand_priority(*child));
-            priority = facts.with_offset(parent, below.max().unwrap_or(priority));
+            priority = facts.tree.with_offset(parent, below.max().unwrap_or(priority));
             if priority == self.demand_priority(parent) {
                 return;
             }

@@ -180,7 +180,7 @@ fn is_within_limits(facts: &Facts, application: &Application, id: GangId, gang: 
         // What it holds is charged already.
         let more = facts.minimum_of(gang, partition) - facts.held_by(id, partition);
         let share = PartitionShare::own(partition);
-        facts.limits_admit(application.user, share, &more, &facts.largest_of(gang, partition))
+        facts.tree.limits_admit(application.user, share, &more, &facts.largest_of(gang, partition))
     })
 }
 

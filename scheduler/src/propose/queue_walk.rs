@@ -58,8 +58,8 @@ impl<'a> QueueWalk<'a> {
             set,
             share: PartitionShare::own(partition),
             limits,
-            publishes_each_pick: state.facts.orders_by_priority,
-            is_unreserved: state.facts.partitions[partition.index()].reserved_nodes == 0,
+            publishes_each_pick: state.facts.tree.orders_by_priority,
+            is_unreserved: state.facts.tree.partitions[partition.index()].reserved_nodes == 0,
         }
     }
 
@@ -130,7 +130,10 @@ impl<'a> QueueWalk<'a> {
     }
 
     pub(super) fn key(&self, id: QueueId, level: &Resources, last_served: u64) -> QueueKey {
-        self.state.facts.queue_key(id, self.share.partition, level, last_served, || self.demand_priority(id))
+        self.state
+            .facts
+            .tree
+            .queue_key(id, self.share.partition, level, last_served, || self.demand_priority(id))
     }
 
     /// Returns the limit that blocks one more container of this size. Checks the queues from the leaf up, then the
@@ -144,7 +147,7 @@ impl<'a> QueueWalk<'a> {
     ) -> Option<WaitKey> {
         for &queue in self.state.facts.queue(leaf).chain.iter().rev() {
             let level = self.scratch.queues[queue.index()].level.now();
-            if !self.state.facts.queue_admits(queue, self.share, level, size) {
+            if !self.state.facts.tree.queue_admits(queue, self.share, level, size) {
                 return Some(WaitKey::QueueLimit(queue));
             }
         }
@@ -183,7 +186,8 @@ impl<'a> QueueWalk<'a> {
         let Some(mut top) = self.scratch.queues[parent.index()].children.peek_mut() else { return };
         debug_assert_eq!(top.0.queue, child, "the walk came here over the tops");
         // Where use alone orders the queues, nothing else of the key has changed.
-        top.0 = full
-            .unwrap_or_else(|| self.state.facts.key_when_served(&top.0, self.share.partition, &level, now));
+        top.0 = full.unwrap_or_else(|| {
+            self.state.facts.tree.key_when_served(&top.0, self.share.partition, &level, now)
+        });
     }
 }

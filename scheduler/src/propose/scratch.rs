@@ -175,8 +175,8 @@ impl Scratch {
     /// Begins a pass.
     pub(super) fn start(&mut self, facts: &Facts) {
         self.stamp += 1;
-        let (queues, users) = (facts.queues.len(), facts.users.len());
-        let (limit_usages, shapes) = (facts.limit_usages().len(), facts.shapes.slots());
+        let (queues, users) = (facts.tree.queues.len(), facts.tree.users.len());
+        let (limit_usages, shapes) = (facts.tree.limit_usages().len(), facts.shapes.slots());
         if self.queues.len() < queues {
             self.queues.resize_with(queues, QueueScratch::default);
         }

@@ -17,7 +17,7 @@ pub(crate) fn propose_for_starved(state: &State, id: AskId) -> Option<ResourceAl
         let shape = state.facts.shapes.at(shape);
         let (user, size) = (state.facts.applications.at(ask.application).user, &shape.need.resources);
         let swapped = first.filter(|_| shape.may_reserve());
-        let keeps_all = is_further_unit && state.facts.limits_admit(user, shape.share(), size, size);
+        let keeps_all = is_further_unit && state.facts.tree.limits_admit(user, shape.share(), size, size);
         let may_have = keeps_all || swapped.is_some();
         let node = may_have.then(|| best_node(state, id, ask, shape)).flatten()?;
         Some(ResourceAllocationCommitRequest {

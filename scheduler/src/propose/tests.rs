@@ -68,7 +68,7 @@ fn threshold(used: &[[i64; 2]], size: [i64; 2]) -> (Threshold, i64) {
         let mut given = Resources::ZERO;
         given.set(found.resource, *more);
         let then = || LeafUse { all: now.all + given, active: now.active + given, ..now };
-        let limit = state.facts.user_limit(lane.user, walk.share, &size, then);
+        let limit = state.facts.tree.user_limit(lane.user, walk.share, &size, then);
         limit[found.resource] >= used[0][found.resource] + size[found.resource]
     };
     (found, now.all[found.resource] + (0..).find(suffices).unwrap())

@@ -18,14 +18,15 @@ impl QueueWalk<'_> {
         size: &Resources,
     ) -> Option<WaitKey> {
         let facts = &self.state.facts;
-        if let Some(limit_usage) =
-            facts.exhausted_limit_usage(user, size, |limit_usage| *self.limit_usage_level(limit_usage).now())
+        if let Some(limit_usage) = facts
+            .tree
+            .exhausted_limit_usage(user, size, |limit_usage| *self.limit_usage_level(limit_usage).now())
         {
             return Some(WaitKey::LimitUsage(limit_usage));
         }
         let used = *self.user_level(user).now();
         let leaf_use = || self.leaf_use(leaf);
-        let may_grow = self.state.facts.user_may_grow(user, self.share, &used, size, leaf_use);
+        let may_grow = self.state.facts.tree.user_may_grow(user, self.share, &used, size, leaf_use);
         let is_share = || self.state.facts.queue(leaf).shares_among_users();
         (!may_grow).then(|| if is_share() { WaitKey::UserShare(leaf) } else { WaitKey::UserLimit(user) })
     }
@@ -63,7 +64,7 @@ impl QueueWalk<'_> {
         let (stamp, level) = (self.scratch.stamp, &mut self.scratch.limit_usages[limit_usage.index()]);
         if !level.is_begun(stamp) {
             let in_flight = self.state.in_flight.limit_usages.of(limit_usage, self.share.partition).load();
-            let used = self.state.facts.limit_usage(limit_usage).used[self.share.partition.index()];
+            let used = self.state.facts.tree.limit_usage(limit_usage).used[self.share.partition.index()];
             level.begin(stamp, used + in_flight);
         }
         level
@@ -121,7 +122,7 @@ impl QueueWalk<'_> {
         let now = self.leaf_use(lane.leaf);
         let limit_after = |more: Resources| {
             let then = || LeafUse { all: now.all + more, active: now.active + more, ..now };
-            facts.user_limit(lane.user, self.share, size, then)
+            facts.tree.user_limit(lane.user, self.share, size, then)
         };
         let limit = limit_after(Resources::ZERO);
         let is_above = |i: &usize| size[*i] > 0 && wanted[*i] > limit[*i];

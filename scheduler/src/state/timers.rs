@@ -36,9 +36,9 @@ fn due_times(facts: &Facts) -> impl Iterator<Item = (u64, Timer)> {
         let not_silent = facts.nodes.iter().filter(|(_, node)| !node.stale);
         not_silent.map(move |(id, node)| (policy.silent_from_ms(node.last_heartbeat_ms), Timer::Silence(id)))
     });
-    let queues = (0..facts.queues.len() as u32)
+    let queues = (0..facts.tree.queues.len() as u32)
         .map(QueueId)
-        .filter_map(|id| Some((facts.expires_ms(id)?, Timer::QueueIdle(id))));
+        .filter_map(|id| Some((facts.tree.expires_ms(id)?, Timer::QueueIdle(id))));
     let age_limit_ms = facts.config.reservations.age_limit_ms;
     let reservations = facts.reservations.iter().map(move |(id, reservation)| {
         (reservation.created_ms.saturating_add(age_limit_ms), Timer::ReservationAge(id))

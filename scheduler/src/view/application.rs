@@ -96,6 +96,6 @@ impl<'a> ApplicationView<'a> {
     /// down to whole steps if containers come in steps. It says nothing about room on nodes.
     #[must_use]
     pub fn headroom(&self, partition: PartitionId) -> Resources {
-        self.state.facts.headroom(self.application, partition)
+        self.state.facts.tree.headroom(self.application, partition)
     }
 }

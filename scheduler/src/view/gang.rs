@@ -130,7 +130,7 @@ impl View<'_> {
             let asks = gang.roles.iter().filter(|role| role.kind != RoleKind::Real).map(|role| role.ask);
             (*id, gang.application, asks.collect())
         });
-        let started = facts.started_gangs().filter_map(|(id, gang)| {
+        let started = facts.disruption.started_gangs().filter_map(|(id, gang)| {
             let member = facts.containers.get(gang.members().next()?)?;
             Some((id, member.application, gang.roles.iter().map(|role| role.ask).collect()))
         });

@@ -77,7 +77,7 @@ impl<'a> View<'a> {
     /// The total capacity of a partition's nodes.
     #[must_use]
     pub fn capacity(&self, partition: PartitionId) -> Resources {
-        self.state.facts.partitions[partition.index()].capacity
+        self.state.facts.tree.partitions[partition.index()].capacity
     }
 
     /// A number that changes whenever a node is added, removed, or changed in capacity, attributes, partition,
@@ -103,7 +103,7 @@ impl<'a> View<'a> {
     /// The queue with this full path.
     #[must_use]
     pub fn queue(&self, path: &str) -> Option<QueueView<'a>> {
-        let (state, id) = (self.state, self.state.facts.queue_named(path)?);
+        let (state, id) = (self.state, self.state.facts.tree.queue_named(path)?);
         Some(QueueView { id, queue: state.facts.queue(id), state })
     }
 
@@ -116,13 +116,13 @@ impl<'a> View<'a> {
     /// The present configuration of all queues.
     #[must_use]
     pub fn queue_tree(&self) -> QueueConfig {
-        self.state.facts.queue_tree()
+        self.state.facts.tree.queue_tree()
     }
 
     /// All queues, parents before their children.
     pub fn queues(&self) -> impl Iterator<Item = QueueView<'a>> + use<'a> {
         let state = self.state;
-        let all = state.facts.queues.iter().enumerate();
+        let all = state.facts.tree.queues.iter().enumerate();
         let present = all.filter(|(_, queue)| queue.is_present);
         present.map(move |(index, queue)| QueueView { id: QueueId(index as u32), queue, state })
     }
@@ -197,7 +197,7 @@ impl<'a> View<'a> {
     /// The disruption budgets of an application; none if it is unknown.
     #[must_use]
     pub fn disruption_budgets(&self, application: ApplicationId) -> &'a [DisruptionBudget] {
-        self.state.facts.disruption_budgets(application)
+        self.state.facts.disruption.budgets_of(application)
     }
 
     /// All asks with outstanding units, by identifier; opportunistic asks come last.

@@ -76,7 +76,7 @@ impl<'a> View<'a> {
             is_borrowed: shape.share().is_borrowed,
             stopping: self.state.facts.stopping.get(&id).copied(),
             preemption: self.state.facts.notices.get(&id).copied(),
-            preemption_cost: self.state.facts.preemption_cost(id),
+            preemption_cost: self.state.facts.disruption.cost_of(id),
             is_master: self
                 .state
                 .facts

@@ -78,14 +78,14 @@ impl<'a> QueueView<'a> {
     /// Whether a user in these groups may submit applications to it.
     #[must_use]
     pub fn may_submit(&self, user: &str, groups: &[String]) -> bool {
-        self.state.facts.may_submit(self.id, user, groups)
+        self.state.facts.tree.may_submit(self.id, user, groups)
     }
 
     /// Whether a user in these groups may administer it. The engine does not know the user behind a call, so the
     /// caller has to ask before it acts for a user.
     #[must_use]
     pub fn may_administer(&self, user: &str, groups: &[String]) -> bool {
-        self.state.facts.may_administer(self.id, user, groups)
+        self.state.facts.tree.may_administer(self.id, user, groups)
     }
 
     /// The number of applications in it and below.
@@ -117,7 +117,7 @@ impl<'a> QueueView<'a> {
     /// fences applied on the way up. `i32::MIN` if nothing is pending.
     #[must_use]
     pub fn demand_priority(&self) -> i32 {
-        self.state.facts.demand_priority(self.id)
+        self.state.facts.tree.demand_priority(self.id)
     }
 
     /// The amount used by masters of its active applications in a partition (leaves).
@@ -130,7 +130,7 @@ impl<'a> QueueView<'a> {
     #[must_use]
     pub fn master_limit(&self, partition: PartitionId) -> Option<Resources> {
         let is_limited = self.queue.config.master_share.is_some();
-        is_limited.then(|| self.state.facts.master_limit(self.id, partition))
+        is_limited.then(|| self.state.facts.tree.master_limit(self.id, partition))
     }
 
     /// Its limits and use in a partition. `pending` covers everything below it.
@@ -163,7 +163,7 @@ impl<'a> QueueView<'a> {
         }
         let mut within = PendingWithinLimits::default();
         for (user, pending) in pending {
-            let headroom = facts.user_headroom(user, partition).max(&Resources::ZERO);
+            let headroom = facts.tree.user_headroom(user, partition).max(&Resources::ZERO);
             within.all += pending.all.min(&headroom);
             within.unreserved += pending.unreserved.min(&headroom);
         }

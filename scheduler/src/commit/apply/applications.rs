@@ -15,12 +15,13 @@ impl Applier<'_> {
         let user = self.user_in(leaf, &spec.user, &spec.groups);
         let facts = &mut self.state.facts;
         facts.applications_submitted += 1;
-        let expires_ms = facts.application_expires_ms(spec.lifetime_ms, leaf);
+        let lifetime_ms = facts.tree.application_lifetime_ms(spec.lifetime_ms, leaf);
+        let expires_ms = lifetime_ms.map(|lifetime_ms| facts.now_ms.saturating_add(lifetime_ms));
         let application = Application {
             name: spec.name.as_str().into(),
             leaf,
             user,
-            priority: facts.priority_of(spec.priority, leaf),
+            priority: facts.tree.priority_of(spec.priority, leaf),
             submitted: facts.applications_submitted,
             last_served: 0,
             submitted_ms: facts.now_ms,
@@ -43,17 +44,22 @@ impl Applier<'_> {
         self.activate_applications(Some(id));
     }
 
+    fn next_to_activate(&self) -> Option<ApplicationId> {
+        let Facts { tree, applications, .. } = &self.state.facts;
+        tree.next_to_activate(applications)
+    }
+
     /// Activates all applications that may become active. `new` was just submitted and gets no activation event.
     #[cold]
     pub(super) fn activate_applications(&mut self, new: Option<ApplicationId>) {
-        if !self.state.facts.inactive.take_due() {
+        if !self.state.facts.tree.inactive.take_due() {
             return;
         }
-        if self.state.facts.activation_needs_limits() {
+        if self.state.facts.tree.activation_needs_limits() {
             // Recomputed from the facts now, so that a replay decides alike.
             self.state.recompute_limits();
         }
-        while let Some(id) = self.state.facts.next_to_activate() {
+        while let Some(id) = self.next_to_activate() {
             self.state.facts.transition_activate(id);
             let state = &mut *self.state;
             state.backlog.list_held_back(&state.facts, id, state.version);
@@ -64,13 +70,13 @@ impl Applier<'_> {
             }
         }
         // The loop above has taken the changes by the activations themselves into account.
-        self.state.facts.inactive.take_due();
+        self.state.facts.tree.inactive.take_due();
     }
 
     pub(super) fn set_priority(&mut self, id: ApplicationId, priority: u32) {
         let State { facts, backlog, version, .. } = &mut *self.state;
         let leaf = facts.applications.at(id).leaf;
-        facts.transition_set_priority(id, facts.priority_of(Some(priority), leaf));
+        facts.transition_set_priority(id, facts.tree.priority_of(Some(priority), leaf));
         backlog.list_anew(facts, id);
         // If queues are ordered by priority, this queue may now come before queues for which headroom was blocked.
         backlog.leaf_changed(leaf, *version);

@@ -141,7 +141,7 @@ impl Applier<'_> {
             Change::PreemptionCostSet { container, cost } => self.set_preemption_cost(*container, *cost),
             Change::PreemptionConfirmed { container } => self.confirm_preemption(*container),
             Change::DisruptionBudgetsSet { application, budgets } => {
-                self.state.facts.transition_set_budgets(*application, budgets);
+                self.state.facts.disruption.transition_set_budgets(*application, budgets);
             }
             Change::TaskGroupAskSubmitted { ask, application, group, spec } => {
                 self.submit_ask_of_group(*ask, *application, group, spec);
@@ -158,12 +158,12 @@ impl Applier<'_> {
 
     /// Activates applications, and starts and ends opportunistic containers, where a change made that due.
     fn activate_if_due(&mut self) {
-        if self.state.facts.inactive.is_due() {
+        if self.state.facts.tree.inactive.is_due() {
             self.activate_applications(None);
         }
         while self.state.facts.node_loads.is_due() {
             self.look_at_nodes();
-            if !self.state.facts.inactive.is_due() {
+            if !self.state.facts.tree.inactive.is_due() {
                 return;
             }
             self.activate_applications(None);
@@ -173,14 +173,14 @@ impl Applier<'_> {
     /// Returns the user of the leaf, and updates its groups.
     fn user_in(&mut self, leaf: QueueId, name: &str, groups: &[String]) -> LeafUserId {
         let facts = &mut self.state.facts;
-        let user = facts.intern_user(leaf, name, groups);
-        if facts.user(user).groups != groups && facts.transition_regroup(user, groups) {
+        let user = facts.tree.intern_user(leaf, name, groups);
+        if facts.user(user).groups != groups && facts.tree.transition_regroup(user, groups) {
             // Its amounts in flight count for the former limit usages, and other limits block its asks now.
             self.state.record_move();
             self.state.mark_limits_stale();
         }
         let State { facts, in_flight, .. } = &mut *self.state;
-        in_flight.add_users(facts.users.len(), facts.limit_usages().len());
+        in_flight.add_users(facts.tree.users.len(), facts.tree.limit_usages().len());
         user
     }
 

@@ -22,7 +22,7 @@ impl Applier<'_> {
 
     /// An announced victim whose cost becomes never is spared at once.
     pub(super) fn set_preemption_cost(&mut self, container: ContainerId, cost: PreemptionCost) {
-        self.state.facts.transition_set_cost(container, cost);
+        self.state.facts.disruption.transition_set_cost(container, cost);
         if cost == PreemptionCost::Never && self.state.facts.notices.contains_key(&container) {
             self.withdraw_preemption(container);
         }

@@ -115,6 +115,6 @@ fn picks_are_published_at_once_only_where_queues_are_ordered_by_more_than_their_
     ] {
         let root = QueueConfig::root([leaf("a")]).with_child_ordering(ordering);
         let bench = Bench::serial(EngineConfig { root, ..config([leaf("a")]) });
-        assert_eq!(bench.shared.state.read().facts.orders_by_priority, is_at_once, "{ordering:?}");
+        assert_eq!(bench.shared.state.read().facts.tree.orders_by_priority, is_at_once, "{ordering:?}");
     }
 }

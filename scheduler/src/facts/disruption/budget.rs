@@ -5,7 +5,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::facts::{Facts, Shape};
+use super::Disruption;
+use crate::facts::Shape;
 use crate::ids::ApplicationId;
 use crate::label::counted;
 
@@ -146,18 +147,18 @@ fn covered(tag: Option<&str>) -> String {
     tag.map_or_else(|| "all containers".to_owned(), |tag| format!("tag `{tag}`"))
 }
 
-impl Facts {
+impl Disruption {
     /// The budgets of an application.
-    pub(crate) fn disruption_budgets(&self, application: ApplicationId) -> &[DisruptionBudget] {
-        self.disruption.budgets.get(&application).map_or(&[], Vec::as_slice)
+    pub(crate) fn budgets_of(&self, application: ApplicationId) -> &[DisruptionBudget] {
+        self.budgets.get(&application).map_or(&[], Vec::as_slice)
     }
 
     /// An application gets other budgets.
     pub(crate) fn transition_set_budgets(&mut self, id: ApplicationId, budgets: &[DisruptionBudget]) {
         if budgets.is_empty() {
-            self.disruption.budgets.remove(&id);
+            self.budgets.remove(&id);
         } else {
-            self.disruption.budgets.insert(id, budgets.to_vec());
+            self.budgets.insert(id, budgets.to_vec());
         }
     }
 }

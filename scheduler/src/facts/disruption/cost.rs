@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::facts::Facts;
+use super::Disruption;
 use crate::ids::ContainerId;
 use crate::label::counted;
 
@@ -37,28 +37,28 @@ impl fmt::Display for PreemptionCost {
     }
 }
 
-impl Facts {
+impl Disruption {
     /// Whether some container has a cost.
-    pub(crate) fn has_preemption_costs(&self) -> bool {
-        !self.disruption.costs.is_empty()
+    pub(crate) fn has_costs(&self) -> bool {
+        !self.costs.is_empty()
     }
 
     /// What the loss of the container costs.
-    pub(crate) fn preemption_cost(&self, container: ContainerId) -> PreemptionCost {
-        if self.disruption.costs.is_empty() {
+    pub(crate) fn cost_of(&self, container: ContainerId) -> PreemptionCost {
+        if self.costs.is_empty() {
             return PreemptionCost::default();
         }
-        self.disruption.costs.get(&container).copied().unwrap_or_default()
+        self.costs.get(&container).copied().unwrap_or_default()
     }
 
     /// Whether the embedder lets preemption take the container at all.
     pub(crate) fn may_be_victim(&self, container: ContainerId) -> bool {
-        self.preemption_cost(container) != PreemptionCost::Never
+        self.cost_of(container) != PreemptionCost::Never
     }
 
     /// A container gets another cost.
     pub(crate) fn transition_set_cost(&mut self, container: ContainerId, cost: PreemptionCost) {
-        match self.disruption.costs.entry(container) {
+        match self.costs.entry(container) {
             Entry::Occupied(known) if cost == PreemptionCost::default() => drop(known.remove()),
             Entry::Occupied(mut known) => *known.get_mut() = cost,
             Entry::Vacant(_) if cost == PreemptionCost::default() => {}
@@ -69,23 +69,18 @@ impl Facts {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
-    use crate::config::{EngineConfig, QueueConfig};
     use crate::ids::SlotId;
-    use crate::resource::ResourceTypes;
 
     /// A container that costs nothing is not listed.
     #[test]
     fn a_cost_holds_until_the_next_one() {
-        let config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::single_leaf());
-        let mut facts = Facts::empty(&Arc::new(config));
+        let mut disruption = Disruption::default();
         let [none, some, more] = [0, 3, 5].map(PreemptionCost::Units);
         for cost in [none, some, more, PreemptionCost::Never, some, none, none] {
-            facts.transition_set_cost(ContainerId::new(0, 0), cost);
-            let known = facts.preemption_cost(ContainerId::new(0, 0));
-            assert_eq!((known, facts.has_preemption_costs()), (cost, cost != none));
+            disruption.transition_set_cost(ContainerId::new(0, 0), cost);
+            let known = disruption.cost_of(ContainerId::new(0, 0));
+            assert_eq!((known, disruption.has_costs()), (cost, cost != none));
         }
     }
 

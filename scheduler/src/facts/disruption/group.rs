@@ -2,6 +2,7 @@
 
 use smallvec::SmallVec;
 
+use super::Disruption;
 use crate::facts::Facts;
 use crate::ids::{ApplicationId, ContainerId, GangId};
 
@@ -14,23 +15,25 @@ pub(crate) enum DisruptionGroup {
     Role(GangId, usize),
 }
 
-impl Facts {
+impl Disruption {
     /// Whether any container is in a group.
-    pub(crate) fn has_disruption_groups(&self) -> bool {
-        !self.disruption.budgets.is_empty() || !self.disruption.gangs.is_empty()
+    pub(crate) fn has_groups(&self) -> bool {
+        !self.budgets.is_empty() || !self.gangs.is_empty()
     }
 
     /// All groups.
-    pub(crate) fn disruption_groups(&self) -> impl Iterator<Item = DisruptionGroup> {
-        let budgets = self.disruption.budgets.iter().flat_map(|(id, budgets)| {
+    pub(crate) fn groups(&self) -> impl Iterator<Item = DisruptionGroup> {
+        let budgets = self.budgets.iter().flat_map(|(id, budgets)| {
             (0..budgets.len()).map(move |place| DisruptionGroup::Budget(*id, place))
         });
-        let gangs = self.disruption.gangs.iter();
+        let gangs = self.gangs.iter();
         let roles = gangs
             .flat_map(|(id, gang)| (0..gang.roles.len()).map(move |place| DisruptionGroup::Role(*id, place)));
         budgets.chain(roles)
     }
+}
 
+impl Facts {
     /// The groups in which the container counts as available.
     pub(crate) fn groups_of(&self, id: ContainerId) -> SmallVec<[DisruptionGroup; 2]> {
         let mut groups = SmallVec::new();
@@ -38,7 +41,7 @@ impl Facts {
             return groups;
         };
         let shape = self.shapes.at(container.shape);
-        for (place, budget) in self.disruption_budgets(container.application).iter().enumerate() {
+        for (place, budget) in self.disruption.budgets_of(container.application).iter().enumerate() {
             if budget.covers(shape) {
                 groups.push(DisruptionGroup::Budget(container.application, place));
             }
@@ -60,13 +63,13 @@ impl Facts {
         let is_available = |id: &ContainerId| self.is_available(*id);
         match group {
             DisruptionGroup::Budget(id, place) => {
-                let Some(budget) = self.disruption_budgets(id).get(place) else { return Vec::new() };
+                let Some(budget) = self.disruption.budgets_of(id).get(place) else { return Vec::new() };
                 let covers = |id: &ContainerId| budget.covers(self.shapes.at(self.containers.at(*id).shape));
                 let all = self.applications.at(id).containers.iter(&self.containers);
                 all.filter(|id| is_available(id) && covers(id)).collect()
             }
             DisruptionGroup::Role(id, place) => {
-                let role = self.started_gang(id).and_then(|gang| gang.roles.get(place));
+                let role = self.disruption.started_gang(id).and_then(|gang| gang.roles.get(place));
                 role.into_iter().flat_map(|role| &role.members).copied().filter(is_available).collect()
             }
         }
@@ -81,10 +84,10 @@ impl Facts {
     fn least_in(&self, group: DisruptionGroup) -> u32 {
         match group {
             DisruptionGroup::Budget(id, place) => {
-                self.disruption_budgets(id).get(place).map_or(0, |budget| budget.least())
+                self.disruption.budgets_of(id).get(place).map_or(0, |budget| budget.least())
             }
             DisruptionGroup::Role(id, place) => {
-                let role = self.started_gang(id).and_then(|gang| gang.roles.get(place));
+                let role = self.disruption.started_gang(id).and_then(|gang| gang.roles.get(place));
                 role.map_or(0, |role| role.minimum)
             }
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::{Disruption, RoleOf};
-use crate::facts::{Facts, FactsImage, RoleKind, WaitingGang};
+use crate::facts::{FactsImage, RoleKind, WaitingGang};
 use crate::ids::{AskId, ContainerId, GangId};
 
 /// A gang that has started and has running members. Members come from its asks only: a container of a later ask is not
@@ -77,31 +77,30 @@ impl Disruption {
     }
 }
 
-impl Facts {
+impl Disruption {
     /// The gangs that have started, and all of their containers.
     pub(crate) fn started_gangs(&self) -> impl Iterator<Item = (GangId, &StartedGang)> {
-        self.disruption.gangs.iter().map(|(id, gang)| (*id, gang))
+        self.gangs.iter().map(|(id, gang)| (*id, gang))
     }
 
     pub(crate) fn started_gang(&self, id: GangId) -> Option<&StartedGang> {
-        self.disruption.gangs.get(&id)
+        self.gangs.get(&id)
     }
 
     /// A gang starts: the containers of its asks are members from now on. Placeholders and real containers of task
     /// groups are not members.
     #[cold]
-    pub(crate) fn transition_begin_gang(&mut self, id: GangId) {
-        let Some(WaitingGang { roles, .. }) = self.gangs.get(&id) else { return };
+    pub(crate) fn transition_begin_gang(&mut self, id: GangId, waiting: &WaitingGang) {
         let role = |(ask, minimum)| StartedRole { ask, minimum, members: BTreeSet::new() };
-        let of_members = roles.iter().filter(|held| held.kind == RoleKind::Members);
+        let of_members = waiting.roles.iter().filter(|held| held.kind == RoleKind::Members);
         let gang = StartedGang { roles: of_members.map(|held| role((held.ask, held.minimum))).collect() };
         // Nothing has to stay together, and maybe nothing starts.
         if gang.roles.iter().all(|role| role.minimum == 0) {
             return;
         }
         for (place, role) in gang.roles.iter().enumerate() {
-            self.disruption.asks.insert(role.ask, (id, place));
+            self.asks.insert(role.ask, (id, place));
         }
-        self.disruption.gangs.insert(id, gang);
+        self.gangs.insert(id, gang);
     }
 }

@@ -1,16 +1,16 @@
 //! Transitions of applications: they enter a leaf, wait for activation, move, and leave.
 
 use crate::facts::application::{Application, ApplicationEnd, Master};
-use crate::facts::{Facts, Load};
-use crate::ids::{ApplicationId, LeafUserId, PartitionId, QueueId};
+use crate::facts::{Facts, Load, QueueTree};
+use crate::ids::{ApplicationId, AskId, LeafUserId, PartitionId, QueueId};
 
 impl Facts {
     /// An application enters its leaf and waits for activation.
     pub(crate) fn transition_submit_application(&mut self, id: ApplicationId, application: Application) {
         debug_assert!(!application.is_active, "{id} was not activated yet");
-        self.count_application(application.leaf, application.user, 1);
-        self.count_inactive(application.leaf, application.user, 1);
-        self.inactive.add(id, &application);
+        self.tree.count_application(application.leaf, application.user, 1);
+        self.tree.count_inactive(application.leaf, application.user, 1);
+        self.tree.inactive.add(id, &application);
         self.applications.insert(id, application);
     }
 
@@ -18,12 +18,32 @@ impl Facts {
     pub(crate) fn transition_activate(&mut self, id: ApplicationId) {
         let application = self.applications.at_mut(id);
         debug_assert!(!application.is_active, "{id} is active already");
-        self.inactive.remove(id, application);
+        self.tree.inactive.remove(id, application);
         application.is_active = true;
         let Application { leaf, user, master, .. } = *application;
-        self.count_inactive(leaf, user, -1);
-        self.count_active(user, 1);
-        self.count_master(leaf, user, master, 1);
+        self.tree.count_inactive(leaf, user, -1);
+        self.tree.count_active(user, 1);
+        self.tree.count_master(leaf, user, master, 1);
+    }
+
+    /// The use and demand of the application with these asks, by partition.
+    pub(crate) fn loads_of(&self, id: ApplicationId, asks: &[AskId]) -> Vec<Load> {
+        let mut loads = vec![Load::default(); self.tree.partitions.len()];
+        for container in self.applications.at(id).containers.iter(&self.containers) {
+            let shape = self.shapes.at(self.containers.at(container).shape);
+            let load = &mut loads[shape.partition.index()];
+            load.used += shape.need.resources;
+            load.containers += 1;
+        }
+        for ask in asks.iter().map(|ask| self.asks.at(*ask)) {
+            let shape = self.shapes.at(ask.shape);
+            let load = &mut loads[shape.partition.index()];
+            let reserved = shape.need.resources.times(ask.reservations.len() as i64);
+            load.used += reserved;
+            load.reserved += reserved;
+            load.pending += shape.need.resources.times(i64::from(ask.outstanding()));
+        }
+        loads
     }
 
     /// An application moves to another leaf, with its `loads` by partition and its `outstanding` units.
@@ -37,32 +57,32 @@ impl Facts {
         let application = self.applications.at_mut(id);
         let (old_leaf, old_user) = (application.leaf, application.user);
         if !application.is_active {
-            self.inactive.remove(id, application);
+            self.tree.inactive.remove(id, application);
         }
         (application.leaf, application.user) = (leaf, user);
         if !application.is_active {
-            self.inactive.add(id, application);
+            self.tree.inactive.add(id, application);
         }
         let Application { master, is_active, priority, .. } = *application;
         for (leaf, user, sign) in [(old_leaf, old_user, -1), (leaf, user, 1)] {
             if outstanding > 0 {
-                self.count_demand(leaf, priority, sign > 0);
+                self.tree.count_demand(leaf, priority, sign > 0);
             }
-            self.count_application(leaf, user, sign);
+            self.tree.count_application(leaf, user, sign);
             if is_active {
-                self.count_active(user, sign);
-                self.count_master(leaf, user, master, i64::from(sign));
+                self.tree.count_active(user, sign);
+                self.tree.count_master(leaf, user, master, i64::from(sign));
             } else {
-                self.count_inactive(leaf, user, sign);
+                self.tree.count_inactive(leaf, user, sign);
             }
             for (partition, load) in loads.iter().enumerate() {
                 self.shift(leaf, user, PartitionId(partition as u32), load, i64::from(sign));
             }
-            self.change_wants(user, |user| {
+            self.tree.change_wants(user, |user| {
                 user.outstanding = user.outstanding.wrapping_add_signed(outstanding as i64 * i64::from(sign));
             });
         }
-        self.inactive.record_change();
+        self.tree.inactive.record_change();
     }
 
     /// Adds a load to a leaf and its user, or with `sign` -1 subtracts it.
@@ -75,19 +95,19 @@ impl Facts {
         sign: i64,
     ) {
         let used = load.used.times(sign);
-        let of_user = &mut self.users[user.index()];
+        let of_user = &mut self.tree.users[user.index()];
         of_user.used[partition.index()] += used;
         for limit_usage in &of_user.limit_usages {
-            self.limit_usages.all[limit_usage.index()].used[partition.index()] += used;
+            self.tree.limit_usages.all[limit_usage.index()].used[partition.index()] += used;
         }
-        let of_leaf = &mut self.queues[leaf.index()];
+        let of_leaf = &mut self.tree.queues[leaf.index()];
         let quota = &mut of_leaf.quota[partition.index()];
         quota.pending += load.pending.times(sign);
         if of_leaf.shares_among_users() && of_user.is_active() {
             of_leaf.quota[partition.index()].used_by_active += used;
         }
         for level in of_leaf.chain.clone() {
-            let quota = &mut self.queues[level.index()].quota[partition.index()];
+            let quota = &mut self.tree.queues[level.index()].quota[partition.index()];
             quota.used += used;
             quota.reserved += load.reserved.times(sign);
             quota.containers = quota.containers.wrapping_add_signed(load.containers * sign);
@@ -102,13 +122,13 @@ impl Facts {
         if application.is_active {
             application.priority = priority;
         } else {
-            self.inactive.remove(id, application);
+            self.tree.inactive.remove(id, application);
             application.priority = priority;
-            self.inactive.add(id, application);
+            self.tree.inactive.add(id, application);
         }
         if is_wanting {
-            self.count_demand(leaf, old, false);
-            self.count_demand(leaf, priority, true);
+            self.tree.count_demand(leaf, old, false);
+            self.tree.count_demand(leaf, priority, true);
         }
     }
 
@@ -126,17 +146,19 @@ impl Facts {
             self.transition_forget_names(id);
         }
         let Application { leaf, user, master, .. } = application;
-        self.count_application(leaf, user, -1);
+        self.tree.count_application(leaf, user, -1);
         if application.is_active {
-            self.count_active(user, -1);
-            self.count_master(leaf, user, master, -1);
+            self.tree.count_active(user, -1);
+            self.tree.count_master(leaf, user, master, -1);
         } else {
-            self.inactive.remove(id, &application);
-            self.count_inactive(leaf, user, -1);
+            self.tree.inactive.remove(id, &application);
+            self.tree.count_inactive(leaf, user, -1);
         }
-        self.inactive.record_change();
+        self.tree.inactive.record_change();
     }
+}
 
+impl QueueTree {
     /// Counts one application more, or with `sign` -1 one less, in the leaf, in the queues above it and at the user.
     fn count_application(&mut self, leaf: QueueId, user: LeafUserId, sign: i32) {
         let change = |count: &mut u32| *count = count.wrapping_add_signed(sign);

@@ -17,7 +17,7 @@ impl Facts {
         let shape = self.shapes.at(ask.shape);
         let pending = shape.need.resources.times(i64::from(units));
         self.applications.at_mut(id_of_application).demand -= pending;
-        self.queues[leaf.index()].quota[shape.partition.index()].pending -= pending;
+        self.tree.queues[leaf.index()].quota[shape.partition.index()].pending -= pending;
         self.record_taken_units(id_of_application, user, units);
     }
 

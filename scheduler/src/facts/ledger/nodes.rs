@@ -7,7 +7,7 @@ use crate::resource::Resources;
 impl Facts {
     /// A node joins its partition.
     pub(crate) fn transition_add_node(&mut self, id: NodeId, node: Node) {
-        let totals = &mut self.partitions[node.partition.index()];
+        let totals = &mut self.tree.partitions[node.partition.index()];
         totals.capacity += node.capacity;
         totals.nodes += 1;
         self.nodes.insert(id, node);
@@ -21,7 +21,7 @@ impl Facts {
         node.capacity = capacity;
         node.room.free += change;
         node.overcommitted = !Resources::ZERO.within(&node.room.free);
-        self.partitions[node.partition.index()].capacity += change;
+        self.tree.partitions[node.partition.index()].capacity += change;
         self.node_loads.touch(id);
     }
 
@@ -29,7 +29,7 @@ impl Facts {
     pub(crate) fn transition_remove_node(&mut self, id: NodeId) -> Node {
         let node = self.nodes.remove(id).expect("the caller checked that it is alive");
         debug_assert!(node.containers.is_empty() && node.reservation.is_none(), "{id} is in use");
-        let totals = &mut self.partitions[node.partition.index()];
+        let totals = &mut self.tree.partitions[node.partition.index()];
         totals.capacity -= node.capacity;
         totals.nodes -= 1;
         self.node_loads.touch(id);
@@ -42,10 +42,10 @@ impl Facts {
         let node = self.nodes.at_mut(id);
         debug_assert!(node.reservation.is_none(), "the reservation on {id} is for its old partition");
         let left = std::mem::replace(&mut node.partition, partition);
-        let totals = &mut self.partitions[left.index()];
+        let totals = &mut self.tree.partitions[left.index()];
         totals.capacity -= node.capacity;
         totals.nodes -= 1;
-        let totals = &mut self.partitions[partition.index()];
+        let totals = &mut self.tree.partitions[partition.index()];
         totals.capacity += node.capacity;
         totals.nodes += 1;
         self.node_loads.touch(id);

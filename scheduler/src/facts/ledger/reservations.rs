@@ -18,7 +18,7 @@ impl Facts {
         debug_assert!(node.reservation.is_none(), "{node_id} is reserved already");
         node.reservation = Some(id);
         let charged = self.charge(application, shape, node_id, Use::Reserved, 1);
-        self.partitions[charged.partition.index()].reserved_nodes += 1;
+        self.tree.partitions[charged.partition.index()].reserved_nodes += 1;
         (id, charged)
     }
 
@@ -32,7 +32,7 @@ impl Facts {
         let (application, shape) = (ask.application, ask.shape);
         self.nodes.at_mut(reservation.node).reservation = None;
         let charged = self.charge(application, shape, reservation.node, Use::Reserved, -1);
-        self.partitions[charged.partition.index()].reserved_nodes -= 1;
+        self.tree.partitions[charged.partition.index()].reserved_nodes -= 1;
         (reservation, charged)
     }
 }

@@ -1,10 +1,10 @@
 //! Transitions of the users of a leaf: their demand, their active applications, their groups.
 
-use crate::facts::Facts;
+use crate::facts::QueueTree;
 use crate::facts::application::LeafUser;
 use crate::ids::LeafUserId;
 
-impl Facts {
+impl QueueTree {
     /// Changes the user's demand. The user may become active or inactive.
     pub(super) fn change_wants(&mut self, user: LeafUserId, change: impl FnOnce(&mut LeafUser)) {
         let user = &mut self.users[user.index()];

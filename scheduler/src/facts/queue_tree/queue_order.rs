@@ -4,7 +4,7 @@
 //! guarantee come last. Shares are compared in steps of 2^-20. Ties go to the queue that was served longest ago
 //! (`Quota::last_served`), then to the place in the configuration.
 
-use super::Facts;
+use super::QueueTree;
 use crate::config::QueueOrdering;
 use crate::ids::{PartitionId, QueueId};
 use crate::resource::{Resources, SHARE_ONE, dominant_share};
@@ -22,7 +22,7 @@ pub(crate) struct QueueKey {
     pub(crate) queue: QueueId,
 }
 
-impl Facts {
+impl QueueTree {
     /// The key of the queue with the use `level`, this last serve number and this demand priority.
     pub(crate) fn queue_key(
         &self,

@@ -5,8 +5,8 @@
 //!
 //! Where a parent orders by demand, a pass subtracts the units that it gives from it (`propose/demand_priority.rs`).
 
-use super::Facts;
-use crate::ids::{ApplicationId, QueueId};
+use super::QueueTree;
+use crate::ids::QueueId;
 
 /// The priority of a queue without pending units: less urgent than all others.
 pub(crate) const NOTHING_PENDING: i32 = i32::MIN;
@@ -47,7 +47,7 @@ impl PendingPriorities {
     }
 }
 
-impl Facts {
+impl QueueTree {
     /// The queue's priority if `greatest` is the greatest priority in it or of its children.
     pub(crate) fn with_offset(&self, id: QueueId, greatest: i32) -> i32 {
         let config = &self.queue(id).config;
@@ -65,20 +65,8 @@ impl Facts {
         self.with_offset(leaf, demand.greatest().map_or(NOTHING_PENDING, most))
     }
 
-    /// Changes the application's outstanding units by `units`.
-    pub(super) fn change_demand(&mut self, id: ApplicationId, units: i64) {
-        let application = self.applications.at_mut(id);
-        let was_wanting = application.outstanding > 0;
-        application.outstanding = application.outstanding.wrapping_add_signed(units);
-        let is_wanting = application.outstanding > 0;
-        let (leaf, priority) = (application.leaf, application.priority);
-        if was_wanting != is_wanting {
-            self.count_demand(leaf, priority, is_wanting);
-        }
-    }
-
     /// Counts an application of the leaf that begins or ceases to want units.
-    pub(super) fn count_demand(&mut self, leaf: QueueId, priority: u32, is_wanting: bool) {
+    pub(crate) fn count_demand(&mut self, leaf: QueueId, priority: u32, is_wanting: bool) {
         let demand = &mut self.queues[leaf.index()].demand;
         let has_changed = if is_wanting { demand.add(priority) } else { demand.remove(priority) };
         if has_changed {

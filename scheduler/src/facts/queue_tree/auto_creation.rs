@@ -1,7 +1,7 @@
 //! Auto-created queues: the committer creates them when an application names them, and removes them after they were
 //! empty for a while.
 
-use super::{Facts, Quota};
+use super::{QueueTree, Quota};
 use crate::config::{AutoCreation, QueueConfig, is_queue_name};
 use crate::ids::QueueId;
 
@@ -32,7 +32,7 @@ pub(crate) enum NoDestination {
     NoFurther,
 }
 
-impl Facts {
+impl QueueTree {
     /// The leaf for an application that names this path.
     pub(crate) fn destination(&self, path: &str) -> Result<Destination, NoDestination> {
         if let Some(queue) = self.queue_named(path) {
@@ -82,7 +82,7 @@ impl Facts {
     }
 
     /// Creates the missing queues and returns them, the leaf last.
-    pub(crate) fn create_queues(&mut self, below: QueueId, names: &[String]) -> Vec<QueueId> {
+    pub(crate) fn create_queues(&mut self, below: QueueId, names: &[String], now_ms: u64) -> Vec<QueueId> {
         let Some((_, creation)) = self.auto_creation_at(below) else { return Vec::new() };
         let (leaf, parent) = (creation.leaf.clone(), creation.parent.clone());
         let mut made = Vec::new();
@@ -91,7 +91,7 @@ impl Facts {
             let is_leaf = place + 1 == names.len();
             let template = if is_leaf { &leaf } else { &parent };
             let config = QueueConfig { name: name.clone(), ..template.clone() };
-            above = self.place_queue(&config, Some(above), is_leaf);
+            above = self.place_queue(&config, Some(above), is_leaf, now_ms);
             self.queues[above.index()].is_auto_created = true;
             self.recount_users(above);
             made.push(above);
@@ -105,11 +105,11 @@ impl Facts {
     }
 
     /// Records that a queue may have become idle. Returns when it expires if it stays idle.
-    pub(crate) fn record_idle(&mut self, id: QueueId) -> Option<u64> {
+    pub(crate) fn record_idle(&mut self, id: QueueId, now_ms: u64) -> Option<u64> {
         if !self.is_idle(id) {
             return None;
         }
-        self.queues[id.index()].idle_since_ms = self.now_ms;
+        self.queues[id.index()].idle_since_ms = now_ms;
         self.expires_ms(id)
     }
 

@@ -12,8 +12,9 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::{Facts, LeafUser};
+use super::QueueTree;
 use crate::config::{EVERYBODY_ELSE, HolderLimit};
+use crate::facts::LeafUser;
 use crate::ids::{LeafUserId, LimitUsageId, PartitionId, QueueId};
 use crate::resource::Resources;
 
@@ -68,7 +69,7 @@ impl LimitUsage {
     }
 }
 
-impl Facts {
+impl QueueTree {
     pub(crate) fn limit_usage(&self, id: LimitUsageId) -> &LimitUsage {
         &self.limit_usages.all[id.index()]
     }
@@ -100,7 +101,7 @@ impl Facts {
     }
 
     /// The limit usages of a user of the leaf in these groups, with the present limits.
-    pub(super) fn limit_usages_for(
+    pub(crate) fn limit_usages_for(
         &mut self,
         leaf: QueueId,
         user: &Arc<str>,
@@ -183,7 +184,7 @@ impl Facts {
     }
 
     /// Adds the user's use and active applications to its limit usages, or with `sign` -1 subtracts them.
-    pub(super) fn count_in_limit_usages(&mut self, user: LeafUserId, sign: i32) {
+    pub(crate) fn count_in_limit_usages(&mut self, user: LeafUserId, sign: i32) {
         let user = &self.users[user.index()];
         for id in &user.limit_usages {
             let limit_usage = &mut self.limit_usages.all[id.index()];

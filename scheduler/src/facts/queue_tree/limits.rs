@@ -1,14 +1,15 @@
 //! Computes amounts from configured capacities, top down, whenever the cluster or the configuration changes. Compares
-//! use with all limits.
+//! use with all limits: what a change would use, and what an application may still get.
 
+use super::QueueTree;
 use super::queue::Queue;
-use super::{Facts, PartitionShare};
 use crate::config::{Bound, Capacity, Maximum, Percent, Share};
+use crate::facts::{Application, PartitionShare};
 use crate::ids::{LeafUserId, PartitionId, QueueId};
 use crate::resource::{RESOURCE_TYPES_MAX, Resources};
 
 /// Recomputes guarantees, maxima and user limits of every queue in `partition`, which has this name and `total`.
-pub(crate) fn resolve(queues: &mut [Queue], partition: PartitionId, name: &str, total: Resources) {
+fn resolve(queues: &mut [Queue], partition: PartitionId, name: &str, total: Resources) {
     let all = if queues[QueueId::ROOT.index()].may_use(partition) { total } else { Resources::ZERO };
     let root = &mut queues[QueueId::ROOT.index()].quota[partition.index()];
     root.guaranteed = all;
@@ -22,7 +23,23 @@ pub(crate) fn resolve(queues: &mut [Queue], partition: PartitionId, name: &str, 
     }
 }
 
-impl Facts {
+impl QueueTree {
+    /// Computes guarantees, maxima and user limits of all queues from the partitions' totals.
+    pub(crate) fn resolve_limits(&mut self) {
+        for ((partition, totals), name) in
+            self.partitions.iter().enumerate().zip(self.config.partition_names())
+        {
+            resolve(&mut self.queues, PartitionId(partition as u32), name, totals.capacity);
+        }
+    }
+
+    /// The most nodes of the partition that may be reserved at a time.
+    pub(crate) fn reserved_nodes_max(&self, partition: PartitionId) -> usize {
+        let nodes = self.partitions[partition.index()].nodes as u64;
+        let part = u64::from(self.config.reservations.nodes.millionths());
+        usize::try_from(nodes * part / 1_000_000).unwrap_or(usize::MAX).max(1)
+    }
+
     /// Whether the limits of queues, user and limit usages admit `change` on top of their use, with containers of at
     /// most size `largest`. Ignores amounts in flight.
     pub(crate) fn limits_admit(
@@ -37,6 +54,31 @@ impl Facts {
         chain.all(|queue| self.queue_admits(*queue, share, used(*queue), change))
             && self.limit_usages_admit(user, share.partition, change)
             && self.user_may_use(user, share, change, largest)
+    }
+
+    /// The resources that the user may still get below its user limit; negative where it exceeds the limit.
+    pub(crate) fn user_headroom(&self, id: LeafUserId, partition: PartitionId) -> Resources {
+        let user = self.user(id);
+        let leaf_use = || self.leaf_use(user.leaf, partition, Resources::ZERO);
+        self.user_limit(id, PartitionShare::own(partition), &Resources::ZERO, leaf_use)
+            - user.used[partition.index()]
+    }
+
+    /// The smallest headroom of the application's user, its limit usages and the queues above it, in whole steps; zero
+    /// where a limit is exceeded.
+    pub(crate) fn headroom(&self, application: &Application, partition: PartitionId) -> Resources {
+        let of_user = self.user_headroom(application.user, partition);
+        let limit_usages = self.user(application.user).limit_usages.iter().map(|id| self.limit_usage(*id));
+        let of_user = limit_usages.fold(of_user, |left, limit_usage| {
+            left.min(&(limit_usage.maximum() - limit_usage.used[partition.index()]))
+        });
+        let path = self.queue(application.leaf).chain.iter().map(|queue| self.queue(*queue).quota(partition));
+        let left = path.fold(of_user, |left, quota| left.min(&(quota.maximum - quota.used)));
+        let steps = self.config.allocation.minimum;
+        Resources::new(&std::array::from_fn::<_, RESOURCE_TYPES_MAX, _>(|i| {
+            let left = left[i].max(0);
+            left - left % steps[i].max(1)
+        }))
     }
 }
 

@@ -1,10 +1,10 @@
 //! Permissions for a queue: any list from the root down to the queue grants them.
 
-use super::Facts;
+use super::QueueTree;
 use crate::config::{AccessList, QueueConfig};
 use crate::ids::QueueId;
 
-impl Facts {
+impl QueueTree {
     /// Whether the user may submit applications to the queue. Administrators may submit, too, as in YARN and YuniKorn.
     pub(crate) fn may_submit(&self, queue: QueueId, user: &str, groups: &[String]) -> bool {
         self.permits(queue, user, groups, |queue| queue.submitters.as_ref())

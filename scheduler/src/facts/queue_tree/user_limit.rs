@@ -3,8 +3,9 @@
 //! The ceiling is guarantee times factor, at most the maximum. For types without a guarantee it is the maximum. Where
 //! users have shares, the limit can be lower.
 
-use super::{ActiveUsers, Facts, LeafUser, PartitionShare, Queue};
+use super::{ActiveUsers, Queue, QueueTree};
 use crate::config::{Factor, Percent};
+use crate::facts::{LeafUser, PartitionShare};
 use crate::ids::{LeafUserId, PartitionId, QueueId};
 use crate::resource::{RESOURCE_TYPES_MAX, Resources, UNLIMITED};
 
@@ -26,7 +27,7 @@ impl Queue {
     }
 
     /// Counts the use of a user who became active or inactive. Does nothing where limits do not move.
-    pub(super) fn count_use_of(&mut self, user: &LeafUser, count: impl Fn(&mut Resources, Resources)) {
+    pub(crate) fn count_use_of(&mut self, user: &LeafUser, count: impl Fn(&mut Resources, Resources)) {
         if self.shares_among_users() {
             self.quota
                 .iter_mut()
@@ -98,7 +99,7 @@ impl Queue {
     }
 }
 
-impl Facts {
+impl QueueTree {
     /// Recomputes the weights and counts of a leaf's users, after its configuration or that of a queue above has
     /// changed.
     pub(crate) fn recount_users(&mut self, id: QueueId) {

@@ -15,15 +15,15 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::demand_priority::NOTHING_PENDING;
-use super::{ActiveUsers, Facts, PendingPriorities, Queue, Quota};
+use super::{ActiveUsers, PendingPriorities, Queue, QueueTree, Quota};
 use crate::config::{QueueConfig, QueueOrdering};
 use crate::ids::{PartitionId, QueueId};
 use crate::resource::Resources;
 
-impl Facts {
+impl QueueTree {
     /// The queue with this path.
     pub(crate) fn queue_named(&self, path: &str) -> Option<QueueId> {
-        self.queue_ids.get(path).copied().filter(|id| self.queue(*id).is_present)
+        self.ids.get(path).copied().filter(|id| self.queue(*id).is_present)
     }
 
     /// The queue with this name, if exactly one has it.
@@ -48,7 +48,7 @@ impl Facts {
 
     /// Gives the queues this configuration. Removes queues that it does not name, which must have no applications.
     /// Auto-created queues stay if a queue above still creates them.
-    pub(crate) fn lay_out_queues(&mut self, root: &QueueConfig) {
+    pub(crate) fn lay_out_queues(&mut self, root: &QueueConfig, now_ms: u64) {
         let created: Vec<(QueueId, bool)> = (0..self.queues.len() as u32)
             .map(QueueId)
             .filter(|id| self.queue(*id).is_present && self.queue(*id).is_auto_created)
@@ -58,8 +58,8 @@ impl Facts {
             (queue.is_present, queue.is_auto_created, queue.is_leaf) = (false, false, false);
             queue.children.clear();
         }
-        self.lay_out(root, None);
-        created.into_iter().for_each(|(id, is_leaf)| self.keep_created(id, is_leaf));
+        self.lay_out(root, None, now_ms);
+        created.into_iter().for_each(|(id, is_leaf)| self.keep_created(id, is_leaf, now_ms));
         for queue in self.queues.iter_mut().filter(|queue| !queue.is_present) {
             queue.quota.fill(Quota::default());
         }
@@ -71,14 +71,14 @@ impl Facts {
         self.update_priorities();
     }
 
-    fn lay_out(&mut self, config: &QueueConfig, parent: Option<QueueId>) {
-        let id = self.place_queue(config, parent, config.is_leaf());
-        config.children.iter().for_each(|child| self.lay_out(child, Some(id)));
+    fn lay_out(&mut self, config: &QueueConfig, parent: Option<QueueId>, now_ms: u64) {
+        let id = self.place_queue(config, parent, config.is_leaf(), now_ms);
+        config.children.iter().for_each(|child| self.lay_out(child, Some(id), now_ms));
     }
 
     /// Puts an auto-created queue back, with the present template of its creator. The caller goes through parents
     /// first.
-    fn keep_created(&mut self, id: QueueId, is_leaf: bool) {
+    fn keep_created(&mut self, id: QueueId, is_leaf: bool, now_ms: u64) {
         let queue = self.queue(id);
         let Some(parent) = queue.parent.filter(|parent| self.queue(*parent).is_present && !queue.is_present)
         else {
@@ -87,7 +87,7 @@ impl Facts {
         let Some((_, creation)) = self.auto_creation_at(parent) else { return };
         let template = if is_leaf { &creation.leaf } else { &creation.parent };
         let config = QueueConfig { name: queue.config.name.clone(), ..template.clone() };
-        self.place_queue(&config, Some(parent), is_leaf);
+        self.place_queue(&config, Some(parent), is_leaf, now_ms);
         self.queues[id.index()].is_auto_created = true;
     }
 
@@ -97,8 +97,9 @@ impl Facts {
         config: &QueueConfig,
         parent: Option<QueueId>,
         is_leaf: bool,
+        now_ms: u64,
     ) -> QueueId {
-        let id = self.place_for(config, parent);
+        let id = self.place_for(config, parent, now_ms);
         let above = parent.map(|parent| self.queue(parent));
         let last = above.and_then(|above| above.children.last()).map(|last| self.queue(*last).position);
         let ranked_by = above.map_or_else(QueueOrdering::default, |above| above.config.child_ordering);
@@ -140,18 +141,18 @@ impl Facts {
     }
 
     /// The present or former place of the queue, or a new one.
-    fn place_for(&mut self, config: &QueueConfig, parent: Option<QueueId>) -> QueueId {
+    fn place_for(&mut self, config: &QueueConfig, parent: Option<QueueId>, now_ms: u64) -> QueueId {
         let above = parent.map(|parent| self.queue(parent));
         let path =
             above.map_or_else(|| config.name.clone(), |above| format!("{}.{}", above.path, config.name));
-        if let Some(&id) = self.queue_ids.get(path.as_str()) {
+        if let Some(&id) = self.ids.get(path.as_str()) {
             return id;
         }
         let id = QueueId(self.queues.len() as u32);
         let mut chain = above.map_or_else(SmallVec::new, |above| above.chain.clone());
         chain.push(id);
         let path: Arc<str> = path.into();
-        self.queue_ids.insert(Arc::clone(&path), id);
+        self.ids.insert(Arc::clone(&path), id);
         self.queues.push(Queue {
             path,
             parent,
@@ -160,7 +161,7 @@ impl Facts {
             is_present: true,
             is_leaf: false,
             is_auto_created: false,
-            idle_since_ms: self.now_ms,
+            idle_since_ms: now_ms,
             position: 0,
             config: config.without_children(),
             partitions: 0,

@@ -17,8 +17,9 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::{Application, Facts, LeafUser, Master};
+use super::QueueTree;
 use crate::config::{Factor, Percent};
+use crate::facts::{Application, LeafUser, Master, Table};
 use crate::ids::{ApplicationId, LeafUserId, LimitUsageId, PartitionId, QueueId};
 use crate::resource::{RESOURCE_TYPES_MAX, Resources, UNLIMITED};
 
@@ -68,12 +69,12 @@ fn rank(id: ApplicationId, application: &Application) -> Rank {
 }
 
 impl Inactive {
-    pub(super) fn add(&mut self, id: ApplicationId, application: &Application) {
+    pub(crate) fn add(&mut self, id: ApplicationId, application: &Application) {
         self.lines.entry(Line::of(application)).or_default().insert(rank(id, application));
         self.is_due = true;
     }
 
-    pub(super) fn remove(&mut self, id: ApplicationId, application: &Application) {
+    pub(crate) fn remove(&mut self, id: ApplicationId, application: &Application) {
         let line = Line::of(application);
         let waiting = self.lines.get_mut(&line).expect("an inactive application stands in its line");
         waiting.remove(&rank(id, application));
@@ -103,13 +104,16 @@ impl Inactive {
     }
 }
 
-impl Facts {
+impl QueueTree {
     /// The first waiting application in order that may be activated. Where masters count, limits must be computed.
-    pub(crate) fn next_to_activate(&self) -> Option<ApplicationId> {
+    pub(crate) fn next_to_activate(
+        &self,
+        applications: &Table<ApplicationId, Application>,
+    ) -> Option<ApplicationId> {
         // Ending applications hold back no other application, and are not activated.
-        let stays = |(.., id): &&Rank| self.applications.at(*id).ending.is_none();
+        let stays = |(.., id): &&Rank| applications.at(*id).ending.is_none();
         let firsts = self.inactive.lines.values().filter_map(|line| line.iter().find(stays));
-        let may_be = firsts.filter(|(.., id)| self.held_back(self.applications.at(*id)).is_none());
+        let may_be = firsts.filter(|(.., id)| self.held_back(applications.at(*id)).is_none());
         may_be.min().map(|(.., id)| *id)
     }
 
@@ -144,7 +148,7 @@ impl Facts {
     }
 
     /// Adds to the user's active applications in each queue from the root to its leaf that limits them.
-    pub(super) fn count_active_by_user(&mut self, user: LeafUserId, count: i32) {
+    pub(crate) fn count_active_by_user(&mut self, user: LeafUserId, count: i32) {
         let LeafUser { leaf, name, .. } = &self.users[user.index()];
         for level in &self.queues[leaf.index()].chain.clone() {
             let queue = &mut self.queues[level.index()];
