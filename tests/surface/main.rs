@@ -21,8 +21,7 @@ cargo surface [--write]
   --write  make the lists anew
   --help   this text
 
-Ends with 0 if all lists are right, with 1 if items came or went, with 2 if they could not be listed, with 3 if this
-toolchain cannot list them.
+Exit codes: 0 all lists are right; 1 items came or went; 2 an error; 3 this toolchain cannot list items.
 ";
 /// The version of rustdoc's JSON format that the library reads. Each release of Rust may change it.
 const FORMAT: u64 = 57;

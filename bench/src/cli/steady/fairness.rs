@@ -88,7 +88,7 @@ pub(in crate::cli) fn run(args: &SteadyArgs) -> Result<(), Failure> {
     }
     if fairness.any_size.0.is_empty() {
         return Err(Failure::input(format!(
-            "after {:.3} s no leaf waits for a container, so no share was measured; ask for more than the nodes hold \
+            "after {:.3} s no leaf waits for a container, so no share was measured. Ask for more than the nodes hold \
              with --asks, or let more time pass with --seconds",
             fairness.at_ms as f64 / 1e3
         )));

@@ -115,7 +115,7 @@ pub(in crate::cli) fn run(args: &SteadyArgs) -> Result<(), Failure> {
     let outcomes = [Some(&with), without.as_ref()].into_iter().flatten();
     if outcomes.clone().any(|one| one.at_head_ms.is_empty()) {
         return Err(Failure::input(
-            "no large container came to wait at the head of its queue, so nothing was measured; ask for more than the \
+            "no large container came to wait at the head of its queue, so nothing was measured. Ask for more than the \
              nodes hold with --asks, or let more time pass with --seconds",
         ));
     }
