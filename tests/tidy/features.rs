@@ -44,13 +44,20 @@ const FEATURES: [Feature; 8] = [
             "blocks_headroom",
             "block_headroom",
             "lacks_headroom",
+            "without_headroom",
+            "begin_blocking",
+            "end_blocking",
         ],
-        modules: &["headroom"],
-        outside: 13,
+        modules: &["backlog/headroom.rs", "explain/headroom.rs", "propose/headroom.rs"],
+        outside: 17,
     },
     Feature { names: &["compatible", "Compatible"], modules: &["config/semantics.rs"], outside: 0 },
     // The same for the rules of YARN.
-    Feature { names: &["semantics.", "Semantics::"], modules: &["config/semantics.rs"], outside: 6 },
+    Feature {
+        names: &["semantics.", "Semantics::", "counts_opportunities", "counts_re_reservations"],
+        modules: &["config/semantics.rs"],
+        outside: 12,
+    },
     Feature {
         names: &["opportunistic", "Opportunistic"],
         modules: &["opportunistic", "node_queues"],
@@ -64,7 +71,7 @@ const FEATURES: [Feature; 8] = [
     Feature {
         names: &["gang", "Gang"],
         modules: &["gang", "gather", "placeholder", "task_group", "member_walk", "turn"],
-        outside: 70,
+        outside: 69,
     },
 ];
 
@@ -97,7 +104,7 @@ const SPREAD: [(&str, &str, usize); 9] = [
     ("GroupCommitter", "scheduler/src", 19),
     ("Handle", "scheduler/src", 17),
     ("Applier", "scheduler/src", 17),
-    ("QueueTree", "scheduler/src", 15),
+    ("QueueTree", "scheduler/src", 16),
     ("ApplicationState", "placement/src", 13),
     ("Backlog", "scheduler/src", 10),
     ("QueueWalk", "scheduler/src", 10),
@@ -138,8 +145,32 @@ fn files_with_methods(folder: &str) -> BTreeMap<String, usize> {
 /// The struct of a line that begins an `impl` block.
 fn struct_of(line: &str) -> Option<&str> {
     let (_, line) = line.split_once(": ")?;
-    let block = line.strip_prefix("impl")?.strip_suffix('{')?;
-    let block = if block.starts_with('<') { block.split_once("> ")?.1 } else { block };
-    let name = block.split('<').next()?.trim();
-    (!name.contains(' ')).then_some(name)
+    let block = line.strip_prefix("impl")?.strip_suffix('{').filter(|block| !block.contains(" for "))?;
+    let block = if block.starts_with('<') { behind_generics(block)? } else { block };
+    let name = block.split(['<', ' ']).find(|part| !part.is_empty())?;
+    name.rsplit("::").next()
+}
+
+/// The text behind the parameters with which it begins.
+fn behind_generics(block: &str) -> Option<&str> {
+    let mut depth = 0;
+    let mut before = ' ';
+    let end = block.find(|c| {
+        depth += i32::from(c == '<') - i32::from(c == '>' && before != '-');
+        before = c;
+        depth == 0
+    });
+    block.get(end? + 1..)
+}
+
+#[test]
+fn the_struct_of_a_block_is_found() {
+    let of = |block: &str| struct_of(&format!("a.rs:1: {block}")).map(str::to_owned);
+    for block in
+        ["impl Facts {", "impl<'a> Facts<'a> {", "impl<T: Into<X> + Y> Facts<T> {", "impl super::Facts {"]
+    {
+        assert_eq!(of(block).as_deref(), Some("Facts"), "{block}");
+    }
+    assert_eq!(of("impl<F: Fn(A) -> B> Facts<F> {").as_deref(), Some("Facts"));
+    assert_eq!([of("impl Drop for Facts {"), of("let implied = 1;")], [None, None]);
 }

@@ -1,6 +1,7 @@
 //! House rules that no compiler checks.
 
 mod architecture;
+mod commits;
 mod defects;
 mod edges;
 mod features;

@@ -10,6 +10,9 @@ const MOST_WORDS: usize = 25;
 /// These words end in a full stop, but no sentence ends with them.
 const ABBREVIATIONS: [&str; 4] = ["e.g.", "i.e.", "cf.", "vs."];
 
+/// A string that begins with one of these is a command line.
+const PROGRAMS: [&str; 3] = ["apportion-bench", "cargo", "git"];
+
 /// One sentence: its first line, and its words.
 type Sentence = (usize, Vec<String>);
 
@@ -25,7 +28,7 @@ fn add_long(folder: &Path, long: &mut Vec<String>) {
     for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
         let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
         if path.is_dir() {
-            if !name.starts_with('.') && name != "target" {
+            if (!name.starts_with('.') || name == ".ci") && name != "target" {
                 add_long(&path, long);
             }
             continue;
@@ -34,6 +37,8 @@ fn add_long(folder: &Path, long: &mut Vec<String>) {
             Some((_, "rs")) if is_test(&path) => in_comments,
             Some((_, "rs")) => in_source,
             Some((before, "md")) if before != "CHANGELOG" => in_document,
+            Some((_, "yaml" | "sh")) => in_script,
+            None if is_script(&path) => in_script,
             _ => continue,
         };
         let text = std::fs::read_to_string(&path).expect("readable text");
@@ -50,6 +55,7 @@ fn is_long((_, words): &Sentence) -> bool {
 
 /// Strings in tests are inputs more often than messages.
 fn is_test(path: &Path) -> bool {
+    let path = path.strip_prefix(files::root()).unwrap_or(path);
     path.components().any(|part| part.as_os_str() == "tests") || path.to_string_lossy().ends_with("tests.rs")
 }
 
@@ -97,11 +103,31 @@ fn in_messages(source: &str) -> Vec<Sentence> {
 /// Whether words are no code, style sheet or command line.
 fn is_prose(words: &[String]) -> bool {
     let is_code = |word: &String| {
-        word.contains([';', '=']) && !word.ends_with(';')
-            || word.starts_with("--")
-            || word.starts_with('{') && word.ends_with(':')
+        word.contains([';', '=']) && !word.ends_with(';') || word.starts_with('{') && word.ends_with(':')
     };
-    !words.iter().any(is_code)
+    let is_command =
+        words.first().is_some_and(|word| word.starts_with("--") || PROGRAMS.contains(&word.as_str()));
+    !is_command && !words.iter().any(is_code)
+}
+
+fn is_script(path: &Path) -> bool {
+    std::fs::read(path).is_ok_and(|bytes| bytes.starts_with(b"#!"))
+}
+
+/// The sentences of a script's comments and of the texts that it prints. Other lines are blank lines of a document.
+fn in_script(script: &str) -> Vec<Sentence> {
+    let mut is_text = false;
+    let lines = script.lines().map(|line| {
+        let line = line.trim();
+        let was_text = is_text;
+        is_text = if is_text { line != "END" } else { line.ends_with("<<'END'") || line.ends_with("<<END") };
+        match line.strip_prefix('#') {
+            _ if was_text && is_text && !line.starts_with("--") => line,
+            Some(comment) if !was_text && !comment.starts_with('!') => comment,
+            _ => "",
+        }
+    });
+    in_document(&lines.collect::<Vec<_>>().join("\n"))
 }
 
 /// The sentences of comments that have lines of their own. Each block is a document.

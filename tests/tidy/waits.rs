@@ -21,11 +21,12 @@ const COMPARISONS: [(&str, usize, &str); 6] = [
 ];
 
 /// The files whose structs have versions of the state, with the number of fields and their purpose.
-const VERSIONS: [(&str, usize, &str); 8] = [
+const VERSIONS: [(&str, usize, &str); 9] = [
     ("backlog/demand.rs", 1, "the slot of a shape has another shape since then"),
     ("backlog/waits.rs", 4, "amounts: the one rule"),
     ("engine/rounds.rs", 1, "a round of preemption sees the state as passes do"),
-    ("place/gang_search.rs", 1, "the gangs that found no room"),
+    ("place/gang_search.rs", 2, "the gangs that found no room, or were told to begin again"),
+    ("place/node_shards.rs", 2, "room: the nodes that gained some"),
     ("place/set.rs", 1, "room: the changes that the set's view has seen"),
     ("propose/batch.rs", 1, "the version that the pass saw"),
     ("state.rs", 5, "the present version, and what a pass counted before is out of date"),
@@ -98,6 +99,18 @@ fn compares(line: &str) -> bool {
 /// Whether a field holds a version of the state, or one for each of many.
 fn is_version(field: &str) -> bool {
     let Some((name, of)) = field.split_once(": ") else { return false };
-    let ends = ["_at", "since", "version", "woken", "gained", "seen", "no_room", "starts"];
+    let ends = [
+        "_at",
+        "since",
+        "version",
+        "woken",
+        "gained",
+        "seen",
+        "no_room",
+        "starts",
+        "anew",
+        "latest",
+        "forgotten",
+    ];
     ends.into_iter().any(|end| name.ends_with(end)) && of.contains("u64")
 }

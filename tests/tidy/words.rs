@@ -111,7 +111,7 @@ fn search(folder: &Path, found: &mut Vec<String>) {
 }
 
 /// The lines with former words.
-fn former(text: &str) -> impl Iterator<Item = (usize, &'static str, &'static str)> {
+pub(crate) fn former(text: &str) -> impl Iterator<Item = (usize, &'static str, &'static str)> {
     text.lines().enumerate().flat_map(|(number, line)| {
         let words = words(line);
         let is_there = |former: &str| {
