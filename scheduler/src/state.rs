@@ -2,18 +2,20 @@
 //!
 //! # Waits and their causes
 //!
-//! | waiting | for | kept in |
-//! |---|---|---|
-//! | lanes at a limit; sets with everything in flight | use or an amount in flight to fall | `backlog/waits.rs` |
-//! | shapes and asks that find no room | room on a node | `backlog/demand.rs`, `backlog/locality.rs` |
-//! | inactive applications | places among the active ones, in order of submission | `facts/activation.rs` |
-//! | lanes of borrowed shapes | the own partition to have no room, or a limit there | `backlog/borrowed.rs` |
-//! | starved asks | the next group: the committer serves them | `backlog/starved.rs` |
-//! | delays, expiries and turns | the clock | [`Timers`] |
-//! | gangs | room for all members, so a search plans for all | `state/gang_waits.rs`, `place/gang_search.rs` |
-//! | queued opportunistic containers | their turn at their node | `facts/node_queues.rs` |
-//! | requested promotions | passes with nothing left to do | `engine/opportunistic.rs` |
-//! | rounds of preemption | an interval, and a change | `engine/rounds.rs` |
+//! The first two are the ways to wait for what passes report. The others stay apart, each for its reason.
+//!
+//! | waiting | for | kept in | apart because |
+//! |---|---|---|---|
+//! | lanes at a limit; sets with everything in flight | an amount to fall | `backlog/waits.rs` | |
+//! | shapes and asks that find no room | room on a node | `backlog/demand.rs`, `backlog/locality.rs` | |
+//! | inactive applications | active ones to end | `facts/queue_tree/activation.rs` | a fact: a replay decides alike |
+//! | lanes of borrowed shapes | their own lanes to be stuck | `backlog/borrowed.rs` | counted, not reported |
+//! | starved asks | the next group | `backlog/starved.rs` | the committer serves them, not a pass |
+//! | delays, expiries and turns | the clock | [`Timers`] | no change of the state ends them |
+//! | gangs | room for all members | `state/gang_waits.rs`, `place/gang_search.rs` | a search looks at all nodes |
+//! | queued opportunistic containers | their turn at a node | `facts/node_queues.rs` | placed already |
+//! | requested promotions | passes to have nothing to do | `engine/opportunistic.rs` | they come after all asks |
+//! | rounds of preemption | an interval, and a change | `engine/rounds.rs` | nothing in the backlog waits for them |
 
 mod gang_waits;
 mod image;
@@ -300,7 +302,7 @@ impl State {
         }
         let partition = self.facts.shapes.at(shape).partition;
         if self.facts.tree.partitions[partition.index()].reserved_nodes
-            >= self.facts.tree.reserved_nodes_max(partition)
+            >= self.facts.reserved_nodes_max(partition)
         {
             return;
         }

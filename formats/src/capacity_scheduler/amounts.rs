@@ -36,7 +36,7 @@ impl<'p> Queues<'p, '_> {
             if self.compares(i)? {
                 return Err(self.refused_list(parent, &parent.path, format!("{problem}; {REFUSED}")));
             }
-            self.note(&setting, format!("{problem}; they shrink together"));
+            self.record(&setting, format!("{problem}; they shrink together"));
         }
         Ok(())
     }
@@ -61,7 +61,7 @@ impl<'p> Queues<'p, '_> {
                 if self.compares(i)? {
                     return Err(self.settings.refused(setting, format!("{problem}; {REFUSED}")));
                 }
-                self.note(setting, format!("{problem}, which holds"));
+                self.record(setting, format!("{problem}, which holds"));
             }
             break;
         }

@@ -90,7 +90,7 @@ fn record_unused(
     for label in labels.iter().filter(|label| !access.includes(label)) {
         for name in ["capacity", "maximum-capacity"] {
             if let Some(setting) = queues.settings.get(&listed.key(&name_in(Some(label), name))) {
-                queues.note(&setting, "the queue may not use this partition");
+                queues.record(&setting, "the queue may not use this partition");
             }
         }
     }

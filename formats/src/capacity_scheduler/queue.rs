@@ -64,7 +64,7 @@ impl<'p, 'r> Queues<'p, 'r> {
             if let Some(setting) = self.settings.get(&root.key(&labels::name_in(label, name))) {
                 let size = value::size(self.settings.value(&setting)?, self.types);
                 if !matches!(size, Ok(Size::Percent(percent)) if percent.percent() == Percent::ALL) {
-                    self.note(&setting, "the root always has the whole cluster");
+                    self.record(&setting, "the root always has the whole cluster");
                 }
             }
         }
@@ -97,7 +97,7 @@ impl<'p, 'r> Queues<'p, 'r> {
         Ok(queue)
     }
 
-    pub(super) fn note(&mut self, setting: &Setting<'_>, reason: impl Into<String>) {
+    pub(super) fn record(&mut self, setting: &Setting<'_>, reason: impl Into<String>) {
         self.report.push(self.settings.not_carried_over(setting, reason));
     }
 
@@ -126,7 +126,7 @@ impl<'p, 'r> Queues<'p, 'r> {
                 self.refused_list(parent, &parent.path, format!("{place}{problem}"))
             })?;
         self.check_amounts(parent, &given, label)?;
-        let capacities = sibling::capacities(&given, |child, reason| self.note(&child.setting, reason));
+        let capacities = sibling::capacities(&given, |child, reason| self.record(&child.setting, reason));
         let mut all = vec![None; children.len()];
         positions.into_iter().zip(capacities).for_each(|(position, own)| all[position] = Some(own));
         Ok(all)
@@ -207,7 +207,7 @@ impl<'p, 'r> Queues<'p, 'r> {
             text if text.contains('.')
                 || ["fifo-with-partitions", "fifo-for-pending-apps"].contains(&text) =>
             {
-                self.note(&setting, "not supported by this engine yet, fifo is used");
+                self.record(&setting, "not supported by this engine yet, fifo is used");
                 Ok(ApplicationOrdering::Fifo)
             }
             text => Err(self.unknown_policy(&setting, text, &["fifo", "fair"])),
@@ -227,7 +227,7 @@ impl<'p, 'r> Queues<'p, 'r> {
     fn child_ordering(&mut self, parent: &Listed<'p>) -> Result<QueueOrdering, ConfigFileError> {
         if let Some(setting) = self.settings.get(&parent.key("user-limit-factor")) {
             self.limit_factor(&setting)?;
-            self.note(&setting, "users are limited in leaves only");
+            self.record(&setting, "users are limited in leaves only");
         }
         let Some(setting) = self.settings.get(&parent.key("ordering-policy")) else {
             return Ok(QueueOrdering::default());
@@ -236,7 +236,7 @@ impl<'p, 'r> Queues<'p, 'r> {
             "utilization" => Ok(QueueOrdering::Utilization),
             "priority-utilization" => Ok(QueueOrdering::PriorityUtilization),
             text if text.contains('.') => {
-                self.note(&setting, "not supported by this engine yet, utilization is used");
+                self.record(&setting, "not supported by this engine yet, utilization is used");
                 Ok(QueueOrdering::Utilization)
             }
             text => Err(self.unknown_policy(&setting, text, &["utilization", "priority-utilization"])),

@@ -12,9 +12,9 @@
 //! A pass over a lender's set looks at borrowing asks in a second walk, and only if the first walk proposed nothing. So
 //! all requests of a batch borrow, or none does. Commits check only that the node is lent to the ask
 //! (`Facts::shape_on`) and the limits. The partition's total replaces the maxima of queues and users
-//! (`Facts::queue_admits`, `Facts::user_may_use`). Whether the ask could be served in its own partition is a matter of
-//! order, which commits do not check. A borrowing ask reserves nothing, and a reserved unit never borrows. Single steps
-//! record no observations, so their passes ask the facts instead (`propose/borrowed.rs`).
+//! (`QueueTree::queue_admits`, `QueueTree::user_may_use`). Whether the ask could be served in its own partition is a
+//! matter of order, which commits do not check. A borrowing ask reserves nothing, and a reserved unit never borrows.
+//! Single steps record no observations, so their passes ask the facts instead (`propose/borrowed.rs`).
 
 use smallvec::SmallVec;
 

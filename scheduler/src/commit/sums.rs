@@ -208,7 +208,7 @@ impl Sums {
         }
         let is_first = self.reserved.iter().all(|(ask, _)| *ask != proposal.ask);
         self.reserved.push((proposal.ask, proposal.node));
-        if self.reserved_nodes(facts, shape.partition) > facts.tree.reserved_nodes_max(shape.partition) {
+        if self.reserved_nodes(facts, shape.partition) > facts.reserved_nodes_max(shape.partition) {
             return Err(RejectReason::ReservationLimit);
         }
         let sum = self.ask(proposal.ask);

@@ -67,7 +67,7 @@ impl Handle {
     ) -> Result<QueueDifferences, ConfigError> {
         let state = self.shared.state.read();
         check_reconfiguration(&state.facts, configuration)?;
-        Ok(QueueDifferences::between(&state.facts.tree.queue_tree(), &configuration.root))
+        Ok(QueueDifferences::between(&state.facts.tree.configuration(), &configuration.root))
     }
 
     fn configure(&self, change: Change) -> Result<Ticket<Result<CommitSeq, ConfigError>>, SubmitError> {

@@ -77,7 +77,7 @@ pub enum Refusal {
     UnknownContainer,
     /// A container cannot grow or be promoted, because the addition does not fit. The reason is the one for a commit
     /// request.
-    #[error("the container cannot grow: {0}")]
+    #[error("the container cannot grow: {}", .0.label().replace('_', " "))]
     CannotGrow(RejectReason),
     /// The container already has that execution type.
     #[error("the container has that execution type already")]
@@ -104,7 +104,7 @@ pub enum Refusal {
     #[error("the application's use does not fit below the maximum of the queue or of a queue above it")]
     AboveMaximum,
     /// The queue is not a leaf, or does not exist.
-    #[error("the queue takes no applications")]
+    #[error("the queue takes no applications: it does not exist or is no leaf")]
     NotALeaf,
     /// The queue would have to be created, but would be too deep or one queue too many.
     #[error("the queue cannot be created: it would be too deep or one queue too many")]

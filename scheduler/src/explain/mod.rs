@@ -3,7 +3,7 @@
 //! An explanation is computed on demand from the state, by the functions that passes and commits decide with. The
 //! engine stores only counts of rejections and cancelled asks for it, and writes those only when one happens.
 //!
-//! These functions are `Facts::queue_admits`, `exhausted_limit_usage` and `user_may_grow` with the amounts used and
+//! These functions are `QueueTree::queue_admits`, `exhausted_limit_usage` and `user_may_grow` with the amounts used and
 //! in flight, `Node::is_candidate`, `LocalityPreference::will_do`, `Facts::breach`, `LocalityWaits::allowed`,
 //! `fits` and `Nodes::room_left`. An explanation takes one read guard. It looks at the nodes that the ask may use.
 //! Rejections and cancelled asks are recorded in `backlog/notes.rs`, for a thousand asks each. Whenever tests find

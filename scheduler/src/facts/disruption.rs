@@ -29,7 +29,7 @@ pub(crate) struct Disruption {
     /// The budgets of applications that have some.
     pub(super) budgets: BTreeMap<ApplicationId, Vec<DisruptionBudget>>,
     /// The gangs that have started and have running members.
-    pub(super) gangs: BTreeMap<GangId, StartedGang>,
+    pub(super) started: BTreeMap<GangId, StartedGang>,
     /// The roles of members. They follow from the gangs.
     #[serde(skip)]
     members: FxHashMap<ContainerId, RoleOf>,
@@ -70,6 +70,6 @@ impl Disruption {
                     && !budgets.is_empty()
                     && DisruptionBudget::check_all(budgets).is_ok()
             })
-            && self.gangs.values().all(|gang| gang.is_coherent(image))
+            && self.started.values().all(|gang| gang.is_coherent(image))
     }
 }

@@ -33,8 +33,8 @@ enum Use {
     Reserved,
 }
 
-/// A change of the sums that count one container.
-struct Charge {
+/// How one container or reservation changes the sums that count it.
+struct UseChange {
     what: Use,
     /// 1 to add the container, -1 to subtract it.
     sign: i64,
@@ -42,9 +42,9 @@ struct Charge {
     served: Option<u64>,
 }
 
-impl Charge {
+impl UseChange {
     /// The change of a sum by a container of this size.
-    fn of(&self, resources: Resources) -> Resources {
+    fn signed(&self, resources: Resources) -> Resources {
         if self.sign < 0 { Resources::ZERO - resources } else { resources }
     }
 }
@@ -88,7 +88,7 @@ impl Facts {
             allocation_request_id,
             is_recovered: false,
         });
-        if !self.disruption.gangs.is_empty() {
+        if !self.disruption.started.is_empty() {
             self.disruption.add_member(ask_id, container);
         }
         (container, charged)
@@ -163,15 +163,15 @@ impl Facts {
         let is_tagged = !shape_content.tags().is_empty();
         let is_served = sign > 0 && what != Use::Running;
         self.served += u64::from(is_served);
-        let charge = Charge { what, sign, served: is_served.then_some(self.served) };
+        let change = UseChange { what, sign, served: is_served.then_some(self.served) };
         let owner = self.applications.at_mut(application);
-        owner.used += charge.of(resources);
+        owner.used += change.signed(resources);
         if is_served {
             owner.last_served = self.served;
         }
         let (leaf, user) = (owner.leaf, owner.user);
         let charged = Charged { application, leaf, user, partition, node, shape, resources, is_tagged };
-        self.tree.charge(&charged, &charge);
+        self.tree.count_use(&charged, &change);
         charged
     }
 
@@ -187,9 +187,9 @@ impl Facts {
 impl QueueTree {
     /// Adds one container's size to the use of the user, its limit usages, its leaf and the queues above, or subtracts
     /// it.
-    fn charge(&mut self, charged: &Charged, charge: &Charge) {
+    fn count_use(&mut self, charged: &Charged, change: &UseChange) {
         let Charged { leaf, user, partition, resources, .. } = *charged;
-        let delta = charge.of(resources);
+        let delta = change.signed(resources);
         let of_user = &mut self.users[user.index()];
         of_user.used[partition.index()] += delta;
         for limit_usage in &of_user.limit_usages {
@@ -205,13 +205,13 @@ impl QueueTree {
             level = queue.parent;
             let quota = &mut queue.quota[partition.index()];
             quota.used += delta;
-            match charge.what {
+            match change.what {
                 Use::Placed | Use::Running => {
-                    quota.containers = quota.containers.wrapping_add_signed(charge.sign);
+                    quota.containers = quota.containers.wrapping_add_signed(change.sign);
                 }
                 Use::Reserved => quota.reserved += delta,
             }
-            if let Some(served) = charge.served {
+            if let Some(served) = change.served {
                 quota.last_served = served;
             }
         }

@@ -86,6 +86,7 @@ pub(crate) struct Facts {
     pub(crate) now_ms: u64,
     /// The number of applied changes, which is the position in the log.
     pub(crate) changes: u64,
+    /// Queues, their users and their limits.
     pub(crate) tree: QueueTree,
     /// Partitions that lend nodes to asks for the default partition.
     pub(crate) lending: Vec<PartitionId>,
@@ -131,7 +132,7 @@ pub(crate) struct Facts {
 impl Facts {
     pub(crate) fn new(config: &Arc<EngineConfig>) -> Self {
         let mut facts = Self::empty(config);
-        facts.tree.lay_out_queues(&config.root, 0);
+        facts.tree.lay_out_queues(&config.root, facts.now_ms);
         facts
     }
 
@@ -142,9 +143,8 @@ impl Facts {
 
     /// The facts without any queue.
     fn empty(config: &Arc<EngineConfig>) -> Self {
-        let partitions = config.partitions.len() + 1;
+        let tree = QueueTree::empty(config);
         Self {
-            tree: QueueTree::empty(config),
             lending: lending(config),
             now_ms: 0,
             changes: 0,
@@ -166,16 +166,18 @@ impl Facts {
             disruption: Disruption::default(),
             placeholders: Placeholders::default(),
             node_queues: NodeQueues::default(),
-            node_loads: NodeLoads::new(config.opportunistic.is_some(), partitions),
+            node_loads: NodeLoads::new(config.opportunistic.is_some(), tree.partitions.len()),
             held_rooms: HeldRooms::new(),
             shapes: Shapes::default(),
             tags: TagCounts::default(),
             held_asks: HeldAsks::default(),
+            tree,
             queue_mapping: config.queue_mapping.clone(),
             config: Arc::clone(config),
         }
     }
 
+    /// The queue. Most readers of the tree need no more, so it is here too, as is the user.
     pub(crate) fn queue(&self, id: QueueId) -> &Queue {
         self.tree.queue(id)
     }

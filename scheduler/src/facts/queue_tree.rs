@@ -1,19 +1,21 @@
-//! The queue tree: queues, their users, the limits of both, and what they use.
+//! The queue tree: queues, their users, the limits of both, what they use, and the line of inactive applications.
 //!
-//! It knows no single ask, container or node. The [ledger](super::ledger) tells it the amounts that move. A queue's
-//! limits are parts of its partitions' capacity, so the sums of the partitions are here.
+//! It knows no single ask, container or node. The [ledger](super::ledger) moves quantities in it. After a change of
+//! configuration, the files here count them anew. A queue's limits are parts of its partitions' capacity, so the sums
+//! of the partitions are here.
 
 mod access;
 mod activation;
 mod auto_creation;
+mod defaults;
 mod demand_priority;
-mod entering;
 mod layout;
 mod limit_usage;
 mod limits;
 mod queue;
 mod queue_order;
 mod user_limit;
+mod users;
 
 use std::sync::Arc;
 
@@ -45,7 +47,7 @@ pub(crate) struct PartitionTotals {
     pub(crate) reserved_nodes: usize,
 }
 
-/// The queues and their users. Only the [ledger](super::ledger) moves quantities in it.
+/// The queues and their users.
 #[derive(Clone, Debug)]
 pub(crate) struct QueueTree {
     /// The configuration from the engine's start.
@@ -82,7 +84,8 @@ impl QueueTree {
         }
     }
 
-    /// Computes the values that follow from the queues and users of an image.
+    /// Computes what follows from the queues and users of an image. Their demand is counted before, because priorities
+    /// follow from it.
     pub(super) fn restore(&mut self) {
         let paths = self.queues.iter().map(|queue| Arc::clone(&queue.path));
         self.ids = paths.zip((0..).map(QueueId)).collect();

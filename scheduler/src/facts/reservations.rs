@@ -5,10 +5,17 @@
 
 use super::{Ask, Facts};
 use crate::config::AllocationSizes;
-use crate::ids::{AskId, NodeId, ReservationId};
+use crate::ids::{AskId, NodeId, PartitionId, ReservationId};
 use crate::resource::{RESOURCE_TYPES_MAX, Resources, SHARE_ONE, dominant_share};
 
 impl Facts {
+    /// The most nodes of the partition that may be reserved at a time.
+    pub(crate) fn reserved_nodes_max(&self, partition: PartitionId) -> usize {
+        let nodes = self.tree.partitions[partition.index()].nodes as u64;
+        let part = u64::from(self.config.reservations.nodes.millionths());
+        usize::try_from(nodes * part / 1_000_000).unwrap_or(usize::MAX).max(1)
+    }
+
     /// The most nodes that the ask may reserve in all, with this many reservations and re-reservations.
     pub(crate) fn reservations_max(
         &self,

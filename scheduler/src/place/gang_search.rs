@@ -113,6 +113,17 @@ mod tests {
         assert_eq!(leases.count().1, 0);
     }
 
+    /// The committer did not follow, so the gang may be told once more.
+    #[test]
+    fn a_restart_that_is_forgotten_is_allowed_again() {
+        let gang = GangId::with_first(AskId::new(1, 0));
+        let mut memory = GangMemory::default();
+        memory.record_begun_anew(gang, 5);
+        assert_eq!([4, 5].map(|version| memory.restart(gang, version)), [Restart::Allowed, Restart::TooSoon]);
+        memory.forget_begun_anew(gang);
+        assert_eq!(memory.restart(gang, 5), Restart::Allowed);
+    }
+
     /// Its version counts as seen, so room that was gained in that version was searched too.
     #[test]
     fn a_gang_without_room_is_left_out_until_a_node_gains_room() {

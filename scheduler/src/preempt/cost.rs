@@ -34,7 +34,7 @@ impl<'a> ByCost<'a> {
 }
 
 /// The sum of the victims' costs, in units.
-pub(super) fn cost_of(facts: &Facts, victims: &[Candidate]) -> u64 {
+pub(super) fn total_cost(facts: &Facts, victims: &[Candidate]) -> u64 {
     if !facts.disruption.has_costs() {
         return 0;
     }

@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use super::PreemptionRule;
 use super::candidates::Candidate;
-use super::cost::cost_of;
+use super::cost::total_cost;
 use super::planned_nodes::{PlannedNode, PlannedNodes};
 use super::planned_use::{Part, PlannedUse, QueueShortage};
 use super::within::WithinLeaf;
@@ -146,7 +146,7 @@ impl<'a> Wanted<'a> {
         let excess = if excess.is_zero() { 0 } else { dominant_share(&excess, capacity()) };
         let rank = victims.iter().map(|victim| victim.rank).max().unwrap_or(0);
         let counts = (masters, victims.len());
-        let loss = Loss::new(counts, cost_of(facts, &victims), excess, rank, site.node);
+        let loss = Loss::new(counts, total_cost(facts, &victims), excess, rank, site.node);
         Choice { loss, victims }
     }
 }

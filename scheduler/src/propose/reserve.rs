@@ -54,8 +54,8 @@ impl Picker<'_> {
             scratch.set_shape_status(next.shape, ShapeStatus::MayReserve);
         }
         let reserved = facts.tree.partitions[shape.partition.index()].reserved_nodes + self.reservations;
-        let node = (reserved < facts.tree.reserved_nodes_max(shape.partition))
-            .then(|| self.set.reservable(facts, shape));
+        let node =
+            (reserved < facts.reserved_nodes_max(shape.partition)).then(|| self.set.reservable(facts, shape));
         let Some(position) = node.flatten() else {
             proposals.observations.push(Observation::ReserveTried { shape: next.shape });
             return give_up(next, scratch);

@@ -116,7 +116,7 @@ impl<'a> View<'a> {
     /// The present configuration of all queues.
     #[must_use]
     pub fn queue_tree(&self) -> QueueConfig {
-        self.state.facts.tree.queue_tree()
+        self.state.facts.tree.configuration()
     }
 
     /// All queues, parents before their children.

@@ -173,7 +173,7 @@ impl<C: ClusterClient> Job<C> {
 
     fn remember_action(&mut self, action: ActionId, request: Uuid, component: ComponentId) {
         if let Some(processor) = self.processors.processor_of(component) {
-            self.plans.acts.insert(action, (request, processor));
+            self.plans.actions.insert(action, (request, processor));
         }
     }
 

@@ -147,7 +147,7 @@ impl<C: ClusterClient> Job<C> {
     /// Ends all requests for this reason, and cancels their placement actions where that is still possible.
     pub fn end_requests(&mut self, why: &str, now_ms: u64) {
         self.now_ms = now_ms;
-        let acting: Vec<ActionId> = self.plans.acts.keys().copied().collect();
+        let acting: Vec<ActionId> = self.plans.actions.keys().copied().collect();
         for action in acting {
             self.service.handle(ServiceEvent::CancelAction(action), now_ms);
         }

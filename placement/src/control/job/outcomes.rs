@@ -23,7 +23,7 @@ impl<C: ClusterClient> Job<C> {
     }
 
     fn on_progress(&mut self, said: ActionProgress) {
-        let Some((request, processor)) = self.plans.acts.get(&said.action).cloned() else { return };
+        let Some((request, processor)) = self.plans.actions.get(&said.action).cloned() else { return };
         if said.status == ActionStatus::InProgress {
             let message = said.message;
             let message = if processor.is_standby() { format!("`{processor}`: {message}") } else { message };
@@ -32,7 +32,7 @@ impl<C: ClusterClient> Job<C> {
         if !said.status.is_terminal() {
             return;
         }
-        self.plans.acts.remove(&said.action);
+        self.plans.actions.remove(&said.action);
         let group = processor.active();
         if let Some(said) = self.last_of_two(request, &group, said) {
             self.move_over(request, &group, said.status, said.message);
@@ -60,7 +60,7 @@ impl<C: ClusterClient> Job<C> {
                 None
             }
             None => {
-                self.plans.acts.remove(&heir);
+                self.plans.actions.remove(&heir);
                 Some(said)
             }
         }

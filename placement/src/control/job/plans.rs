@@ -21,7 +21,7 @@ pub(super) struct Plans {
     /// The request that works on a processor and its standbys.
     pub(super) busy: BTreeMap<ProcessorId, Uuid>,
     /// The request and the processor of each placement action.
-    pub(super) acts: BTreeMap<ActionId, (Uuid, ProcessorId)>,
+    pub(super) actions: BTreeMap<ActionId, (Uuid, ProcessorId)>,
     /// Steps that wait for a condition that no answer reports.
     pub(super) awaiting: BTreeSet<(Uuid, ProcessorId)>,
     /// Processors whose next request may begin.

@@ -21,7 +21,7 @@ impl Applier<'_> {
             name: spec.name.as_str().into(),
             leaf,
             user,
-            priority: facts.tree.priority_of(spec.priority, leaf),
+            priority: facts.tree.application_priority(spec.priority, leaf),
             submitted: facts.applications_submitted,
             last_served: 0,
             submitted_ms: facts.now_ms,
@@ -44,11 +44,6 @@ impl Applier<'_> {
         self.activate_applications(Some(id));
     }
 
-    fn next_to_activate(&self) -> Option<ApplicationId> {
-        let Facts { tree, applications, .. } = &self.state.facts;
-        tree.next_to_activate(applications)
-    }
-
     /// Activates all applications that may become active. `new` was just submitted and gets no activation event.
     #[cold]
     pub(super) fn activate_applications(&mut self, new: Option<ApplicationId>) {
@@ -59,7 +54,8 @@ impl Applier<'_> {
             // Recomputed from the facts now, so that a replay decides alike.
             self.state.recompute_limits();
         }
-        while let Some(id) = self.next_to_activate() {
+        let next = |facts: &Facts| facts.tree.next_to_activate(&facts.applications);
+        while let Some(id) = next(&self.state.facts) {
             self.state.facts.transition_activate(id);
             let state = &mut *self.state;
             state.backlog.list_held_back(&state.facts, id, state.version);
@@ -76,7 +72,7 @@ impl Applier<'_> {
     pub(super) fn set_priority(&mut self, id: ApplicationId, priority: u32) {
         let State { facts, backlog, version, .. } = &mut *self.state;
         let leaf = facts.applications.at(id).leaf;
-        facts.transition_set_priority(id, facts.tree.priority_of(Some(priority), leaf));
+        facts.transition_set_priority(id, facts.tree.application_priority(Some(priority), leaf));
         backlog.list_anew(facts, id);
         // If queues are ordered by priority, this queue may now come before queues for which headroom was blocked.
         backlog.leaf_changed(leaf, *version);

@@ -3,7 +3,7 @@
 use super::Applier;
 use crate::change::GangSpec;
 use crate::event::EventKind;
-use crate::facts::{Facts, GangEnd, GangStyle, HeldRole, RoleKind, Turns, WaitingGang};
+use crate::facts::{GangEnd, GangStyle, HeldRole, RoleKind, Turns, WaitingGang};
 use crate::ids::{ApplicationId, AskId, GangId};
 use crate::request::ResourceAllocationCommitRequest;
 use crate::timers::Timer;
@@ -77,8 +77,10 @@ impl Applier<'_> {
         gangs.dedup();
         for gang in &gangs {
             self.give_all_room_back(*gang);
-            let Facts { disruption, gangs, .. } = &mut self.state.facts;
-            gangs.get(gang).into_iter().for_each(|waiting| disruption.transition_begin_gang(*gang, waiting));
+            let facts = &mut self.state.facts;
+            if let Some(waiting) = facts.gangs.get(gang) {
+                facts.disruption.transition_begin_gang(*gang, waiting);
+            }
         }
         gangs
     }

@@ -13,12 +13,7 @@ use crate::timers::Timer;
 impl Applier<'_> {
     pub(super) fn update_queue(&mut self, id: QueueId, update: &QueueUpdate) {
         let facts = &mut self.state.facts;
-        let queue = &mut facts.tree.queues[id.index()];
-        queue.config = update.applied_to(&queue.config);
-        facts.tree.recount_users(id);
-        if update.parallel.is_some() {
-            facts.tree.recount_active_by_user();
-        }
+        facts.tree.update_queue(id, update);
         facts.node_loads.look_for_nodes();
         self.state.mark_limits_stale();
     }

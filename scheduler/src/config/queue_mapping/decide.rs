@@ -6,11 +6,6 @@ use super::{
 };
 
 impl QueueMapping {
-    /// Whether it may send an application elsewhere than requested.
-    pub(crate) fn has_rules(&self) -> bool {
-        !self.rules.is_empty()
-    }
-
     /// The full path of the leaf that the application goes to. The permission to submit there is checked elsewhere,
     /// except by rules with `if_permitted`.
     pub(crate) fn place(

@@ -28,6 +28,13 @@ pub struct QueueMapping {
     pub rules: Vec<MappingRule>,
 }
 
+impl QueueMapping {
+    /// Whether it may send an application elsewhere than requested.
+    pub(crate) fn has_rules(&self) -> bool {
+        !self.rules.is_empty()
+    }
+}
+
 impl Default for QueueMapping {
     fn default() -> Self {
         Self { override_requested: true, rules: Vec::new() }

@@ -18,7 +18,7 @@ pub(crate) enum DisruptionGroup {
 impl Disruption {
     /// Whether any container is in a group.
     pub(crate) fn has_groups(&self) -> bool {
-        !self.budgets.is_empty() || !self.gangs.is_empty()
+        !self.budgets.is_empty() || !self.started.is_empty()
     }
 
     /// All groups.
@@ -26,10 +26,23 @@ impl Disruption {
         let budgets = self.budgets.iter().flat_map(|(id, budgets)| {
             (0..budgets.len()).map(move |place| DisruptionGroup::Budget(*id, place))
         });
-        let gangs = self.gangs.iter();
+        let gangs = self.started.iter();
         let roles = gangs
             .flat_map(|(id, gang)| (0..gang.roles.len()).map(move |place| DisruptionGroup::Role(*id, place)));
         budgets.chain(roles)
+    }
+
+    /// The number of containers of the group that have to stay available.
+    fn least_in(&self, group: DisruptionGroup) -> u32 {
+        match group {
+            DisruptionGroup::Budget(id, place) => {
+                self.budgets_of(id).get(place).map_or(0, |budget| budget.least())
+            }
+            DisruptionGroup::Role(id, place) => {
+                let role = self.started_gang(id).and_then(|gang| gang.roles.get(place));
+                role.map_or(0, |role| role.minimum)
+            }
+        }
     }
 }
 
@@ -77,19 +90,27 @@ impl Facts {
 
     /// The available containers of the group above the number that has to stay available.
     pub(crate) fn spare_in(&self, group: DisruptionGroup) -> u32 {
-        (self.available_in(group).len() as u32).saturating_sub(self.least_in(group))
+        (self.available_in(group).len() as u32).saturating_sub(self.disruption.least_in(group))
     }
+}
 
-    /// The number of containers of the group that have to stay available.
-    fn least_in(&self, group: DisruptionGroup) -> u32 {
-        match group {
-            DisruptionGroup::Budget(id, place) => {
-                self.disruption.budgets_of(id).get(place).map_or(0, |budget| budget.least())
-            }
-            DisruptionGroup::Role(id, place) => {
-                let role = self.disruption.started_gang(id).and_then(|gang| gang.roles.get(place));
-                role.map_or(0, |role| role.minimum)
-            }
-        }
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::{DisruptionBudget, DisruptionLimit};
+    use crate::ids::SlotId;
+
+    #[test]
+    fn budgets_make_groups() {
+        let (mut disruption, application) = (Disruption::default(), ApplicationId::new(0, 0));
+        assert!(!disruption.has_groups());
+        disruption.transition_set_budgets(
+            application,
+            &[DisruptionBudget::new(3, DisruptionLimit::MaxUnavailable(1))],
+        );
+        assert!(disruption.has_groups());
+        assert_eq!(disruption.groups().collect::<Vec<_>>(), [DisruptionGroup::Budget(application, 0)]);
+        disruption.transition_set_budgets(application, &[]);
+        assert!(!disruption.has_groups());
     }
 }

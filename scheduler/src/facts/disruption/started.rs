@@ -39,8 +39,8 @@ impl StartedGang {
 impl Disruption {
     /// Computes the roles of members and asks.
     pub(in crate::facts) fn restore(&mut self) {
-        let Self { gangs, members, asks, .. } = self;
-        for (id, gang) in gangs {
+        let Self { started, members, asks, .. } = self;
+        for (id, gang) in started {
             for (place, role) in gang.roles.iter().enumerate() {
                 members.extend(role.members.iter().map(|member| (*member, (*id, place))));
                 asks.insert(role.ask, (*id, place));
@@ -57,7 +57,7 @@ impl Disruption {
     #[cold]
     pub(in crate::facts) fn add_member(&mut self, ask: AskId, container: ContainerId) {
         let Some((gang, place)) = self.asks.get(&ask).copied() else { return };
-        if let Some(known) = self.gangs.get_mut(&gang) {
+        if let Some(known) = self.started.get_mut(&gang) {
             known.roles[place].members.insert(container);
             self.members.insert(container, (gang, place));
         }
@@ -66,25 +66,23 @@ impl Disruption {
     /// Takes out a member. Without members the gang is over, and later containers of its asks are ordinary ones.
     pub(super) fn remove_member(&mut self, container: ContainerId) {
         let Some((id, place)) = self.members.remove(&container) else { return };
-        let Some(gang) = self.gangs.get_mut(&id) else { return };
+        let Some(gang) = self.started.get_mut(&id) else { return };
         gang.roles[place].members.remove(&container);
         if gang.members().next().is_none() {
             for role in &gang.roles {
                 self.asks.remove(&role.ask);
             }
-            self.gangs.remove(&id);
+            self.started.remove(&id);
         }
     }
-}
 
-impl Disruption {
     /// The gangs that have started, and all of their containers.
     pub(crate) fn started_gangs(&self) -> impl Iterator<Item = (GangId, &StartedGang)> {
-        self.gangs.iter().map(|(id, gang)| (*id, gang))
+        self.started.iter().map(|(id, gang)| (*id, gang))
     }
 
     pub(crate) fn started_gang(&self, id: GangId) -> Option<&StartedGang> {
-        self.gangs.get(&id)
+        self.started.get(&id)
     }
 
     /// A gang starts: the containers of its asks are members from now on. Placeholders and real containers of task
@@ -101,6 +99,6 @@ impl Disruption {
         for (place, role) in gang.roles.iter().enumerate() {
             self.asks.insert(role.ask, (id, place));
         }
-        self.gangs.insert(id, gang);
+        self.started.insert(id, gang);
     }
 }

@@ -49,7 +49,7 @@ fn image() -> (FactsImage, LaterFacts) {
     engine.run_until_quiet();
     let facts = &engine.shared_state().facts;
     assert_eq!((facts.containers.len(), facts.reservations.len()), (5, 1));
-    assert_eq!((facts.gangs.len(), facts.disruption.gangs.len()), (1, 1));
+    assert_eq!((facts.gangs.len(), facts.disruption.started.len()), (1, 1));
     assert_eq!((facts.node_queues.asks.len(), facts.node_queues.nodes.len()), (1, 1));
     let bytes = postcard::to_stdvec(&facts.image()).unwrap();
     (postcard::from_bytes(&bytes).unwrap(), facts.later())
@@ -228,11 +228,11 @@ fn gangs_refer_to_what_is_there() {
             held.counts.insert(ask, Default::default());
         }),
         ("a started gang without members", |_, later| {
-            let mut started = later.disruption.gangs.values_mut().flat_map(|gang| &mut gang.roles);
+            let mut started = later.disruption.started.values_mut().flat_map(|gang| &mut gang.roles);
             started.next().unwrap().members.clear();
         }),
         ("a started gang with an unknown member", |_, later| {
-            let mut started = later.disruption.gangs.values_mut().flat_map(|gang| &mut gang.roles);
+            let mut started = later.disruption.started.values_mut().flat_map(|gang| &mut gang.roles);
             started.next().unwrap().members.insert(unknown());
         }),
     ]);

@@ -76,42 +76,13 @@ impl Facts {
                 self.tree.count_inactive(leaf, user, sign);
             }
             for (partition, load) in loads.iter().enumerate() {
-                self.shift(leaf, user, PartitionId(partition as u32), load, i64::from(sign));
+                self.tree.shift(leaf, user, PartitionId(partition as u32), load, i64::from(sign));
             }
             self.tree.change_wants(user, |user| {
                 user.outstanding = user.outstanding.wrapping_add_signed(outstanding as i64 * i64::from(sign));
             });
         }
         self.tree.inactive.record_change();
-    }
-
-    /// Adds a load to a leaf and its user, or with `sign` -1 subtracts it.
-    pub(super) fn shift(
-        &mut self,
-        leaf: QueueId,
-        user: LeafUserId,
-        partition: PartitionId,
-        load: &Load,
-        sign: i64,
-    ) {
-        let used = load.used.times(sign);
-        let of_user = &mut self.tree.users[user.index()];
-        of_user.used[partition.index()] += used;
-        for limit_usage in &of_user.limit_usages {
-            self.tree.limit_usages.all[limit_usage.index()].used[partition.index()] += used;
-        }
-        let of_leaf = &mut self.tree.queues[leaf.index()];
-        let quota = &mut of_leaf.quota[partition.index()];
-        quota.pending += load.pending.times(sign);
-        if of_leaf.shares_among_users() && of_user.is_active() {
-            of_leaf.quota[partition.index()].used_by_active += used;
-        }
-        for level in of_leaf.chain.clone() {
-            let quota = &mut self.tree.queues[level.index()].quota[partition.index()];
-            quota.used += used;
-            quota.reserved += load.reserved.times(sign);
-            quota.containers = quota.containers.wrapping_add_signed(load.containers * sign);
-        }
     }
 
     /// An application gets another priority.
@@ -159,6 +130,35 @@ impl Facts {
 }
 
 impl QueueTree {
+    /// Adds a load to a leaf and its user, or with `sign` -1 subtracts it.
+    pub(super) fn shift(
+        &mut self,
+        leaf: QueueId,
+        user: LeafUserId,
+        partition: PartitionId,
+        load: &Load,
+        sign: i64,
+    ) {
+        let used = load.used.times(sign);
+        let of_user = &mut self.users[user.index()];
+        of_user.used[partition.index()] += used;
+        for limit_usage in &of_user.limit_usages {
+            self.limit_usages.all[limit_usage.index()].used[partition.index()] += used;
+        }
+        let of_leaf = &mut self.queues[leaf.index()];
+        let quota = &mut of_leaf.quota[partition.index()];
+        quota.pending += load.pending.times(sign);
+        if of_leaf.shares_among_users() && of_user.is_active() {
+            of_leaf.quota[partition.index()].used_by_active += used;
+        }
+        for level in of_leaf.chain.clone() {
+            let quota = &mut self.queues[level.index()].quota[partition.index()];
+            quota.used += used;
+            quota.reserved += load.reserved.times(sign);
+            quota.containers = quota.containers.wrapping_add_signed(load.containers * sign);
+        }
+    }
+
     /// Counts one application more, or with `sign` -1 one less, in the leaf, in the queues above it and at the user.
     fn count_application(&mut self, leaf: QueueId, user: LeafUserId, sign: i32) {
         let change = |count: &mut u32| *count = count.wrapping_add_signed(sign);

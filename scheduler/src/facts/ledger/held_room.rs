@@ -89,7 +89,7 @@ impl Facts {
         owner.used += resources.times(sign);
         let (leaf, user) = (owner.leaf, owner.user);
         let load = Load { used: resources, reserved: resources, ..Load::default() };
-        self.shift(leaf, user, partition, &load, sign);
+        self.tree.shift(leaf, user, partition, &load, sign);
         Charged { application, leaf, user, partition, node, shape, resources, is_tagged: false }
     }
 }

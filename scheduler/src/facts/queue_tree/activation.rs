@@ -69,12 +69,12 @@ fn rank(id: ApplicationId, application: &Application) -> Rank {
 }
 
 impl Inactive {
-    pub(crate) fn add(&mut self, id: ApplicationId, application: &Application) {
+    pub(in crate::facts) fn add(&mut self, id: ApplicationId, application: &Application) {
         self.lines.entry(Line::of(application)).or_default().insert(rank(id, application));
         self.is_due = true;
     }
 
-    pub(crate) fn remove(&mut self, id: ApplicationId, application: &Application) {
+    pub(in crate::facts) fn remove(&mut self, id: ApplicationId, application: &Application) {
         let line = Line::of(application);
         let waiting = self.lines.get_mut(&line).expect("an inactive application stands in its line");
         waiting.remove(&rank(id, application));
@@ -148,7 +148,7 @@ impl QueueTree {
     }
 
     /// Adds to the user's active applications in each queue from the root to its leaf that limits them.
-    pub(crate) fn count_active_by_user(&mut self, user: LeafUserId, count: i32) {
+    pub(in crate::facts) fn count_active_by_user(&mut self, user: LeafUserId, count: i32) {
         let LeafUser { leaf, name, .. } = &self.users[user.index()];
         for level in &self.queues[leaf.index()].chain.clone() {
             let queue = &mut self.queues[level.index()];

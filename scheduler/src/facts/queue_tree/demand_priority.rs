@@ -66,7 +66,7 @@ impl QueueTree {
     }
 
     /// Counts an application of the leaf that begins or ceases to want units.
-    pub(crate) fn count_demand(&mut self, leaf: QueueId, priority: u32, is_wanting: bool) {
+    pub(in crate::facts) fn count_demand(&mut self, leaf: QueueId, priority: u32, is_wanting: bool) {
         let demand = &mut self.queues[leaf.index()].demand;
         let has_changed = if is_wanting { demand.add(priority) } else { demand.remove(priority) };
         if has_changed {

@@ -1,4 +1,4 @@
-//! The queue tree: its layout at the start, and its changes while the engine runs.
+//! The layout of the queue tree: at the start, and its changes while the engine runs.
 //!
 //! A path has one identifier for the engine's life: a removed queue keeps its place, and gets it back if it is
 //! configured again. So a parent always has a smaller number than its children, and amounts in flight for a removed
@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 
 use super::demand_priority::NOTHING_PENDING;
 use super::{ActiveUsers, PendingPriorities, Queue, QueueTree, Quota};
-use crate::config::{QueueConfig, QueueOrdering};
+use crate::config::{QueueConfig, QueueOrdering, QueueUpdate};
 use crate::ids::{PartitionId, QueueId};
 use crate::resource::Resources;
 
@@ -35,7 +35,7 @@ impl QueueTree {
     }
 
     /// The present configuration of all queues, without auto-created ones.
-    pub(crate) fn queue_tree(&self) -> QueueConfig {
+    pub(crate) fn configuration(&self) -> QueueConfig {
         self.tree_below(QueueId::ROOT)
     }
 
@@ -69,6 +69,16 @@ impl QueueTree {
         self.recount_limit_usages();
         self.recount_active_by_user();
         self.update_priorities();
+    }
+
+    /// Updates settings of one queue.
+    pub(crate) fn update_queue(&mut self, id: QueueId, update: &QueueUpdate) {
+        let queue = &mut self.queues[id.index()];
+        queue.config = update.applied_to(&queue.config);
+        self.recount_users(id);
+        if update.parallel.is_some() {
+            self.recount_active_by_user();
+        }
     }
 
     fn lay_out(&mut self, config: &QueueConfig, parent: Option<QueueId>, now_ms: u64) {

@@ -101,7 +101,7 @@ impl QueueTree {
     }
 
     /// The limit usages of a user of the leaf in these groups, with the present limits.
-    pub(crate) fn limit_usages_for(
+    pub(in crate::facts) fn limit_usages_for(
         &mut self,
         leaf: QueueId,
         user: &Arc<str>,
@@ -184,7 +184,7 @@ impl QueueTree {
     }
 
     /// Adds the user's use and active applications to its limit usages, or with `sign` -1 subtracts them.
-    pub(crate) fn count_in_limit_usages(&mut self, user: LeafUserId, sign: i32) {
+    pub(in crate::facts) fn count_in_limit_usages(&mut self, user: LeafUserId, sign: i32) {
         let user = &self.users[user.index()];
         for id in &user.limit_usages {
             let limit_usage = &mut self.limit_usages.all[id.index()];

@@ -1,5 +1,5 @@
 //! Computes amounts from configured capacities, top down, whenever the cluster or the configuration changes. Compares
-//! use with all limits: what a change would use, and what an application may still get.
+//! use with all limits, and computes headroom.
 
 use super::QueueTree;
 use super::queue::Queue;
@@ -31,13 +31,6 @@ impl QueueTree {
         {
             resolve(&mut self.queues, PartitionId(partition as u32), name, totals.capacity);
         }
-    }
-
-    /// The most nodes of the partition that may be reserved at a time.
-    pub(crate) fn reserved_nodes_max(&self, partition: PartitionId) -> usize {
-        let nodes = self.partitions[partition.index()].nodes as u64;
-        let part = u64::from(self.config.reservations.nodes.millionths());
-        usize::try_from(nodes * part / 1_000_000).unwrap_or(usize::MAX).max(1)
     }
 
     /// Whether the limits of queues, user and limit usages admit `change` on top of their use, with containers of at

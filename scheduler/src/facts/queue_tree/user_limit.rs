@@ -3,7 +3,7 @@
 //! The ceiling is guarantee times factor, at most the maximum. For types without a guarantee it is the maximum. Where
 //! users have shares, the limit can be lower.
 
-use super::{ActiveUsers, Queue, QueueTree};
+use super::{Queue, QueueTree};
 use crate::config::{Factor, Percent};
 use crate::facts::{LeafUser, PartitionShare};
 use crate::ids::{LeafUserId, PartitionId, QueueId};
@@ -27,7 +27,11 @@ impl Queue {
     }
 
     /// Counts the use of a user who became active or inactive. Does nothing where limits do not move.
-    pub(crate) fn count_use_of(&mut self, user: &LeafUser, count: impl Fn(&mut Resources, Resources)) {
+    pub(in crate::facts) fn count_use_of(
+        &mut self,
+        user: &LeafUser,
+        count: impl Fn(&mut Resources, Resources),
+    ) {
         if self.shares_among_users() {
             self.quota
                 .iter_mut()
@@ -100,24 +104,6 @@ impl Queue {
 }
 
 impl QueueTree {
-    /// Recomputes the weights and counts of a leaf's users, after its configuration or that of a queue above has
-    /// changed.
-    pub(crate) fn recount_users(&mut self, id: QueueId) {
-        for user in self.queue(id).users.values().copied().collect::<Vec<_>>() {
-            self.users[user.index()].weight = self.user_weight(id, &self.user(user).name);
-        }
-        let queue = &mut self.queues[id.index()];
-        queue.active = ActiveUsers::default();
-        queue.quota.iter_mut().for_each(|quota| quota.used_by_active = Resources::ZERO);
-        let users: Vec<_> = queue.users.values().map(|user| &self.users[user.index()]).collect();
-        for user in users.into_iter().filter(|user| user.is_active()) {
-            queue.active.users += 1;
-            queue.active.weight_milli += user.weight.milli();
-            queue.count_use_of(user, |sum, used| *sum += used);
-        }
-        self.inactive.record_change();
-    }
-
     /// Whether the user, who uses `used`, may use `size` more. Other use in the leaf is computed only where it matters.
     pub(crate) fn user_may_grow(
         &self,

@@ -1,9 +1,9 @@
-//! What users and applications get when they enter a leaf.
+//! The users of leaves: they come with their first application, and the configuration gives them weights.
 
 use std::sync::Arc;
 
-use super::QueueTree;
-use crate::config::{Factor, Lifetimes};
+use super::{ActiveUsers, QueueTree};
+use crate::config::Factor;
 use crate::facts::LeafUser;
 use crate::ids::{LeafUserId, QueueId};
 use crate::resource::Resources;
@@ -36,7 +36,7 @@ impl QueueTree {
     }
 
     /// The user's weight in the nearest queue at or above the leaf that names the user.
-    pub(super) fn user_weight(&self, leaf: QueueId, name: &str) -> Factor {
+    fn user_weight(&self, leaf: QueueId, name: &str) -> Factor {
         let chain = self.queue(leaf).chain.iter().rev();
         chain
             .map(|id| self.queue(*id))
@@ -44,19 +44,21 @@ impl QueueTree {
             .unwrap_or(Factor::ONE)
     }
 
-    /// The priority of an application in the leaf: the wanted one or the leaf's default, at most the maximum.
-    pub(crate) fn priority_of(&self, wanted: Option<u32>, leaf: QueueId) -> u32 {
-        let priority = wanted.unwrap_or(self.queue(leaf).config.default_application_priority);
-        self.config.maximum_application_priority.map_or(priority, |maximum| priority.min(maximum))
-    }
-
-    /// How long an application in the leaf may live: its own lifetime or else the default, at most the maximum. Default
-    /// and maximum are those of the nearest queue, from the leaf up, that sets them.
-    pub(crate) fn application_lifetime_ms(&self, wanted_ms: Option<u64>, leaf: QueueId) -> Option<u64> {
-        let said = |what: fn(&Lifetimes) -> Option<u64>| {
-            self.queue(leaf).chain.iter().rev().find_map(|id| what(&self.queue(*id).config.lifetimes))
-        };
-        let wanted_ms = wanted_ms.or_else(|| said(|lifetimes| lifetimes.default_ms));
-        [wanted_ms, said(|lifetimes| lifetimes.maximum_ms)].into_iter().flatten().min()
+    /// Recomputes the weights and counts of a leaf's users, after its configuration or that of a queue above has
+    /// changed.
+    pub(crate) fn recount_users(&mut self, id: QueueId) {
+        for user in self.queue(id).users.values().copied().collect::<Vec<_>>() {
+            self.users[user.index()].weight = self.user_weight(id, &self.user(user).name);
+        }
+        let queue = &mut self.queues[id.index()];
+        queue.active = ActiveUsers::default();
+        queue.quota.iter_mut().for_each(|quota| quota.used_by_active = Resources::ZERO);
+        let users: Vec<_> = queue.users.values().map(|user| &self.users[user.index()]).collect();
+        for user in users.into_iter().filter(|user| user.is_active()) {
+            queue.active.users += 1;
+            queue.active.weight_milli += user.weight.milli();
+            queue.count_use_of(user, |sum, used| *sum += used);
+        }
+        self.inactive.record_change();
     }
 }
