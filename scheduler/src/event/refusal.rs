@@ -77,7 +77,7 @@ pub enum Refusal {
     UnknownContainer,
     /// A container cannot grow or be promoted, because the addition does not fit. The reason is the one for a commit
     /// request.
-    #[error("the container cannot grow: {}", .0.label().replace('_', " "))]
+    #[error("the container cannot grow: {0}")]
     CannotGrow(RejectReason),
     /// The container already has that execution type.
     #[error("the container has that execution type already")]
