@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use loom::thread;
 
-use super::{Bound, Cluster, Workers, model, one, plain, propose_once, work_off};
+use super::{Bound, Cluster, Workers, model, model_within, one, plain, propose_once, work_off};
 use crate::change::{ApplicationSpec, AskSpec, GangSpec, NodeSpec};
 use crate::clock::ManualClock;
 use crate::engine::{Engine, Parts};
@@ -80,10 +80,10 @@ fn of_two_gangs_that_want_all_each_starts() {
 }
 
 /// I18. Containers end one by one while a pass looks for room for ordinary asks. The bug: the pass is quicker than the
-/// gang, so ordinary asks take each node for ever.
+/// gang, so ordinary asks take each node for ever. One preemption shows it.
 #[test]
 fn a_gang_gathers_what_a_pass_wants() {
-    model(Bound::Three, || {
+    model_within(1, Bound::Three, || {
         let (cluster, mut workers) = Cluster::assembled(plain(), 2, 2);
         let other = cluster.submit("root.default", "user");
         cluster.ask_of(other, 4);

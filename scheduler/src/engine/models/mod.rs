@@ -1,8 +1,8 @@
 //! Loom models of the shipped engine: every interleaving of a few steps, up to a bound of preemptions.
 //!
-//! `cargo loom` runs each model at two preemptions, a long one at one (`LOOM_MAX_PREEMPTIONS` sets another bound). With
-//! `APPORTION_MODELS=deep` it runs each at the deepest bound that ends in reasonable time. `README.md` beside this
-//! file lists the models. "The bug" of a model is the change of code that it would catch.
+//! `cargo loom` runs each model at two preemptions, the three longest at one. `LOOM_MAX_PREEMPTIONS` sets another
+//! bound. With `APPORTION_MODELS=deep` it runs each at the deepest bound that ends in reasonable time. `README.md`
+//! beside this file lists the models. "The bug" of a model is the change of code that it would catch.
 //!
 //! The models test the engine itself. Only the surroundings are made here: a small cluster, a race of two requests,
 //! and parts that are stepped by hand.
