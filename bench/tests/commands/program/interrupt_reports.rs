@@ -25,11 +25,12 @@ fn interrupted(command: &str, outputs: &[&str]) -> Partial {
     });
     let arguments = format!("{command}{}", named.collect::<String>());
     let signals = [("INT", 130), ("TERM", 143), ("HUP", 129)].into_iter().cycle();
-    for (seconds, (signal, code)) in [1, 2, 4, 8, 16, 32].into_iter().zip(signals) {
+    let waits_ms = (0..8).map(|doublings| 250 << doublings);
+    for (wait_ms, (signal, code)) in waits_ms.zip(signals) {
         let case = Case::new();
         let child = start(&case, &arguments, Stdio::piped());
         wait_until("the run", || temporary_files(case.folder.path()) == outputs.len());
-        sleep(Duration::from_secs(seconds));
+        sleep(Duration::from_millis(wait_ms));
         send(signal, &child);
         let output = child.wait_with_output().unwrap();
         let message = String::from_utf8(output.stderr).unwrap();
@@ -51,7 +52,7 @@ fn interrupted(command: &str, outputs: &[&str]) -> Partial {
         }
         return Partial { case, figures, text };
     }
-    panic!("{command}: nothing was measured in a minute");
+    panic!("{command}: nothing was measured in half a minute");
 }
 
 #[test]
@@ -114,7 +115,7 @@ fn services_are_told_up_to_the_signal() {
 
 #[test]
 fn experiments_of_control_are_told_as_far_as_they_came() {
-    let command = "control --nodes 1000 --processors 2000";
+    let command = "control --nodes 300 --processors 600";
     let Partial { case, figures, .. } = interrupted(command, &["json", "report"]);
     let of = |key: &str| figures[key].as_array().unwrap().clone();
     let all = [of("experiments"), of("experiments_with_faults")].concat();

@@ -250,7 +250,7 @@ fn containers_stay_on_one_rack_if_the_rack_is_learnt_later() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(200) })]
 
     #[test]
     fn no_event_makes_a_service_count_wrong(steps in prop::collection::vec(step(), 0..60)) {
