@@ -1,12 +1,12 @@
 //! `cargo surface`: checks that the `public-api.txt` of each published library lists exactly its public items.
 //!
-//! A change of a public surface thus changes that file, which a reviewer sees. The lists cover the default
-//! features; `model` adds items for model checkers. Derived, automatic and blanket implementations are left out.
+//! A change of a public surface thus changes that file, which a reviewer sees. The lists cover all features. Derived,
+//! automatic and blanket implementations are left out.
 
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
@@ -57,8 +57,8 @@ fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let done = match words.as_slice() {
-        [] => for_each(compare),
-        ["--write"] => for_each(write),
+        [] => document().and_then(|()| for_each(compare)),
+        ["--write"] => document().and_then(|()| for_each(write)),
         ["--help" | "-h"] => {
             print!("{HELP}");
             Ok(Outcome::Same)
@@ -96,9 +96,14 @@ impl Library {
         format!("{}/public-api.txt", self.folder)
     }
 
+    /// The name of the crate.
+    fn name(&self) -> String {
+        self.package.replace('-', "_")
+    }
+
     /// The file that rustdoc writes.
     fn json(&self) -> PathBuf {
-        target().join(format!("doc/{}.json", self.package.replace('-', "_")))
+        target().join(format!("doc/{}.json", self.name()))
     }
 }
 
@@ -133,7 +138,6 @@ fn write(library: &Library) -> Result<Outcome, String> {
 
 /// Returns the public items, or `None` if this rustdoc writes another format.
 fn items(library: &Library) -> Result<Option<BTreeSet<String>>, String> {
-    document(library)?;
     let json = library.json();
     let format = format_of(&json)?;
     if format != FORMAT {
@@ -150,28 +154,35 @@ fn items(library: &Library) -> Result<Option<BTreeSet<String>>, String> {
     Ok(Some(api.items().map(ToString::to_string).collect()))
 }
 
-/// Runs rustdoc on a library. Its JSON output is unstable: a stable toolchain writes it only with `RUSTC_BOOTSTRAP`.
-/// Cargo would build all dependencies anew with that variable, so only rustdoc gets it. For that, cargo starts this
-/// program as rustdoc.
-fn document(library: &Library) -> Result<(), String> {
+/// Runs rustdoc on the libraries. Its JSON output is unstable: a stable toolchain writes it only with
+/// `RUSTC_BOOTSTRAP`. Cargo would build all dependencies anew with that variable, so only rustdoc gets it. For that,
+/// cargo starts this program as rustdoc. For the same reason cargo is asked for the whole workspace: a part of it may
+/// have other features of its dependencies.
+fn document() -> Result<(), String> {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo
-        .args(["rustdoc", "--quiet", "--locked", "-p", library.package, "--lib", "--target-dir"])
+        .args(["doc", "--quiet", "--locked", "--workspace", "--all-features", "--no-deps", "--target-dir"])
         .arg(target())
-        .args(["--", "-Z", "unstable-options", "--output-format", "json", "--cap-lints", "allow"]);
+        .env("RUSTDOCFLAGS", "-Z unstable-options --output-format json --cap-lints allow");
     let rustdoc = std::env::var_os("RUSTDOC").unwrap_or_else(|| "rustdoc".into());
     let own = std::env::current_exe().map_err(|error| format!("the path of this program: {error}"))?;
     let status = cargo.current_dir(root()).env("RUSTDOC", own).env(REAL_RUSTDOC, rustdoc).status();
     let status = status.map_err(|error| format!("starting cargo: {error}"))?;
     if !status.success() {
-        return Err(format!("rustdoc failed on {}; see its messages above", library.package));
+        return Err("rustdoc failed; see its messages above".to_owned());
     }
     Ok(())
 }
 
-/// Runs the real rustdoc with this program's arguments.
+/// Runs the real rustdoc with this program's arguments, if they name a library. Other crates have no list. Without a
+/// crate, cargo asks for the version.
 fn run_rustdoc(rustdoc: &OsStr) -> ExitCode {
-    let status = Command::new(rustdoc).args(std::env::args_os().skip(1)).env("RUSTC_BOOTSTRAP", "1").status();
+    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let name = arguments.iter().skip_while(|argument| *argument != "--crate-name").nth(1);
+    if name.is_some_and(|name| LIBRARIES.iter().all(|library| *name != *library.name())) {
+        return ExitCode::SUCCESS;
+    }
+    let status = Command::new(rustdoc).args(arguments).env("RUSTC_BOOTSTRAP", "1").status();
     match status {
         Ok(status) if status.success() => ExitCode::SUCCESS,
         Ok(_) => ExitCode::FAILURE,
