@@ -54,6 +54,7 @@
 //! |---|---|
 //! | `async` | event streams as `futures::Stream`s; tickets are futures without it |
 //! | `file-log` | a log in a folder: segments, a lock against a second writer, compaction |
+//! | `fuzz` | the body of the fuzz target for logs; not for users |
 //! | `metrics` | all figures under documented names, for any exporter |
 //! | `model` | a runner, primitives and a log in memory, to model-check an embedding program together with the engine |
 //! | `store-log` | a log in a store: one file of the embedded database redb, with compaction |

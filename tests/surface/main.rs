@@ -18,7 +18,7 @@ placement/public-api.txt. The pages of these libraries in the folder `doc` of th
 
 cargo surface [--write]
 
-  --write  make the lists anew
+  --write  rewrite the lists
   --help   this text
 
 Exit codes: 0 all lists are right; 1 items came or went; 2 an error; 3 this toolchain cannot list items.

@@ -78,6 +78,32 @@ fn the_crate_root_has_at_most_60_names() {
     assert!((30..=60).contains(&names.len()), "{} names: {names:?}", names.len());
 }
 
+/// The lists of public items cover all features, so they cannot show that an item needs none.
+#[test]
+fn what_a_feature_adds_is_public_only_with_it() {
+    const ADDED: [(&str, &str, &str); 8] = [
+        ("lib.rs", "file-log", "pub mod file_log;"),
+        ("lib.rs", "store-log", "pub mod store_log;"),
+        ("lib.rs", "metrics", "pub mod metrics;"),
+        ("lib.rs", "model", "pub mod model;"),
+        ("lib.rs", "model", "pub mod sync;"),
+        ("log/mod.rs", "model", "pub use shared::SharedLog;"),
+        ("log/mod.rs", "file-log", "pub use medium::{Compacted, Durability};"),
+        ("replay/mod.rs", "fuzz", "pub use fuzz::fuzz_log;"),
+    ];
+    for (file, feature, item) in ADDED {
+        let path = files::root().join("scheduler/src").join(file);
+        let text = std::fs::read_to_string(path).expect("readable");
+        let condition =
+            text.lines().zip(text.lines().skip(1)).find(|(_, line)| *line == item).map(|(line, _)| line);
+        let needed = format!("feature = \"{feature}\"");
+        assert!(
+            condition.is_some_and(|line| line.starts_with("#[cfg(") && line.contains(&needed)),
+            "{file}: `{item}` follows {condition:?}, which does not ask for {needed}"
+        );
+    }
+}
+
 /// Proposers and committer share one fit test: Nomad's #9506 shows the harm of two.
 #[test]
 fn there_is_one_fits() {
