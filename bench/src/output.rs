@@ -197,7 +197,7 @@ impl LogFile {
     /// When it cannot be written there.
     pub fn create(path: &Path) -> Result<(Self, LogFileSink), OutputError> {
         if path == Path::new("-") {
-            let problem = "a log is no text; give it a file".into();
+            let problem = "a log is not text; give it a file".into();
             return Err(OutputError { path: path.to_owned(), problem });
         }
         let target = OutputFile::create(path)?.target;

@@ -1,4 +1,4 @@
-//! The time to start a large gang, of a failed look, and of the end of a turn:
+//! The time to start a large gang, of a failed search, and of the end of a turn:
 //! `cargo run --release -p apportion-load --example gang`.
 //!
 //! Half of each node is in use. Arguments: nodes, containers for which each node has room, members of the gang.
@@ -70,11 +70,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         let gang = handle.submit_gang(GangSpec::new(job).with_role("worker", ask))?;
         let submitted = timed(|| stepped.commit());
         let mut batch = None;
-        let looked = timed(|| batch = stepped.proposer.propose());
+        let searched = timed(|| batch = stepped.proposer.propose());
         let found = batch.as_ref().map_or(0, |batch| batch.requests().len());
         let decided = timed(|| batch.into_iter().for_each(|batch| stepped.send(batch)));
         println!(
-            "{nodes} nodes, {members} members, {found} gangs found: admitted in {submitted:.2} ms, look {looked:.2} ms, commit {decided:.2} ms"
+            "{nodes} nodes, {members} members, {found} gangs found: admitted in {submitted:.2} ms, search {searched:.2} ms, commit {decided:.2} ms"
         );
         if large {
             handle.cancel_gang(gang.gang)?;
@@ -92,13 +92,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     handle.tick()?;
     let recorded = timed(|| stepped.commit());
     let mut batch = None;
-    let looked = timed(|| batch = stepped.proposer.propose());
-    let batch = batch.ok_or("no look is wanted")?;
+    let searched = timed(|| batch = stepped.proposer.propose());
+    let batch = batch.ok_or("no search for gangs is due")?;
     let ended = timed(|| stepped.send(batch));
     let holders =
         engine.read(|view| view.gangs().filter(|gang| gang.is_gathering && gang.turns == 0).count());
     println!(
-        "the end of a turn: recorded in {recorded:.2} ms, look {looked:.2} ms, commit {ended:.2} ms; {holders} gang gathers next"
+        "the end of a turn: recorded in {recorded:.2} ms, search {searched:.2} ms, commit {ended:.2} ms; {holders} gang gathers next"
     );
     Ok(())
 }

@@ -234,7 +234,7 @@ impl Jobs {
             return format!("no gang {name} was submitted, and no job has that name{hint}");
         }
         format!(
-            "no job is called `{name}`, and it is no identifier like `ask-12`, of an ask, a gang or a container{hint}"
+            "no job is called `{name}`, and it is not an identifier like `ask-12`, of an ask, a gang or a container{hint}"
         )
     }
 }

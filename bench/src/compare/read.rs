@@ -82,16 +82,16 @@ impl ResultFile {
 fn run_of(figures: Value) -> Result<Run, String> {
     const WANTED: &str = "results of `replay`, `demo` and `sweep` can be compared";
     let Some(keys) = figures.as_object() else {
-        return Err(format!("is no result: an object is needed, or an array of them; {WANTED}"));
+        return Err(format!("is not a result: an object is needed, or an array of them; {WANTED}"));
     };
     if let Some((_, command)) = OTHERS.iter().find(|(key, _)| keys.contains_key(*key)) {
         return Err(format!("is a result of `{command}`; {WANTED}"));
     }
     let number = |key: &&&str| keys.get(**key).and_then(Value::as_f64).is_none();
     if let Some(missing) = NUMBERS.iter().find(number) {
-        return Err(format!("is no result: it has no number `{missing}`; {WANTED}"));
+        return Err(format!("is not a result: it has no number `{missing}`; {WANTED}"));
     }
-    let seed = keys["seed"].as_u64().ok_or("is no result: its `seed` is no whole number")?;
+    let seed = keys["seed"].as_u64().ok_or("is not a result: its `seed` is not a whole number")?;
     Ok(Run { figures, seed })
 }
 
@@ -115,8 +115,8 @@ mod tests {
             (json!([stopped]), "an array without a run that ended"),
             (json!(3), "an object is needed"),
             (json!({}), "it has no number `seed`"),
-            (json!([run, {"seed": 1}]), "run 2: is no result: it has no number `nodes`"),
-            (json!({"seed": -1, "nodes": 1, "asks": 2, "placed": 2, "makespan_s": 1}), "no whole number"),
+            (json!([run, {"seed": 1}]), "run 2: is not a result: it has no number `nodes`"),
+            (json!({"seed": -1, "nodes": 1, "asks": 2, "placed": 2, "makespan_s": 1}), "not a whole number"),
             (json!({"workload": "fill", "seed": 1}), "a result of `throughput`"),
         ] {
             let problem = read(value).unwrap_err();

@@ -137,7 +137,7 @@ pub(super) fn expand(name: &str) -> Done<Vec<String>> {
             Ok((from..=to).map(|number| format!("{prefix}{number}")).collect())
         }
         _ => Err(StepError::Bad(format!(
-            "`{name}` is no range of names; one is written `n0..n9`, with up to {RANGE_MAX} names"
+            "`{name}` is not a range of names; one is written `n0..n9`, with up to {RANGE_MAX} names"
         ))),
     }
 }

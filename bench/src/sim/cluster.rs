@@ -13,7 +13,7 @@ use crate::workload::Workload;
 #[non_exhaustive]
 pub enum ClusterError {
     /// A job names a queue that does not exist.
-    #[error("job `{job}` names the queue `{queue}`, which is no leaf of the queue tree; {}", .nearest.as_ref().map_or_else(|| format!("its leaves are {leaves}"), |nearest| format!("did you mean `{nearest}`?")))]
+    #[error("job `{job}` names the queue `{queue}`, which is not a leaf of the queue tree; {}", .nearest.as_ref().map_or_else(|| format!("its leaves are {leaves}"), |nearest| format!("did you mean `{nearest}`?")))]
     UnknownQueue {
         /// The job.
         job: String,

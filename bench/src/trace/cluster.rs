@@ -125,7 +125,7 @@ fn rack_and_host(path: &str) -> Result<(&str, &str), String> {
         None => (DEFAULT_RACK, path),
     };
     if rack.is_empty() || host.is_empty() {
-        return Err(format!("`{}` is no host; `/RACK/HOST` is needed", shown(path)));
+        return Err(format!("`{}` is not a host; `/RACK/HOST` is needed", shown(path)));
     }
     Ok((rack, host))
 }

@@ -213,7 +213,7 @@ fn virtual_cluster(row: &Row<'_>) -> Result<String, TraceError> {
     let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     if name.is_empty() || !name.bytes().all(is_name) {
         let message =
-            format!("`{}` is no virtual cluster; letters, digits, `-` and `_` are needed", shown(name));
+            format!("`{}` is not a virtual cluster; letters, digits, `-` and `_` are needed", shown(name));
         return Err(row.error(VC, message));
     }
     Ok(name.to_owned())

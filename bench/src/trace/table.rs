@@ -126,7 +126,7 @@ fn refused(origin: &Origin, error: csv::Error) -> TraceError {
         ErrorKind::UnequalLengths { pos, expected_len, len } => {
             wrong_length(origin, pos.map_or(0, |pos| pos.line()), len as usize, expected_len as usize)
         }
-        _ => origin.error("is no table"),
+        _ => origin.error("is not a table"),
     }
 }
 

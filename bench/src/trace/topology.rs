@@ -122,7 +122,7 @@ fn label(text: &str) -> Result<(String, bool), String> {
         Some((name, "exclusive=true)")) => (name, true),
         Some((name, "exclusive=false)")) => (name, false),
         Some(_) => {
-            return Err(format!("`{}` is no label; `A` or `A(exclusive=false)` is needed", shown(text)));
+            return Err(format!("`{}` is not a label; `A` or `A(exclusive=false)` is needed", shown(text)));
         }
     };
     check_label(name.trim())?;
@@ -133,7 +133,7 @@ fn check_label(name: &str) -> Result<(), String> {
     let is_label = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'/');
     if name.is_empty() || !name.bytes().all(is_label) {
         return Err(format!(
-            "`{}` is no label; one name of letters, digits, `-`, `_` is needed",
+            "`{}` is not a label; one name of letters, digits, `-`, `_` is needed",
             shown(name)
         ));
     }

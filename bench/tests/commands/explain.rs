@@ -85,7 +85,7 @@ fn wrong_logs_asks_and_positions_are_refused() {
         &refuses(&case, "run.log --ask p22"),
         &[
             "run.log: up to change ",
-            " no job is called `p22`, and it is no identifier like `ask-12`, of an ask, a gang or a container; did you mean `p2`?\n",
+            " no job is called `p22`, and it is not an identifier like `ask-12`, of an ask, a gang or a container; did you mean `p2`?\n",
         ],
     );
     for moment in ["0", "soon", "-1s", "3weeks"] {

@@ -92,7 +92,7 @@ fn wrong_rows_are_refused_with_their_place() {
     assert_eq!(refusal("a,0,100001,9\n"), "t:2: gpus: 100001 is too large; at most 100000 is possible");
     assert!(refusal("a,-1,1,9\n").starts_with("t:2: arrival_s: `-1` is negative"));
     assert!(refusal("a,0,1,\n").starts_with("t:2: approx_duration_s: `` is not a whole number"));
-    assert!(refusal("a.b,0,1,9\n").starts_with("t:2: vc: `a.b` is no virtual cluster"));
+    assert!(refusal("a.b,0,1,9\n").starts_with("t:2: vc: `a.b` is not a virtual cluster"));
     assert_eq!(refusal("a,0,1\n"), "t:2: the row has 3 columns, and needs 4");
     assert_eq!(refusal(""), "t: has no jobs; at least one is needed");
     let header = read_workload(Format::Philly, Source::new("t", "vc,gpus\n".as_bytes()), &options(&[30], 0));

@@ -190,7 +190,7 @@ impl Preemption<'_, '_> {
                 let hint = hint(nearest(&text, known).as_deref());
                 Err(self
                     .settings
-                    .refused(&setting, format!("`{text}` is none of {}{hint}", known.join(", "))))
+                    .refused(&setting, format!("`{text}` is not one of {}{hint}", known.join(", "))))
             }
         }
     }

@@ -184,7 +184,7 @@ fn mistakes_are_refused_even_if_preemption_is_off() {
     refused(
         "intra-queue-preemption.preemption-order-policy",
         "priority",
-        "`priority` is none of userlimit_first, priority_first; did you mean `priority_first`?",
+        "`priority` is not one of userlimit_first, priority_first; did you mean `priority_first`?",
     );
     let (wrong, right) = (key("monitoring_intervall"), key("monitoring_interval"));
     let message = format!("4:17: unknown key `{wrong}`; did you mean `{right}`?");

@@ -246,6 +246,6 @@ impl<'p, 'r> Queues<'p, 'r> {
     fn unknown_policy(&self, setting: &Setting<'p>, text: &str, known: &[&str]) -> ConfigFileError {
         let text = excerpt(text);
         let hint = hint(nearest(&text, known.iter().copied()).as_deref());
-        self.settings.refused(setting, format!("`{text}` is none of {}{hint}", known.join(", ")))
+        self.settings.refused(setting, format!("`{text}` is not one of {}{hint}", known.join(", ")))
     }
 }

@@ -230,14 +230,14 @@ fn values_that_are_none_are_refused_where_they_are() {
         "`-2` is negative, expected a plain number from 0 to 1000000",
     );
     refused_value("root.a.user-limit-factor", "0", "must be above 0, or -1 for no limit");
-    refused_value("root.a.ordering-policy", "fare", "`fare` is none of fifo, fair; did you mean `fair`?");
+    refused_value("root.a.ordering-policy", "fare", "`fare` is not one of fifo, fair; did you mean `fair`?");
     refused_value("root.a.state", "off", "`off` is neither RUNNING nor STOPPED");
     refused_value("root.a.maximum-applications", "-1", "`-1` is not a whole number from 0");
     refused_value("root.a.minimum-user-limit-percent", "101", "`101` is not a plain number from 0 to 100");
     refused_value("root.a.user-settings.j.r.weight", "0", "must be above 0");
     refused_value("root.a.priority", "high", "`high` is not a whole number of 32 bits");
     refused_value("root.a.priority", "4294967296", "`4294967296` is not a whole number of 32 bits");
-    refused_value("root.ordering-policy", "fifo", "`fifo` is none of utilization, priority-utilization");
+    refused_value("root.ordering-policy", "fifo", "`fifo` is not one of utilization, priority-utilization");
     refused_value("root.allow-zero-capacity-sum", "perhaps", "expected true or false");
     refused_value("node-locality-delay", "4.5", "`4.5` is not a whole number from 0, nor -1");
 }

@@ -238,7 +238,7 @@ fn a_value_of_the_wrong_type_is_refused_where_it_is() {
     refused("engine = 1", "1:10: engine: expected a table, found a whole number");
     refused(
         "[engine]\nnode_order = \"sprea\"",
-        "2:14: engine.node_order: `sprea` is none of \"spread\", \"pack\", \"first\"; did you mean `spread`?",
+        "2:14: engine.node_order: `sprea` is not one of \"spread\", \"pack\", \"first\"; did you mean `spread`?",
     );
     refused(
         "[engine]\npartitions = [\"a\", 1]",
@@ -420,7 +420,7 @@ fn mistakes_in_preemption_name_their_place() {
         ),
         (
             "within_queue = { order = \"priority\" }",
-            "3:26: engine.preemption.within_queue.order: `priority` is none of \"user_limit_first\", \"priority_first\"; did you mean `priority_first`?",
+            "3:26: engine.preemption.within_queue.order: `priority` is not one of \"user_limit_first\", \"priority_first\"; did you mean `priority_first`?",
         ),
     ] {
         refused(&with(lines), message);

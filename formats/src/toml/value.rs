@@ -121,6 +121,6 @@ impl<'a> Entry<'a> {
         let text = excerpt(text);
         let words: Vec<_> = meanings.iter().map(|meaning| word_of(*meaning)).collect();
         let hint = hint(nearest(&text, words.iter().copied()).as_deref());
-        Err(self.error(format!("`{text}` is none of \"{}\"{hint}", words.join("\", \""))))
+        Err(self.error(format!("`{text}` is not one of \"{}\"{hint}", words.join("\", \""))))
     }
 }

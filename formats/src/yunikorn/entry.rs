@@ -123,7 +123,7 @@ impl<'n> Entry<'n> {
             let text = excerpt(&text);
             let hint = hint(nearest(&text, words.iter().copied()).as_deref());
             let words: Vec<_> = words.iter().filter(|word| !word.is_empty()).copied().collect();
-            self.error(format!("`{text}` is none of {}{hint}", words.join(", ")))
+            self.error(format!("`{text}` is not one of {}{hint}", words.join(", ")))
         })
     }
 

@@ -120,7 +120,7 @@ fn values_of_another_form_are_refused() {
     );
     value(
         "  properties: {application.sort.policy: fare}",
-        "7:51: root.a.properties.application.sort.policy: `fare` is none of fifo, fair, stateaware; \
+        "7:51: root.a.properties.application.sort.policy: `fare` is not one of fifo, fair, stateaware; \
          did you mean `fair`?",
     );
     value(
@@ -196,7 +196,7 @@ fn a_rule_for_an_unknown_queue_is_refused() {
     );
     refused(
         &rules("[{name: fxed, value: web}]"),
-        &format!("2:27: {at}.name: `fxed` is none of provided, user, fixed, tag; did you mean `fixed`?"),
+        &format!("2:27: {at}.name: `fxed` is not one of provided, user, fixed, tag; did you mean `fixed`?"),
     );
     refused(&rules("[{name: tag}]"), &format!("2:20: {at}: a rule `tag` needs a value"));
     for fine in

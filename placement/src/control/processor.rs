@@ -20,7 +20,7 @@ pub struct ProcessorId {
 /// A text that is no processor id.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
-    "`{0}` is no processor id: expected letters, digits, `_` or `.`, with `-` and a number for a standby, such as `0` or `0-1`"
+    "`{0}` is not a processor id: expected letters, digits, `_` or `.`, with `-` and a number for a standby, such as `0` or `0-1`"
 )]
 pub struct BadProcessorId(pub String);
 

@@ -18,7 +18,7 @@ pub enum InvalidName {
     Missing,
     /// The name has an invalid character.
     #[error(
-        "`{name}` is no name of an instance because of {found:?} at position {position}. A name is a lower-case \
+        "`{name}` is not an instance name because of {found:?} at position {position}. A name is a lower-case \
          letter, then lower-case letters, digits, `-` and `_`"
     )]
     Character {

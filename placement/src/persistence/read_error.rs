@@ -97,7 +97,7 @@ pub enum HistoryWarning {
         error: ReadHistoryError,
     },
     /// Bytes after the last footer are no history.
-    #[error("what follows the footer from byte {byte} on is no history and was skipped")]
+    #[error("what follows the footer from byte {byte} on is not part of the history and was skipped")]
     TrailingData {
         /// Their offset.
         byte: usize,

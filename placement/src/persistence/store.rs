@@ -56,7 +56,7 @@ pub enum StoreError {
         name: String,
     },
     /// The name is not a plain file name.
-    #[error("{name:?} is no name of a file: it has to be a plain one, without folders")]
+    #[error("{name:?} is not a file name: it has to be a plain one, without folders")]
     BadName {
         /// The name.
         name: String,

@@ -94,7 +94,7 @@ impl<F: Factory> Bed<F> {
     pub(crate) fn status(&self) -> Result<ServiceStatus, Box<dyn std::error::Error>> {
         match detail(self.client.status("web"))? {
             AnswerDetail::Status(status) => Ok(*status),
-            other => Err(format!("{other:?} is no status").into()),
+            other => Err(format!("{other:?} is not a status").into()),
         }
     }
 

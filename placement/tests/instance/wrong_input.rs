@@ -164,7 +164,7 @@ fn wrong_flexes() -> Outcome {
     };
     for is_running in [false, true] {
         check(is_running, one("worker", "-3"), bad, "would have -1 instances; there are 2")?;
-        check(is_running, one("worker", "--3"), bad, "`--3` is no number of instances")?;
+        check(is_running, one("worker", "--3"), bad, "`--3` is not a number of instances")?;
         check(is_running, one("worker", ""), bad, "give `3`, `+1` or `-1`")?;
         check(is_running, one("worker", "1000001"), bad, "may be 0 to 1000000")?;
         check(is_running, one("worker", "+9223372036854775807"), bad, "may be 0 to")?;

@@ -62,7 +62,7 @@ fn only_its_own_standby_makes_way<M: Manager>() {
         ),
         (ContainerAction { component: ComponentId(3), ..handing_over(1, 9) }, "not stand by for component 1"),
         (ContainerAction { kind: ActionKind::StopAndRestart, ..handing_over(1, 9) }, "stays where it is"),
-        (ContainerAction { kind: other, ..taking_place(&bed, 1) }, "that container is no standby"),
+        (ContainerAction { kind: other, ..taking_place(&bed, 1) }, "that container is not a standby"),
     ];
     for (action, part) in asked {
         bed.service.submit(action, bed.now_ms);

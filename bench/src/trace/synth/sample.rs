@@ -91,7 +91,7 @@ impl Sample {
 
     fn shaped(shape: Shape, mean: f64, deviation: f64) -> Result<Self, String> {
         let impossible =
-            |_| format!("val {mean} with std {deviation} is no distribution; val must be above 0");
+            |_| format!("val {mean} with std {deviation} is not a distribution; val must be above 0");
         match shape {
             _ if deviation == 0.0 => Ok(Self::Constant(mean)),
             Shape::Normal => Normal::new(mean, deviation).map(Self::Normal).map_err(impossible),

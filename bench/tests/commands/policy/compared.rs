@@ -85,7 +85,10 @@ fn files_that_are_no_results_are_refused_with_what_is_wrong() {
         ("good.json empty.json", vec!["empty.json: is no JSON", "`replay --json FILE`"]),
         ("text.json good.json", vec!["text.json: is no JSON"]),
         ("good.json array.json", vec!["array.json: is an array without a run"]),
-        ("good.json other.json", vec!["other.json: is no result", "`seed`", "`replay`, `demo` and `sweep`"]),
+        (
+            "good.json other.json",
+            vec!["other.json: is not a result", "`seed`", "`replay`, `demo` and `sweep`"],
+        ),
         ("rates.json good.json", vec!["rates.json: is a result of `throughput`"]),
         ("pack.json spread.json", vec!["no point in common"]),
         ("good.json good.json --json good.json", vec!["good.json", "--json"]),

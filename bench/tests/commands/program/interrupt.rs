@@ -17,7 +17,7 @@ pub(super) fn start(case: &Case, arguments: &str, stdout: impl Into<Stdio>) -> C
     Command::new(program)
         .args(arguments.split_whitespace())
         .current_dir(case.folder.path())
-        // One simulation at a time, so that many signals come between the first and the last.
+        // One simulation at a time, so that most of the run lies between the first figures and the end.
         .env("RAYON_NUM_THREADS", "1")
         .stdout(stdout)
         .stderr(Stdio::piped())

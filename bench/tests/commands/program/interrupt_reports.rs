@@ -52,7 +52,7 @@ fn interrupted(command: &str, outputs: &[&str]) -> Partial {
         }
         return Partial { case, figures, text };
     }
-    panic!("{command}: nothing was measured in half a minute");
+    panic!("{command}: nothing was measured in 32 seconds");
 }
 
 #[test]

@@ -19,7 +19,7 @@ impl ApplicationState {
         if let ActionKind::TakePlaceOf(standby) = action.kind {
             let standby = self.fleet.instance(standby).map(|there| there.component);
             if !standby.is_some_and(|standby| stands_by(standby, action.component)) {
-                return Err("that container is no standby of the component".to_owned());
+                return Err("that container is not a standby of the component".to_owned());
             }
         }
         let Some(heir) = action.hands_over_to else { return Ok(()) };

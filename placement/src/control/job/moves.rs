@@ -29,7 +29,7 @@ impl Planner<'_> {
                 self.processors.number_of(standby)?;
                 let number = standby.standby_number().ok_or_else(|| {
                     format!(
-                        "`{standby}` is no standby; its standbys are named `{standby}-0`, `{standby}-1`, ..."
+                        "`{standby}` is not a standby; its standbys are named `{standby}-0`, `{standby}-1`, ..."
                     )
                 })?;
                 Ok([Move::StopStandby { number }].into())

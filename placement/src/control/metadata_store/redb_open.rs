@@ -46,7 +46,7 @@ pub enum OpenStoreError {
         found: u64,
     },
     /// The file is not a control store.
-    #[error("{} is no control store: {reason}; name another file", path.display())]
+    #[error("{} is not a control store: {reason}; name another file", path.display())]
     Foreign {
         /// The file.
         path: PathBuf,

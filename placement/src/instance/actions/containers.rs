@@ -20,7 +20,7 @@ impl InstanceClient {
         })?;
         let number = decode(id).and_then(|number| u64::try_from(number).ok());
         let number =
-            number.ok_or_else(|| ActionError::Argument(format!("`{id}` is no container's number")))?;
+            number.ok_or_else(|| ActionError::Argument(format!("`{id}` is not a container's number")))?;
         let report = live(&target)?;
         let killed = self.host.kill_container(report.id, ContainerRef(number));
         killed.map_err(|error| match error {

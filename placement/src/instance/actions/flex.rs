@@ -96,7 +96,7 @@ fn not_told(name: &InstanceName, report: &ApplicationReport, error: Option<HostE
 
 fn not_a_count(component: &str, text: &str) -> ActionError {
     ActionError::Argument(format!(
-        "component `{component}`: `{text}` is no number of instances; give `3`, `+1` or `-1`"
+        "component `{component}`: `{text}` is not a number of instances; give `3`, `+1` or `-1`"
     ))
 }
 

@@ -213,7 +213,7 @@ fn down(bed: &JobBed<FakeCluster>) -> usize {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(200) })]
 
     /// For requests about many containers, with or without state.
     #[test]

@@ -359,7 +359,7 @@ fn a_standby_that_still_runs_is_not_started_again() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(200) })]
 
     #[test]
     fn every_request_has_one_last_word(steps in prop::collection::vec(step(), 0..60)) {

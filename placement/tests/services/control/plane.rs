@@ -72,7 +72,7 @@ fn invalid_messages_are_answered<M: Manager + Debug + Send + 'static>() {
     let asked = [
         (bed.submit(foreign), "no deployment `elsewhere`"),
         (bed.ask("77", "ANY_HOST"), "no processor `77`"),
-        (bed.ask("0/1", "ANY_HOST"), "is no processor id"),
+        (bed.ask("0/1", "ANY_HOST"), "is not a processor id"),
         (bed.ask("0", "nowhere"), "no host `nowhere`"),
         (bed.ask("0", ""), "destinationHost is empty"),
         (bed.ask_for("EXPLODE", "0", "", &json!({})), "no action `EXPLODE`"),
