@@ -1,18 +1,18 @@
 //! Gangs: asks of one application that start together or not at all.
 //!
 //! An application submits a gang with [`Handle::submit_gang`](crate::Handle::submit_gang): roles, each with an ask
-//! and a minimum. Its asks are *held*: they are pending, but nothing is placed or reserved for them. A proposer looks
-//! for nodes for the minimum of all roles, and sends it as one commit request. The committer applies all of it or
-//! nothing, and rejects a request with only a part of a gang. After the start, the units above the minimum are
-//! ordinary asks.
+//! and a minimum. Its asks are *held*: they are pending, but in no lane, so nothing is placed or reserved for them. A
+//! proposer looks for nodes for the minimum of all roles, and sends it as one commit request. The committer applies all
+//! of it or nothing, and rejects a request with only a part of a gang. After the start, the units above the minimum
+//! are ordinary asks.
 //!
 //! # Gathering
 //!
-//! A gang that finds no room for its minimum *gathers*, unless its description says otherwise. Each member gets a
-//! place on a node, and the committer holds the free room there for it. As containers end on these nodes, the
-//! committer adds their room in the same group, before any pass sees it. When all is held, the gang starts: one
-//! request gives the held room back and places the containers. Held room is no container and no reservation. The rest
-//! of the node serves other asks.
+//! In each partition, the first gang in order that finds no room for its minimum *gathers*. A gang that a limit stops,
+//! or that was submitted `without_gathering`, does not. Other gangs wait and hold nothing. Each member gets a place on
+//! a node, and the committer holds the free room there for it. As containers end on these nodes, the committer adds
+//! their room in the same group, before any pass sees it. When all is held, the gang starts: one request gives the held
+//! room back and places the containers. Held room is not a container or a reservation. Other asks use the rest.
 //!
 //! # Turns
 //!

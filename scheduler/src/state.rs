@@ -2,7 +2,7 @@
 //!
 //! # Waits and their causes
 //!
-//! The first two are the ways to wait for what passes report. The others stay apart, each for its reason.
+//! The first two are the ways to wait for what passes report. The last column says why the others are kept apart.
 //!
 //! | waiting | for | kept in | apart because |
 //! |---|---|---|---|

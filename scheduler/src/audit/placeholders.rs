@@ -19,7 +19,7 @@ pub(super) fn check(facts: &Facts, report: &mut AuditReport) {
                     .containers
                     .get(*container)
                     .is_some_and(|known| (known.application, known.ask) == (gang.application, *ask));
-                report.check(is_its, "I5", || format!("{container} is no placeholder of {name} of {id}"));
+                report.check(is_its, "I5", || format!("{container} is not a placeholder of {name} of {id}"));
             }
         }
         report.check(waits || !is_spent, "I12", || format!("{id} is listed without placeholders"));

@@ -1,5 +1,5 @@
-//! All pending asks of an application. Some are in no lane: they wait for hosts or racks, their gang has not started,
-//! or the application waits for activation.
+//! Pending asks in no lane, and how they are listed later: their gang has not started, or the application waits for
+//! activation. Also all pending asks of an application, with those that wait for hosts or racks.
 
 use super::{ApplicationBacklog, Backlog};
 use crate::facts::Facts;

@@ -13,10 +13,10 @@
 //!    unless a node of the set has changed since and fits. The lane stays runnable. Once all sets
 //!    are closed for the shape, no pass looks for the ask.
 //! 3. Once the ask has been pending for `reservations.delay_ms`, it may reserve a node. If all sets are closed then,
-//!    a timer reopens the shape in one set at a time. The submission sets the timer if all sets are closed already.
-//!    Otherwise the pass that finds the last set without room does (`Observation::ReserveLater`). Only a pass over the
-//!    last open set of a shape reserves, or a pass over one node in compatible mode. [`propose`](crate::propose) tells
-//!    how a reservation becomes a container.
+//!    a timer reopens the shape in one set. After each pass that reserves nothing, the committer reopens the next. The
+//!    submission sets the timer if all sets are closed already. Otherwise the pass that finds the last set without
+//!    room does (`Observation::ReserveLater`). Only a pass over the last open set of a shape reserves, or a pass over
+//!    one node in compatible mode. [`propose`](crate::propose) tells how a reservation becomes a container.
 //! 4. A node that gains room is compared with the shapes that are closed in its set ([`Backlog::room_gained`]). Those
 //!    that fit on it are open again in this set, and passes look at all of their lanes. If the partition is cut into
 //!    other sets, every shape is open everywhere.

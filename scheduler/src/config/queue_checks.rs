@@ -330,7 +330,7 @@ mod tests {
         let negative = error(&[of(&["ann"], Some(-1))]).unwrap_err();
         assert!(negative.contains("a limit of users or groups"), "{negative}");
         let same_names = HolderLimit { groups: names(&["ann"]), ..of(&["ann"], Some(1)) };
-        assert_eq!(error(&[same_names]), Ok(()), "a group is no user");
+        assert_eq!(error(&[same_names]), Ok(()), "a group is not a user");
     }
 
     #[test]

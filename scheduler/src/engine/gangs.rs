@@ -44,8 +44,9 @@ impl Handle {
     /// Waiting gangs are tried by the priority of their applications, then in the order of submission. In each
     /// partition the first gang that does not fit, and that no limit stops, gathers. Free room, now and later, is held
     /// for its members, and charged to queue and user, until all of them can start. A later gang that needs no held
-    /// room may start before. If the held room does not grow for
-    /// [`gather_limit_ms`](crate::config::EngineConfig::gather_limit_ms), the gang comes after all that wait then.
+    /// room may start before. If the held room has not grown for
+    /// [`gather_limit_ms`](crate::config::EngineConfig::gather_limit_ms), and its end would help this or another gang,
+    /// the gang gives the room back. It then goes behind all gangs that wait.
     /// With [`without_gathering`](GangSpec::without_gathering), a gang waits until enough is free at one time, and
     /// stops no other gang or ask.
     ///

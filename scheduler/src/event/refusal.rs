@@ -104,7 +104,7 @@ pub enum Refusal {
     #[error("the application's use does not fit below the maximum of the queue or of a queue above it")]
     AboveMaximum,
     /// The queue is not a leaf, or does not exist.
-    #[error("the queue takes no applications: it does not exist or is no leaf")]
+    #[error("the queue takes no applications: it does not exist or is not a leaf")]
     NotALeaf,
     /// The queue would have to be created, but would be too deep or one queue too many.
     #[error("the queue cannot be created: it would be too deep or one queue too many")]

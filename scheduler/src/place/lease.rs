@@ -137,9 +137,9 @@ impl Leases {
         let (first, behind) =
             (start as usize / SETS_MAX % self.wanted.len(), u64::MAX << (start as usize % SETS_MAX));
         let others = (1..self.wanted.len()).map(|offset| ((first + offset) % self.wanted.len(), u64::MAX));
-        let mut looks =
+        let mut words =
             std::iter::once((first, behind)).chain(others).chain(std::iter::once((first, !behind)));
-        let taken = looks.find_map(|(partition, mask)| {
+        let taken = words.find_map(|(partition, mask)| {
             let wanted = self.wanted[partition].load(Ordering::Acquire) & mask;
             SetId::from_bits(PartitionId(partition as u32), wanted)
                 .find_map(|set| self.take(set, &mut was_undone))
@@ -193,8 +193,8 @@ impl Leases {
     }
 
     /// The number of wanted sets, and the number of leased sets. A set that came back meanwhile counts as leased.
-    /// Otherwise a set that was checked out at the first look and wanted at the second would be missed. A failed look
-    /// does not count: a proposer may look at old bits long after the engine reported that it is quiet.
+    /// Otherwise a set that was checked out at the first count and wanted at the second would be missed. A failed try
+    /// does not count: a proposer may read old bits long after the engine reported that it is quiet.
     pub(crate) fn count(&self) -> (u32, u64) {
         let returns = || self.checked_out.load(Ordering::Acquire) & !CHECKED_OUT;
         let before = returns();
@@ -213,7 +213,7 @@ impl Leases {
 
     /// Whether every set is in the pool and none is worth a pass. Then no set can be taken before the next publication.
     /// A taken set is checked out before its bit is cleared, and a dropped set is wanted before it is in the pool. So
-    /// the two looks at the count overlook neither; the high half shows whether a set came back.
+    /// the two reads of the count overlook neither; the high half shows whether a set came back.
     pub(crate) fn is_idle(&self) -> bool {
         let before = self.checked_out.load(Ordering::Acquire);
         before & CHECKED_OUT == 0 && !self.any_wanted() && self.checked_out.load(Ordering::Acquire) == before

@@ -46,7 +46,7 @@ pub(crate) enum NotNow {
 pub(crate) struct GangFindings {
     /// The start of a gang.
     pub(crate) start: Option<ResourceAllocationCommitRequest>,
-    /// Places for gangs that cannot start. They come first in order.
+    /// Places for gangs that cannot start: of each partition, for the first in order.
     pub(crate) gatherings: Vec<Gathering>,
     /// A turn that should end. Then the search found nothing else.
     pub(crate) turn_end: Option<TurnEnd>,

@@ -1,4 +1,4 @@
-//! Adds an admitted ask to the facts and its lane, and forgets it once it is satisfied.
+//! Adds an admitted ask to the facts and its lane, and forgets it once it is satisfied. `applications.rs` cancels.
 
 use thin_vec::ThinVec;
 
