@@ -45,8 +45,8 @@ impl Handle {
     /// partition the first gang that does not fit, and that no limit stops, gathers. Free room, now and later, is held
     /// for its members, and charged to queue and user, until all of them can start. A later gang that needs no held
     /// room may start before. If the held room has not grown for
-    /// [`gather_limit_ms`](crate::config::EngineConfig::gather_limit_ms), and its end would help this or another gang,
-    /// the gang gives the room back. It then goes behind all gangs that wait.
+    /// [`gather_limit_ms`](crate::config::EngineConfig::gather_limit_ms), and giving it up would help this or another
+    /// gang, the gang does so. It then goes behind all gangs that wait.
     /// With [`without_gathering`](GangSpec::without_gathering), a gang waits until enough is free at one time, and
     /// stops no other gang or ask.
     ///
