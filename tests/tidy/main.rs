@@ -112,6 +112,16 @@ fn there_is_one_fits() {
     assert_eq!(found.len(), 1, "`fn fits(` must exist once; it is at {found:?}");
 }
 
+/// A tuple of parameters hides how many there are, and its parts have no names where it is made.
+#[test]
+fn no_parameter_is_a_tuple_of_others() {
+    let crates = ["scheduler/src", "placement/src", "formats/src", "bench/src", "bench/load/src"];
+    let of_tuples =
+        crates.iter().flat_map(|folder| Source::of(folder)).flat_map(|source| source.tuple_parameters());
+    let wrong: Vec<String> = of_tuples.collect();
+    assert!(wrong.is_empty(), "pass these one by one, or as a struct:\n{}", wrong.join("\n"));
+}
+
 /// Primitives are named only in `sync/`.
 #[test]
 fn primitives_are_named_only_in_sync() {

@@ -61,6 +61,18 @@ impl Source {
         found.map(|(number, line)| format!("{}:{number}: {}", self.path, line.trim())).collect()
     }
 
+    /// The lines with a parameter whose pattern is a tuple: `(a, b): (A, B)`.
+    pub(crate) fn tuple_parameters(&self) -> Vec<String> {
+        let is_parameter = |line: &str| {
+            let line = line.trim_start();
+            // A closure has its parameters between bars.
+            (line.starts_with('(') || line.contains("fn ")) && !line.contains('|')
+        };
+        let is_tuple = |line: &str| line.contains("): (") || line.contains("): &(");
+        let found = self.code().filter(|(_, line)| is_parameter(line) && is_tuple(line));
+        found.map(|(number, line)| format!("{}:{number}: {}", self.path, line.trim())).collect()
+    }
+
     /// Comments that are wider than a line of code may be. Rows of tables are one line each.
     pub(crate) fn wide_comments(&self) -> Vec<String> {
         let is_row = |line: &str| line.trim_start_matches('/').trim_start_matches('!').starts_with(" |");
@@ -181,6 +193,14 @@ fn add(folder: &PathBuf, sources: &mut Vec<Source>) {
             sources.push(Source::read(&path));
         }
     }
+}
+
+#[test]
+fn a_parameter_that_is_a_tuple_is_found() {
+    let text = "fn a((b, c): (B, C)) {\nfn a(\n    b: B,\n    (c, d): &(C, D),\n) -> (E, F) {\n    \
+                let (g, h): (G, H) = i;\n    j(|(k, l): (K, L)| m)\nfn n(o: (P, Q)) {\n";
+    let source = Source { path: "a.rs".to_owned(), text: text.to_owned() };
+    assert_eq!(source.tuple_parameters(), ["a.rs:1: fn a((b, c): (B, C)) {", "a.rs:4: (c, d): &(C, D),"]);
 }
 
 /// Rules about names must see through `use std::{sync::Mutex, ...}`.

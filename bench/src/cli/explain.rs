@@ -59,7 +59,7 @@ pub(super) fn run(args: &ExplainArgs) -> Result<(), Failure> {
     input.replay_until(args.at, &mut replay, see)?;
     let view = replay.view();
     let text = match &args.ask {
-        Some(name) => explain_named(&view, name, (&jobs, gangs), args.json).map_err(wrong)?,
+        Some(name) => explain_named(&view, name, &jobs, gangs, args.json).map_err(wrong)?,
         None => explain_longest(&view, &NextRound::new(view, gangs), args.json).map_err(Failure::run)?,
     };
     writeln!(std::io::stdout(), "{text}").map_err(Failure::output)
@@ -69,11 +69,12 @@ pub(super) fn run(args: &ExplainArgs) -> Result<(), Failure> {
 fn explain_named(
     view: &View<'_>,
     name: &str,
-    (jobs, gangs): (&Jobs, Gangs),
+    jobs: &Jobs,
+    gangs: Gangs,
     is_json: bool,
 ) -> Result<String, String> {
     if let Some(asks) = jobs.asks_of(name) {
-        return explain_job(view, name, (&asks, gangs), is_json);
+        return explain_job(name, &asks, &NextRound::new(*view, gangs), view, is_json);
     }
     if let Ok(id) = name.parse::<ContainerId>() {
         return container::explain(view, id, is_json);
@@ -108,12 +109,12 @@ fn with_next_round(explanation: &Explanation, next: &NextRound<'_>) -> String {
 
 /// Explains the asks of a job, pending asks first.
 fn explain_job(
-    view: &View<'_>,
     name: &str,
-    (asks, gangs): (&[AskId], Gangs),
+    asks: &[AskId],
+    next: &NextRound<'_>,
+    view: &View<'_>,
     is_json: bool,
 ) -> Result<String, String> {
-    let next = NextRound::new(*view, gangs);
     let mut explained: Vec<Explanation> = asks.iter().map(|ask| view.explain(*ask)).collect();
     explained.sort_by_key(|one| Reverse(one.pending().is_some()));
     if is_json {
@@ -128,8 +129,7 @@ fn explain_job(
         return Ok(format!("{name} has asked for nothing that the log knows up to change {}.", view.seq()));
     }
     let left_out = explained.len().saturating_sub(KINDS_MAX);
-    let shown: Vec<String> =
-        explained.iter().take(KINDS_MAX).map(|one| with_next_round(one, &next)).collect();
+    let shown: Vec<String> = explained.iter().take(KINDS_MAX).map(|one| with_next_round(one, next)).collect();
     let more = if left_out > 0 { format!("\n\n{left_out} more with --json") } else { String::new() };
     Ok(shown.join("\n\n") + &more)
 }

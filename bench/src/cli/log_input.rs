@@ -189,7 +189,7 @@ impl Jobs {
             asks.sort_unstable();
             asks.dedup();
         }
-        let gangs = view.gang_asks().into_iter().filter_map(|(gang, ..)| first_ask(gang)).collect();
+        let gangs = view.gang_asks().into_iter().filter_map(|of| first_ask(of.gang)).collect();
         Self { by_name, asks, gangs }
     }
 

@@ -148,7 +148,7 @@ fn rows_of(pair: &Pair<'_>, notes: &mut Vec<String>) -> Vec<Row> {
     let row = |(name, unit): &(Name, Unit)| {
         let (a, b) = (of_first.get(name)?, of_second.get(name)?);
         let is_shown = left_out.0.as_ref().is_none_or(|last| !name.0.starts_with("user ") || name.0 <= *last);
-        is_shown.then(|| row_of(&pair.label, name, *unit, (a, b), is_paired))
+        is_shown.then(|| row_of(&pair.label, name, *unit, a, b, is_paired))
     };
     names.iter().filter_map(row).collect()
 }
@@ -162,7 +162,7 @@ fn users_beyond(names: &[(Name, Unit)]) -> (Option<String>, usize) {
     (users.get(USERS_MAX - 1).map(|last| (*last).clone()), users.len().saturating_sub(USERS_MAX))
 }
 
-fn row_of(point: &str, name: &Name, unit: Unit, (a, b): (&Values, &Values), is_paired: bool) -> Row {
+fn row_of(point: &str, name: &Name, unit: Unit, a: &Values, b: &Values, is_paired: bool) -> Row {
     let values = |column: &Values| column.iter().map(|(_, value)| *value).collect::<Vec<f64>>();
     let both: (Vec<f64>, Vec<f64>) = if is_paired {
         // For a figure that a run lacks, only seeds that have it in both files.

@@ -105,7 +105,7 @@ impl ServicesReport {
             time_to_full_strength_s: times(with),
             time_to_full_strength_without_history_s: times(without),
             time_to_full_strength_strict_s: times(strict),
-            runs: NAMES.into_iter().zip(&self.years).map(run_json).collect(),
+            runs: NAMES.into_iter().zip(&self.years).map(|(name, year)| run_json(name, year)).collect(),
         }
     }
 }
@@ -116,7 +116,7 @@ fn times(year: &YearRecord) -> Times {
     Times { p50: at(0.5), p99: at(0.99) }
 }
 
-fn run_json((placement, year): (&'static str, &YearRecord)) -> RunJson {
+fn run_json(placement: &'static str, year: &YearRecord) -> RunJson {
     let restart = |restart: &Restart| RestartJson {
         started_ms: restart.started_ms,
         could_return: restart.could_return,

@@ -103,12 +103,12 @@ fn creation(
     if !settings.switch(&key("queue-auto-removal.enable"), true)? {
         creation.expiry_ms = None;
     }
+    let said = |template| said_by(settings, &listed.path, template);
     // `template` is read for both, so its settings are reported once only.
-    let path = listed.path.as_str();
-    template(settings, types, (path, "template"), &mut creation.parent, &mut Vec::new())?;
-    template(settings, types, (path, "template"), &mut creation.leaf, report)?;
-    template(settings, types, (path, "leaf-template"), &mut creation.leaf, report)?;
-    template(settings, types, (path, "parent-template"), &mut creation.parent, report)?;
+    apply(settings, types, said("template"), &mut creation.parent, &mut Vec::new())?;
+    apply(settings, types, said("template"), &mut creation.leaf, report)?;
+    apply(settings, types, said("leaf-template"), &mut creation.leaf, report)?;
+    apply(settings, types, said("parent-template"), &mut creation.parent, report)?;
     Ok(creation)
 }
 
@@ -133,15 +133,15 @@ fn is_for(pattern: &str, path: &str) -> bool {
     is_as_deep && pairs.all(|(name, pattern)| pattern == "*" || pattern == name)
 }
 
-/// Applies a template to the created queues.
-fn template(
-    settings: &Settings<'_>,
+/// Applies the settings of a template to the created queues.
+fn apply<'s>(
+    settings: &Settings<'s>,
     types: &Types,
-    (path, template): (&str, &str),
+    said: Vec<(&str, Setting<'s>)>,
     queue: &mut QueueConfig,
     report: &mut Vec<NotCarriedOver>,
 ) -> Result<(), ConfigFileError> {
-    for (name, setting) in said_by(settings, path, template) {
+    for (name, setting) in said {
         let text = settings.value(&setting)?;
         let refused = |problem: String| settings.refused(&setting, problem);
         let mut note = |reason: &str| report.push(settings.not_carried_over(&setting, reason));

@@ -9,7 +9,7 @@ use super::known::PREFIX;
 use super::labels;
 use super::number;
 use super::property::{Setting, Settings};
-use super::sibling::{self, Child};
+use super::sibling::{self, Allowed, Child};
 use super::tree::Listed;
 use super::types::Types;
 use super::value::{self, Size};
@@ -120,11 +120,11 @@ impl<'p, 'r> Queues<'p, 'r> {
             positions.push(position);
         }
         let may_be_zero = self.settings.switch(&parent.key("allow-zero-capacity-sum"), false)?;
-        sibling::check(&given, self.types.engine(), self.is_uniform, may_be_zero || parent_has_nothing)
-            .map_err(|problem| {
-                let place = label.map_or(String::new(), |label| format!("for label `{}` ", excerpt(label)));
-                self.refused_list(parent, &parent.path, format!("{place}{problem}"))
-            })?;
+        let allowed = Allowed { mixture: !self.is_uniform, zero_sum: may_be_zero || parent_has_nothing };
+        sibling::check(&given, self.types.engine(), allowed).map_err(|problem| {
+            let place = label.map_or(String::new(), |label| format!("for label `{}` ", excerpt(label)));
+            self.refused_list(parent, &parent.path, format!("{place}{problem}"))
+        })?;
         self.check_amounts(parent, &given, label)?;
         let capacities = sibling::capacities(&given, |child, reason| self.record(&child.setting, reason));
         let mut all = vec![None; children.len()];

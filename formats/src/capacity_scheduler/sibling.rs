@@ -21,16 +21,20 @@ pub(super) struct Child<'p> {
     pub(super) size: Size,
 }
 
+/// What YARN allows for the capacities of one parent's children.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Allowed {
+    /// Percentages, weights and amounts beside each other.
+    pub(super) mixture: bool,
+    /// Percentages that sum to 0.
+    pub(super) zero_sum: bool,
+}
+
 /// Checks that the capacities fit together.
-pub(super) fn check(
-    children: &[Child<'_>],
-    types: &ResourceTypes,
-    is_uniform: bool,
-    may_be_zero: bool,
-) -> Result<(), String> {
+pub(super) fn check(children: &[Child<'_>], types: &ResourceTypes, allowed: Allowed) -> Result<(), String> {
     let is_alike = |child: &Child<'_>| child.size.kind() == children[0].size.kind();
     let is_mixed = !children.iter().all(is_alike) || children.iter().any(|child| child.size.is_mixed());
-    if is_mixed && is_uniform {
+    if is_mixed && !allowed.mixture {
         return Err(
             "the capacities below it mix percentages, weights and amounts; YARN allows that only with \
                     `yarn.scheduler.capacity.legacy-queue-mode.enabled` = false"
@@ -40,7 +44,9 @@ pub(super) fn check(
     let has_mixed_vectors = children.iter().any(|child| child.size.is_mixed());
     if !has_mixed_vectors {
         let percents: Vec<_> = children.iter().filter_map(|child| child.percent(0)).collect();
-        return check_sum(&percents, is_mixed, may_be_zero);
+        let sum: u64 = percents.iter().map(|percent| percent.get()).sum();
+        let may_be_less = is_mixed || percents.is_empty() || sum == 0 && allowed.zero_sum;
+        return check_sum(sum, if may_be_less { 0 } else { ALL_BILLIONTHS - TOLERANCE_BILLIONTHS });
     }
     // For a single type they may sum to less.
     types.names().iter().enumerate().try_for_each(|(i, name)| {
@@ -52,11 +58,9 @@ pub(super) fn check(
     })
 }
 
-fn check_sum(percents: &[Billionths], is_mixed: bool, may_be_zero: bool) -> Result<(), String> {
-    let sum: u64 = percents.iter().map(|percent| percent.get()).sum();
-    let is_too_much = sum > ALL_BILLIONTHS + TOLERANCE_BILLIONTHS;
-    let is_too_little = sum < ALL_BILLIONTHS - TOLERANCE_BILLIONTHS && !(sum == 0 && may_be_zero);
-    if is_too_much || (is_too_little && !is_mixed && !percents.is_empty()) {
+/// Checks a sum of percentages, in billionths of a percent.
+fn check_sum(sum: u64, least: u64) -> Result<(), String> {
+    if !(least..=ALL_BILLIONTHS + TOLERANCE_BILLIONTHS).contains(&sum) {
         let sum = sum as f64 / 1e9;
         let zero = if sum == 0.0 { ", or allow-zero-capacity-sum" } else { "" };
         return Err(format!("the capacities below it sum to {sum} %, YARN demands 100 %{zero}"));

@@ -25,7 +25,7 @@ pub(super) fn read<'p>(
 ) -> Result<(), ConfigFileError> {
     let of_all = settings.get(&format!("{PREFIX}{MINIMUM}"));
     let minimum = of_all.map_or(Ok(Percent::ALL), |setting| number::percent(settings, &setting, report))?;
-    read_below(settings, listed, queue, (minimum, &Weights::new()), report)
+    read_below(settings, listed, queue, minimum, &Weights::new(), report)
 }
 
 /// The minimum user limit is that of leaves without their own, and `above` are the weights from the queues above.
@@ -33,7 +33,8 @@ fn read_below<'p>(
     settings: &Settings<'p>,
     listed: &Listed<'p>,
     queue: &mut QueueConfig,
-    (minimum, above): (Percent, &Weights<'p>),
+    minimum: Percent,
+    above: &Weights<'p>,
     report: &mut Vec<NotCarriedOver>,
 ) -> Result<(), ConfigFileError> {
     let mut weights = above.clone();
@@ -55,7 +56,7 @@ fn read_below<'p>(
         .children
         .iter()
         .zip(&mut queue.children)
-        .try_for_each(|(listed, child)| read_below(settings, listed, child, (minimum, &weights), report))
+        .try_for_each(|(listed, child)| read_below(settings, listed, child, minimum, &weights, report))
 }
 
 /// Refuses weights that YARN's `UserWeights.validateForLeafQueue` refuses: above 100 % / minimum user limit.

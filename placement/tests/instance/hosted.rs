@@ -246,7 +246,7 @@ on_both!(all_nodes_of_the_cluster_are_listed);
 fn all_nodes_of_the_cluster_are_listed<F: Factory>() -> Outcome {
     let bed = Bed::<F>::new()?;
     bed.factory.clone().run_until_idle();
-    let AnswerDetail::Nodes(nodes) = detail(bed.client.nodes(true))? else { return Err("nodes".into()) };
+    let AnswerDetail::Nodes(nodes) = detail(bed.client.usable_nodes())? else { return Err("nodes".into()) };
     let mut hosts: Vec<&str> = nodes.iter().map(|node| &*node.host).collect();
     hosts.sort_unstable();
     assert_eq!(hosts, HOSTS);

@@ -188,8 +188,8 @@ fn am_suicide() -> Outcome {
 #[test]
 fn nodes_diagnostics_and_verbs() -> Outcome {
     let bed = Running.bed()?;
-    for (usable_only, count) in [(false, 2), (true, 1)] {
-        let AnswerDetail::Nodes(nodes) = detail(bed.client.nodes(usable_only))? else {
+    for (answer, count) in [(bed.client.nodes(), 2), (bed.client.usable_nodes(), 1)] {
+        let AnswerDetail::Nodes(nodes) = detail(answer)? else {
             return Err("nodes".into());
         };
         assert_eq!(nodes.len(), count);

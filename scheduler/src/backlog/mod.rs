@@ -71,8 +71,8 @@ pub(crate) use pending::{PendingAsk, PendingAsks};
 pub(crate) use starved::Starved;
 pub(crate) use waits::WaitKey;
 
-use crate::facts::{Application, Ask, Facts, PartitionShare};
-use crate::ids::{AskId, LaneId, LeafUserId, QueueId, ShapeId, SlotId};
+use crate::facts::{Ask, Facts, PartitionShare};
+use crate::ids::{ApplicationId, AskId, LaneId, LeafUserId, QueueId, ShapeId, SlotId};
 use demand::Count;
 use headroom::BlockedHeadroom;
 use lane::Lanes;
@@ -151,24 +151,24 @@ impl Backlog {
             self.applications[slot].waiting.insert(id);
             return;
         }
+        let pending = PendingAsk::of(id, ask);
         for shape in std::iter::once(ask.shape).chain(self.variants_of(ask.shape)) {
-            self.add_to_lane(facts, application, (id, ask), shape, version);
+            self.add_to_lane(facts, ask.application, pending, shape, version);
         }
     }
 
     fn add_to_lane(
         &mut self,
         facts: &Facts,
-        application: &Application,
-        (id, ask): (AskId, &Ask),
+        id: ApplicationId,
+        pending: PendingAsk,
         shape: ShapeId,
         version: u64,
     ) {
-        let slot = ask.application.index();
+        let (application, slot) = (facts.applications.at(id), id.index());
         let lane_id = self.lane_for(facts, application.leaf, application.user, shape);
         let backlog = &mut self.applications[slot];
         let key = *backlog.key.get_or_insert_with(|| OrderKey::of(facts, application, &Given::default()));
-        let pending = PendingAsk::of(id, ask);
         match backlog.lanes.iter_mut().find(|entry| entry.lane == lane_id) {
             Some(entry) => entry.asks.add(pending),
             None => {

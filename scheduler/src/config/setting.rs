@@ -68,7 +68,8 @@ impl Setting {
     /// The limit of a user or a group: one of the queue's `limits`, counted from 0.
     pub(crate) fn holder_maximum(
         table: &str,
-        (number, limit): (usize, &HolderLimit),
+        number: usize,
+        limit: &HolderLimit,
         types: &ResourceTypes,
     ) -> Self {
         let value = table_by_type(types, |index| limit.maximum[index].map(|amount| amount.to_string()));

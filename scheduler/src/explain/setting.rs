@@ -30,8 +30,8 @@ pub(super) fn deciding_setting(state: &State, ask: &Ask, blocker: &Blocker) -> O
         }
         Blocker::HolderLimit { holder, reached } => {
             let (queue, table) = queue_of(&reached.queue)?;
-            let limit = limit_of(&queue.config, holder)?;
-            Some(Setting::holder_maximum(&table, limit, types))
+            let (number, limit) = limit_of(&queue.config, holder)?;
+            Some(Setting::holder_maximum(&table, number, limit, types))
         }
         Blocker::UserLimit { user, reached } => {
             let (queue, table) = queue_of(&reached.queue)?;

@@ -119,11 +119,6 @@ impl Facts {
         Some((gang, role))
     }
 
-    /// The sort key of a waiting gang: its lap, then the priority of its application, then the order of submission.
-    pub(crate) fn gang_key(&self, gang: &WaitingGang) -> (u64, u32, u64) {
-        (gang.turns.lap, u32::MAX - self.applications.at(gang.application).priority, gang.number)
-    }
-
     /// The waiting gangs in the order in which they are tried.
     pub(crate) fn gangs_in_order(&self) -> Vec<GangId> {
         let mut gangs: Vec<_> = self.gangs.iter().map(|(id, gang)| (self.gang_key(gang), *id)).collect();

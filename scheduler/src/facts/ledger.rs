@@ -144,8 +144,10 @@ impl Facts {
         application.outstanding = application.outstanding.wrapping_add_signed(units);
         let is_wanting = application.outstanding > 0;
         let (leaf, priority) = (application.leaf, application.priority);
-        if was_wanting != is_wanting {
-            self.tree.count_demand(leaf, priority, is_wanting);
+        match (was_wanting, is_wanting) {
+            (false, true) => self.tree.begin_demand(leaf, priority),
+            (true, false) => self.tree.end_demand(leaf, priority),
+            _ => {}
         }
     }
 

@@ -9,7 +9,7 @@
 
 use super::{Ask, Facts, Locality};
 use crate::config::LocalityDelay;
-use crate::ids::AskId;
+use crate::ids::{AskId, ReservationId};
 
 /// The counts of an ask that decide its allowed locality at the next opportunity.
 #[derive(Clone, Copy, Debug)]
@@ -23,15 +23,15 @@ impl Opportunities {
         Self { missed: ask.missed, outstanding: ask.outstanding() }
     }
 
-    /// The counts after a container of this locality, at an opportunity or from a reservation. An off-switch container
-    /// does not reset the missed opportunities.
-    pub(crate) fn after(self, locality: Locality, is_reserved: bool, full_reset: bool) -> Self {
+    /// The counts after a container of this locality, for which the ask needed an opportunity unless it had a
+    /// reservation. An off-switch container does not reset the missed opportunities.
+    pub(crate) fn after(self, locality: Locality, from: Option<ReservationId>, delay: LocalityDelay) -> Self {
         let begins_anew = match locality {
             Locality::NodeLocal => true,
-            Locality::RackLocal => full_reset,
+            Locality::RackLocal => matches!(delay, LocalityDelay::Nodes { full_reset: true, .. }),
             Locality::OffSwitch => false,
         };
-        let missed = if begins_anew { 0 } else { self.missed.saturating_add(u32::from(!is_reserved)) };
+        let missed = if begins_anew { 0 } else { self.missed.saturating_add(u32::from(from.is_none())) };
         Self { missed, outstanding: self.outstanding.saturating_sub(1) }
     }
 }
@@ -77,11 +77,10 @@ impl Facts {
     }
 
     /// Updates the ask's count when it gets a container of this locality.
-    pub(crate) fn take_opportunity(&mut self, id: AskId, locality: Locality, is_reserved: bool) {
-        let LocalityDelay::Nodes { full_reset, .. } = self.config.locality_delay else { return };
+    pub(crate) fn take_opportunity(&mut self, id: AskId, locality: Locality, from: Option<ReservationId>) {
         let ask = self.asks.at_mut(id);
         if !ask.preference.is_empty() {
-            ask.missed = Opportunities::of(ask).after(locality, is_reserved, full_reset).missed;
+            ask.missed = Opportunities::of(ask).after(locality, from, self.config.locality_delay).missed;
         }
     }
 }

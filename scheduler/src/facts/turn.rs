@@ -8,6 +8,7 @@
 //! doubles if a part waited once more on such a node, or if no member had a part. Then the gang avoids only the nodes
 //! of its last turn. So even a gang that needs long gets its room in the end.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
@@ -41,6 +42,16 @@ struct Turn {
     most: Resources,
 }
 
+/// The place of a waiting gang in the order in which gangs are tried. The first field that differs decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct GangKey {
+    lap: u64,
+    /// The priority of its application.
+    priority: Reverse<u32>,
+    /// The order of submission.
+    number: u64,
+}
+
 impl Turns {
     pub(crate) fn in_lap(lap: u64) -> Self {
         Self { lap, ..Self::default() }
@@ -48,6 +59,12 @@ impl Turns {
 }
 
 impl Facts {
+    /// The place of a waiting gang in the order in which gangs are tried.
+    pub(crate) fn gang_key(&self, gang: &WaitingGang) -> GangKey {
+        let priority = Reverse(self.applications.at(gang.application).priority);
+        GangKey { lap: gang.turns.lap, priority, number: gang.number }
+    }
+
     /// When the time of the gang's turn is up. `None` without held room or without a limit.
     pub(crate) fn turn_until_ms(&self, gang: GangId) -> Option<u64> {
         let turn = self.gangs.get(&gang)?.turns.current.as_ref().filter(|_| self.holds_room(gang))?;

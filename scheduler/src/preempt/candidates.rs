@@ -66,7 +66,7 @@ pub(super) fn candidates(
                 .rev()
                 .filter(|container| class_of(facts, partition, exemptions, *container) == Some(class));
             for container in of_class {
-                let (node, candidate) = candidate(facts, (*id, application), container, master);
+                let (node, candidate) = candidate(facts, *id, container, master);
                 if candidate.is_master {
                     masters.push((node, candidate));
                 } else if let Some((node, candidate)) = listed.keep(node, candidate) {
@@ -125,7 +125,7 @@ fn class_of(
 
 fn candidate(
     facts: &Facts,
-    (application, of): (ApplicationId, &Application),
+    application: ApplicationId,
     container: ContainerId,
     master: Option<ContainerId>,
 ) -> (NodeId, Candidate) {
@@ -133,7 +133,7 @@ fn candidate(
     let candidate = Candidate {
         container,
         application,
-        leaf: of.leaf,
+        leaf: facts.applications.at(application).leaf,
         shape: placed.shape,
         devices: placed.devices,
         rank: 0,

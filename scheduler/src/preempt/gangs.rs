@@ -21,8 +21,13 @@ use crate::ids::{GangId, PartitionId, QueueId, RackId};
 use crate::resource::Resources;
 use crate::state::State;
 
-/// A partition of the gang, and why its leaf may have the room of others there. Without a rule it gets free room only.
-type PartitionRule = (PartitionId, Option<PreemptionRule>);
+/// A partition of the gang, and why its leaf may have the room of others there.
+#[derive(Clone, Copy)]
+struct PartitionRule {
+    partition: PartitionId,
+    /// Without one it gets free room only.
+    rule: Option<PreemptionRule>,
+}
 
 /// The members that a trial places, and their victims.
 #[derive(Default)]
@@ -87,14 +92,15 @@ impl<'a> Planners<'a> {
         for partition in facts.partitions_wanted(gang) {
             let (planner, size) = (&self.all[partition.index()], facts.minimum_of(gang, partition));
             let owed = planner.check_owed(leaf, &size, UnhelpedReason::LessThanMinimum);
-            rules.push((partition, owed.is_ok().then(|| planner.rule(leaf, &size))));
+            let rule = owed.is_ok().then(|| planner.rule(leaf, &size));
+            rules.push(PartitionRule { partition, rule });
             not_owed = not_owed.or(owed.err());
         }
-        if let Some(reason) = not_owed.filter(|_| rules.iter().all(|(_, rule)| rule.is_none())) {
+        if let Some(reason) = not_owed.filter(|_| rules.iter().all(|of| of.rule.is_none())) {
             return Err(reason);
         }
         let trial = self.try_places(leaf, gang, &rules).map_err(Some)?;
-        let is_balance = rules.iter().any(|(_, rule)| *rule == Some(PreemptionRule::Balance));
+        let is_balance = rules.iter().any(|of| of.rule == Some(PreemptionRule::Balance));
         Ok(GangPreemption {
             gang: id,
             application: gang.application,
@@ -119,7 +125,7 @@ impl<'a> Planners<'a> {
         };
         let mut reason = UnhelpedReason::NoNode;
         for rack in racks {
-            match self.try_place(leaf, gang, (rack, rules)) {
+            match self.try_place(leaf, gang, rack, rules) {
                 Ok(trial) => return Ok(trial),
                 Err(UnhelpedReason::NoNode) => {}
                 Err(other) => reason = other,
@@ -133,14 +139,15 @@ impl<'a> Planners<'a> {
         &mut self,
         leaf: QueueId,
         gang: &WaitingGang,
-        (rack, rules): (Option<RackId>, &[PartitionRule]),
+        rack: Option<RackId>,
+        rules: &[PartitionRule],
     ) -> Result<Trial, UnhelpedReason> {
         let (mut trial, mut result, mut begun) = (Trial::default(), Ok(()), Vec::new());
-        for (partition, rule) in rules {
-            let planner = self.of(*partition);
-            begun.push((*partition, planner.planned_use.clone()));
+        for &PartitionRule { partition, rule } in rules {
+            let planner = self.of(partition);
+            begun.push((partition, planner.planned_use.clone()));
             planner.sites.begin_trial();
-            result = planner.try_gang(leaf, gang, (rack, *rule), &mut trial);
+            result = planner.try_gang(leaf, gang, rack, rule, &mut trial);
             if result.is_err() {
                 break;
             }
@@ -165,7 +172,8 @@ impl Planner<'_> {
         &mut self,
         leaf: QueueId,
         gang: &WaitingGang,
-        place: (Option<RackId>, Option<PreemptionRule>),
+        rack: Option<RackId>,
+        rule: Option<PreemptionRule>,
         trial: &mut Trial,
     ) -> Result<(), UnhelpedReason> {
         let facts = &self.state.facts;
@@ -174,7 +182,7 @@ impl Planner<'_> {
             |role: &&HeldRole| facts.shapes.at(facts.asks.at(role.ask).shape).partition == self.partition;
         for role in gang.roles.iter().filter(is_here).collect::<Vec<_>>() {
             for _ in 0..role.minimum {
-                let (member, victims) = self.try_member(leaf, gang, role, place)?;
+                let (member, victims) = self.try_member(leaf, gang, role, rack, rule)?;
                 trial.members.push(member);
                 trial.victims.extend(victims);
             }
@@ -204,11 +212,12 @@ impl Planner<'_> {
         leaf: QueueId,
         gang: &WaitingGang,
         role: &HeldRole,
-        (rack, rule): (Option<RackId>, Option<PreemptionRule>),
+        rack: Option<RackId>,
+        rule: Option<PreemptionRule>,
     ) -> Result<(PlannedMember, SmallVec<[Candidate; 4]>), UnhelpedReason> {
         let facts = &self.state.facts;
-        let ask = facts.asks.at(role.ask);
-        let (application, shape) = (facts.applications.at(gang.application), facts.shapes.at(ask.shape));
+        let application = facts.applications.at(gang.application);
+        let shape = facts.shapes.at(facts.asks.at(role.ask).shape);
         let shortage = self.planned_use.shortage(leaf, &shape.need.resources);
         if shortage.scope == Some(leaf) || !self.planned_use.user_admits(application, shape) {
             return Err(UnhelpedReason::Limit);
@@ -216,7 +225,7 @@ impl Planner<'_> {
         let of_rule = rule.unwrap_or(PreemptionRule::Guarantee);
         let wanted =
             Wanted { shortage, part: Part::All, ..Wanted::between_leaves(leaf, &shape.need, of_rule) };
-        let (site, choice) = self.on_open_node(&wanted, role.ask, (ask, shape), rack)?;
+        let (site, choice) = self.on_open_node(&wanted, role.ask, rack)?;
         if rule.is_none() && !choice.victims.is_empty() {
             return Err(UnhelpedReason::LessThanMinimum);
         }

@@ -4,10 +4,9 @@ use super::amounts::owed;
 use super::beneficiaries::Due;
 use super::candidates::Candidate;
 use super::planned_use::Part;
-use super::planner::Planner;
-use super::victims::Choice;
+use super::planner::{PlannedPlace, Planner};
 use super::{Preemption, PreemptionRule, UnhelpedReason, Victim};
-use crate::ids::{QueueId, ReservationId};
+use crate::ids::QueueId;
 use crate::resource::Resources;
 
 impl Planner<'_> {
@@ -75,16 +74,16 @@ impl Planner<'_> {
         &self,
         leaf: QueueId,
         due: &Due,
-        (site, choice, reservation): (usize, &Choice, Option<ReservationId>),
+        place: &PlannedPlace,
         rule: PreemptionRule,
     ) -> Preemption {
         Preemption {
             ask: due.ask,
             application: due.application,
             queue: self.path(leaf),
-            node: self.sites.all[site].node,
-            reservation,
-            victims: choice.victims.iter().map(|victim| self.victim(victim)).collect(),
+            node: self.sites.all[place.site].node,
+            reservation: place.reservation,
+            victims: place.choice.victims.iter().map(|victim| self.victim(victim)).collect(),
             rule,
         }
     }

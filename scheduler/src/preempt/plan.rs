@@ -37,8 +37,8 @@ pub(crate) fn plan(state: &State, policy: &PreemptionPolicy) -> PreemptionPlan {
         amounts.push((branches, takings));
     }
     let all = state.partitions().zip(&amounts);
-    let all = all
-        .map(|(partition, (branches, takings))| Planner::new(state, partition, (branches, takings), policy));
+    let all =
+        all.map(|(partition, (branches, takings))| Planner::new(state, partition, branches, takings, policy));
     let mut planners = Planners::new(all.collect());
     planners.of(PartitionId::DEFAULT).planned_use.budgets = PlannedBudgets::new(&state.facts);
     planners.run_gangs(state, &mut plan);

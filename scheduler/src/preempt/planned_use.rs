@@ -62,6 +62,14 @@ pub(super) enum Part {
     All,
 }
 
+/// The amounts that a beneficiary still lacks, and the bounds for leaves that lose them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lack<'a> {
+    pub(super) amount: &'a Resources,
+    pub(super) rule: PreemptionRule,
+    pub(super) part: Part,
+}
+
 /// The headroom that one more container of a beneficiary lacks in its queues.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct QueueShortage {
@@ -228,18 +236,11 @@ impl<'a> PlannedUse<'a> {
         self.facts.tree.exhausted_limit_usage(user, size, level).is_some()
     }
 
-    /// Whether the leaf may lose a container of this size on top of `lost`, and that helps with the `lacking` amount.
-    pub(super) fn may_lose(
-        &self,
-        leaf: QueueId,
-        size: &Resources,
-        (lacking, rule, part): (&Resources, PreemptionRule, Part),
-        lost: &Resources,
-    ) -> bool {
+    /// Whether the leaf may lose a container of this size on top of `lost`, and that helps.
+    pub(super) fn may_lose(&self, leaf: QueueId, size: &Resources, lost: &Resources, lack: Lack<'_>) -> bool {
         let queue_use = self.queue(leaf);
-        let floor = queue_use.floor(rule);
-        let helps =
-            |index: usize| size[index] > 0 && lacking[index] > 0 && queue_use.left(part)[index] > lost[index];
+        let (floor, left) = (queue_use.floor(lack.rule), queue_use.left(lack.part));
+        let helps = |index: usize| size[index] > 0 && lack.amount[index] > 0 && left[index] > lost[index];
         let stays = |index: usize| {
             size[index] <= 0 || queue_use.used[index] - lost[index] - size[index] >= floor[index]
         };
@@ -253,7 +254,8 @@ impl<'a> PlannedUse<'a> {
         &self,
         leaf: QueueId,
         lost: &Resources,
-        (lacking, part): (&Resources, Part),
+        lacking: &Resources,
+        part: Part,
     ) -> bool {
         let queue_use = self.queue(leaf);
         let floor = queue_use.fair_floor;
@@ -266,7 +268,8 @@ impl<'a> PlannedUse<'a> {
     /// without the containers that the plan starts. A queue that is above the beneficiary, too, keeps the room.
     pub(super) fn parents_stay(
         &self,
-        (leaf, size): (QueueId, &Resources),
+        leaf: QueueId,
+        size: &Resources,
         to: QueueId,
         victims: &[Candidate],
     ) -> bool {

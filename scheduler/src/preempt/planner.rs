@@ -15,7 +15,7 @@ use super::whole_gangs::WholeGangs;
 use super::within::{WithinKey, leaves};
 use super::{PreemptionPlan, PreemptionPolicy, PreemptionRule, Unhelped, UnhelpedReason};
 use crate::explain::NodeFilter;
-use crate::facts::{Ask, Shape};
+use crate::facts::Shape;
 use crate::ids::{AskId, PartitionId, QueueId, RackId, ReservationId, ShapeId};
 use crate::resource::Resources;
 use crate::state::State;
@@ -58,14 +58,19 @@ pub(super) struct Planner<'a> {
     pub(super) beneficiaries: Beneficiaries,
 }
 
+/// A node for one unit.
+pub(super) struct PlannedPlace {
+    /// The node's place in the plan.
+    pub(super) site: usize,
+    /// Without victims if it needs none.
+    pub(super) choice: Choice,
+    /// The ask's reservation of the node.
+    pub(super) reservation: Option<ReservationId>,
+}
+
 /// What happens to one unit.
 pub(super) enum Verdict {
-    /// It has a node. The victims are none if it needs none.
-    Placed {
-        site: usize,
-        choice: Choice,
-        reservation: Option<ReservationId>,
-    },
+    Placed(PlannedPlace),
     Unhelped(UnhelpedReason),
     /// Its leaf is owed nothing more that the ask could use.
     NotOwed,
@@ -75,7 +80,7 @@ impl Verdict {
     /// The verdict of a search on nodes without a reservation.
     pub(super) fn of(found: Result<(usize, Choice), UnhelpedReason>) -> Self {
         match found {
-            Ok((site, choice)) => Self::Placed { site, choice, reservation: None },
+            Ok((site, choice)) => Self::Placed(PlannedPlace { site, choice, reservation: None }),
             Err(reason) => Self::Unhelped(reason),
         }
     }
@@ -85,7 +90,8 @@ impl<'a> Planner<'a> {
     pub(super) fn new(
         state: &'a State,
         partition: PartitionId,
-        (branches, takings): (&'a [Branch], &'a Takings),
+        branches: &'a [Branch],
+        takings: &'a Takings,
         policy: &'a PreemptionPolicy,
     ) -> Self {
         let facts = &state.facts;
@@ -125,17 +131,18 @@ impl<'a> Planner<'a> {
     /// Serves one unit of the ask, or gives up the ask.
     fn serve(&mut self, leaf: QueueId, due: &mut Due, plan: &mut PreemptionPlan) {
         match self.verdict(leaf, due) {
-            Verdict::Placed { site, choice, reservation } => {
-                if choice.victims.is_empty() && self.planned_use.is_spent() {
+            Verdict::Placed(place) => {
+                let needs_victims = !place.choice.victims.is_empty();
+                if !needs_victims && self.planned_use.is_spent() {
                     // The normal pass serves the ask, and the plan takes nothing more for queues.
                     return self.beneficiaries.give_up(leaf, due);
                 }
                 let rule = self.rule(leaf, &self.size(due));
-                self.place(due, site, &choice, reservation);
+                self.place(due, &place);
                 self.beneficiaries.leaves[leaf.index()].got_some = true;
                 due.units -= 1;
-                if !choice.victims.is_empty() {
-                    plan.preemptions.push(self.preemption(leaf, due, (site, &choice, reservation), rule));
+                if needs_victims {
+                    plan.preemptions.push(self.preemption(leaf, due, &place, rule));
                 }
             }
             Verdict::Unhelped(reason) => {
@@ -166,8 +173,8 @@ impl<'a> Planner<'a> {
 
     fn verdict_within(&mut self, leaf: QueueId, due: &mut Due, part: Part) -> Verdict {
         let facts = &self.state.facts;
-        let (ask, application) = (facts.asks.at(due.ask), facts.applications.at(due.application));
-        let shape = facts.shapes.at(ask.shape);
+        let application = facts.applications.at(due.application);
+        let shape = facts.shapes.at(facts.asks.at(due.ask).shape);
         let size = &shape.need.resources;
         let of_reserved = Wanted { part, ..Wanted::between_leaves(leaf, &shape.need, self.rule(leaf, size)) };
         if let Some(placed) = self.on_reserved_node(&of_reserved, due) {
@@ -186,7 +193,7 @@ impl<'a> Planner<'a> {
             return Verdict::Unhelped(UnhelpedReason::Limit);
         }
         let wanted = Wanted { shortage, ..of_reserved };
-        Verdict::of(self.on_open_node(&wanted, due.ask, (ask, shape), None))
+        Verdict::of(self.on_open_node(&wanted, due.ask, None))
     }
 
     /// Looks at the nodes that are reserved for the ask.
@@ -200,11 +207,12 @@ impl<'a> Planner<'a> {
                 .lacks_at_most_room(node, facts.nodes.at(node));
             let site = self.sites.of_node(node).filter(|_| is_suitable);
             let choice = site.and_then(|site| {
-                let choice = wanted.choose(facts, &self.planned_use, &self.sites.all[site])?;
-                meets_rule(facts, shape, &self.planned_use, &choice, node).then_some((site, choice))
+                let choice = wanted.choose(&self.planned_use, &self.sites.all[site])?;
+                meets_rule(shape, &self.planned_use, &choice, node).then_some((site, choice))
             });
             if let Some((site, choice)) = choice {
-                return Some(Verdict::Placed { site, choice, reservation: Some(reservation) });
+                let place = PlannedPlace { site, choice, reservation: Some(reservation) };
+                return Some(Verdict::Placed(place));
             }
             due.passed_over.push(reservation);
         }
@@ -215,15 +223,17 @@ impl<'a> Planner<'a> {
         &mut self,
         wanted: &Wanted<'_>,
         id: AskId,
-        (ask, shape): (&Ask, &Shape),
         rack: Option<RackId>,
     ) -> Result<(usize, Choice), UnhelpedReason> {
+        let facts = &self.state.facts;
+        let ask = facts.asks.at(id);
+        let shape = facts.shapes.at(ask.shape);
         let may_lose = wanted.within.is_some() || self.takings.may_lose(wanted.leaf);
         let key = SuitableKey {
             shape: ask.shape,
             scope: wanted.shortage.scope,
             leaf: may_lose.then_some(wanted.leaf),
-            parent: self.state.facts.queue(wanted.leaf).parent,
+            parent: facts.queue(wanted.leaf).parent,
             ask: shape.has_locality.then_some(id),
             is_balance: wanted.rule == PreemptionRule::Balance,
             within: wanted.within.map(|within| within.key()),
@@ -233,23 +243,21 @@ impl<'a> Planner<'a> {
         let size = &shape.need.resources;
         let may_take_some = wanted.within.is_some() || self.planned_use.may_take_some(size, wanted.part);
         let Self { state, sites, planned_use, suitable_nodes, .. } = self;
-        let facts = &state.facts;
         let group = suitable_nodes
             .entry(key)
             .or_insert_with(|| SuitableNodes::new(state, &NodeFilter::new(state, id, ask), rack, sites));
         if !may_take_some {
             group.keep_only_room(sites, &shape.need);
         }
-        match group.best((facts, shape), planned_use, sites, wanted) {
+        match group.best(shape, planned_use, sites, wanted) {
             Some(found) => Ok(found),
             None if group.is_empty() => Err(UnhelpedReason::NoNode),
             None if may_take_some
-                && let Some(found) =
-                    WholeGangs::new(facts, planned_use, sites, wanted).best(shape, group) =>
+                && let Some(found) = WholeGangs::new(planned_use, sites, wanted).best(shape, group) =>
             {
                 Ok(found)
             }
-            None if may_take_some && group.is_kept_by_budgets(facts, planned_use, sites, wanted) => {
+            None if may_take_some && group.is_kept_by_budgets(planned_use, sites, wanted) => {
                 Err(UnhelpedReason::DisruptionBudget)
             }
             None => Err(self.reason_without_victims(size, wanted.part)),
@@ -279,17 +287,12 @@ impl<'a> Planner<'a> {
     }
 
     /// Counts the victims as ended and the unit as started.
-    pub(super) fn place(
-        &mut self,
-        due: &mut Due,
-        site: usize,
-        choice: &Choice,
-        reservation: Option<ReservationId>,
-    ) {
+    pub(super) fn place(&mut self, due: &mut Due, place: &PlannedPlace) {
+        let PlannedPlace { site, choice, reservation } = place;
         let facts = &self.state.facts;
         let shape = facts.shapes.at(facts.asks.at(due.ask).shape);
-        let node = self.sites.all[site].node;
-        self.start(shape, site, &choice.victims);
+        let node = self.sites.all[*site].node;
+        self.start(shape, *site, &choice.victims);
         due.reserved -= usize::from(reservation.is_some());
         let surplus = facts.surplus_reservations(due.units - 1 + due.by_pass, due.reserved);
         due.reserved -= surplus;

@@ -11,8 +11,8 @@ use super::planned_nodes::{PlannedNode, PlannedNodes};
 use super::planned_use::PlannedUse;
 use super::victims::{Choice, Loss, Wanted};
 use crate::explain::NodeFilter;
-use crate::facts::{Facts, Shape, TagCounts};
-use crate::ids::{QueueId, RackId};
+use crate::facts::{Shape, TagCounts};
+use crate::ids::{NodeId, QueueId, RackId};
 use crate::resource::Need;
 use crate::state::State;
 
@@ -69,22 +69,22 @@ impl SuitableNodes {
     /// The node with the least loss, and the victims there.
     pub(super) fn best(
         &mut self,
-        (facts, shape): (&Facts, &Shape),
+        shape: &Shape,
         planned_use: &PlannedUse<'_>,
         sites: &mut PlannedNodes,
         wanted: &Wanted<'_>,
     ) -> Option<(usize, Choice)> {
-        self.catch_up(facts, planned_use, sites, wanted);
+        self.catch_up(planned_use, sites, wanted);
         while let Some((leaf, (loss, index))) = self.first() {
             if leaf.is_some_and(|leaf| wanted.is_spent(planned_use, leaf)) {
                 self.spread(leaf, planned_use, sites, wanted);
                 continue;
             }
             self.by_leaf.get_mut(&leaf)?.pop();
-            let Some(choice) = wanted.choose(facts, planned_use, &sites.all[index]) else { continue };
+            let Some(choice) = wanted.choose(planned_use, &sites.all[index]) else { continue };
             if choice.loss > loss {
                 self.insert(planned_use, sites, wanted, (choice.loss, index));
-            } else if meets_rule(facts, shape, planned_use, &choice, sites.all[index].node) {
+            } else if meets_rule(shape, planned_use, &choice, sites.all[index].node) {
                 return Some((index, choice));
             }
         }
@@ -118,7 +118,7 @@ impl SuitableNodes {
         wanted: &Wanted<'_>,
         (loss, index): Entry,
     ) {
-        let bound = wanted.bound(planned_use, sites, (loss, index));
+        let bound = wanted.bound(planned_use, sites, index, loss);
         if bound.is_none() && !sites.all[index].has_room_for(wanted.need) {
             return;
         }
@@ -129,32 +129,25 @@ impl SuitableNodes {
     /// Whether only disruption budgets keep the victims on some node.
     pub(super) fn is_kept_by_budgets(
         &self,
-        facts: &Facts,
         planned_use: &PlannedUse<'_>,
         sites: &PlannedNodes,
         wanted: &Wanted<'_>,
     ) -> bool {
         let wanted = Wanted { ignores_budgets: true, ..*wanted };
         let is_suitable = |(site, is_suitable): (&PlannedNode, &bool)| {
-            *is_suitable && wanted.choose(facts, planned_use, site).is_some()
+            *is_suitable && wanted.choose(planned_use, site).is_some()
         };
         !planned_use.budgets.is_empty() && sites.all.iter().zip(&self.is_suitable).any(is_suitable)
     }
 
     /// Computes the losses of nodes that are new or have changed.
-    fn catch_up(
-        &mut self,
-        facts: &Facts,
-        planned_use: &PlannedUse<'_>,
-        sites: &mut PlannedNodes,
-        wanted: &Wanted<'_>,
-    ) {
+    fn catch_up(&mut self, planned_use: &PlannedUse<'_>, sites: &mut PlannedNodes, wanted: &Wanted<'_>) {
         let all = 0..sites.all.len();
         let changed = sites.touched.get(self.seen..).unwrap_or_default().iter().copied();
         let is_first = self.seen == usize::MAX;
         let to_see = all.filter(|_| is_first).chain(changed);
         let loss = |index: usize| {
-            let choice = wanted.choose(facts, planned_use, &sites.all[index])?;
+            let choice = wanted.choose(planned_use, &sites.all[index])?;
             Some((choice.loss, index))
         };
         let may_do = |index: &usize| {
@@ -169,13 +162,8 @@ impl SuitableNodes {
 }
 
 /// Whether the shape's rule holds on the node after the plan so far and without the victims.
-pub(super) fn meets_rule(
-    facts: &Facts,
-    shape: &Shape,
-    planned_use: &PlannedUse<'_>,
-    choice: &Choice,
-    node: crate::ids::NodeId,
-) -> bool {
+pub(super) fn meets_rule(shape: &Shape, planned_use: &PlannedUse<'_>, choice: &Choice, node: NodeId) -> bool {
+    let facts = planned_use.facts;
     let node = facts.nodes.at(node);
     if shape.rule.is_none() {
         return true;

@@ -6,7 +6,7 @@ use super::PreemptionRule;
 use super::candidates::Candidate;
 use super::cost::total_cost;
 use super::planned_nodes::{PlannedNode, PlannedNodes};
-use super::planned_use::{Part, PlannedUse, QueueShortage};
+use super::planned_use::{Lack, Part, PlannedUse, QueueShortage};
 use super::within::WithinLeaf;
 use crate::facts::Facts;
 use crate::ids::{NodeId, QueueId};
@@ -42,14 +42,26 @@ pub(super) struct Loss {
 
 const RANK: u64 = u32::MAX as u64;
 
-impl Loss {
-    fn new((masters, victims): (usize, usize), cost: u64, excess: u64, rank: u32, node: NodeId) -> Self {
+/// The parts of a loss, in its order.
+struct LossParts {
+    masters: usize,
+    victims: usize,
+    cost: u64,
+    excess: u64,
+    rank: u32,
+    node: NodeId,
+}
+
+impl LossParts {
+    fn pack(self) -> Loss {
         let count = |count: usize| u64::from(u16::try_from(count).unwrap_or(u16::MAX));
         let amount = |amount: u64| u64::from(u32::try_from(amount).unwrap_or(u32::MAX));
-        let victims = count(masters) << 48 | count(victims) << 32 | amount(cost);
-        Self { victims, excess: amount(excess) << 32 | u64::from(rank), node }
+        let victims = count(self.masters) << 48 | count(self.victims) << 32 | amount(self.cost);
+        Loss { victims, excess: amount(self.excess) << 32 | u64::from(self.rank), node: self.node }
     }
+}
 
+impl Loss {
     fn has_victims(self) -> bool {
         self.victims >> 32 != 0
     }
@@ -81,7 +93,8 @@ impl<'a> Wanted<'a> {
         &self,
         planned_use: &PlannedUse<'_>,
         sites: &mut PlannedNodes,
-        (before, site): (Loss, usize),
+        site: usize,
+        before: Loss,
     ) -> Option<(Option<QueueId>, Loss)> {
         if !before.has_victims() {
             return Some((None, before));
@@ -101,13 +114,8 @@ impl<'a> Wanted<'a> {
     }
 
     /// The best victims on the node; `None` if those that may be taken do not free enough.
-    pub(super) fn choose(
-        &self,
-        facts: &Facts,
-        planned_use: &PlannedUse<'_>,
-        site: &PlannedNode,
-    ) -> Option<Choice> {
-        let mut search = Search::new(self, facts, site.room);
+    pub(super) fn choose(&self, planned_use: &PlannedUse<'_>, site: &PlannedNode) -> Option<Choice> {
+        let mut search = Search::new(self, planned_use.facts, site.room);
         let mut victims: SmallVec<[Candidate; 4]> = SmallVec::new();
         if self.shortage.ends_by_itself && site.has_room_for(self.need) {
             return Some(search.choice(site, victims));
@@ -145,9 +153,9 @@ impl<'a> Wanted<'a> {
         let masters = victims.iter().filter(|victim| victim.is_master).count();
         let excess = if excess.is_zero() { 0 } else { dominant_share(&excess, capacity()) };
         let rank = victims.iter().map(|victim| victim.rank).max().unwrap_or(0);
-        let counts = (masters, victims.len());
-        let loss = Loss::new(counts, total_cost(facts, &victims), excess, rank, site.node);
-        Choice { loss, victims }
+        let cost = total_cost(facts, &victims);
+        let loss = LossParts { masters, victims: victims.len(), cost, excess, rank, node: site.node };
+        Choice { loss: loss.pack(), victims }
     }
 }
 
@@ -204,7 +212,7 @@ impl<'a> Search<'a> {
         }
         if let Some(within) = within {
             let of_leaf = candidate.leaf == *leaf;
-            return of_leaf && within.may_take(self.facts, planned_use, (candidate, victims), &self.lacking);
+            return of_leaf && within.may_take(planned_use, candidate, victims, &self.lacking);
         }
         // Most leaves are soon spent, so this comes before the sums.
         if !planned_use.may_lose_more(candidate.leaf, self.wanted.part) {
@@ -215,9 +223,9 @@ impl<'a> Search<'a> {
         }
         let size = |of: &Candidate| self.facts.shapes.at(of.shape).need.resources;
         let lost = victims.iter().filter(|victim| victim.leaf == candidate.leaf).map(size).sum();
-        let wanted = (&self.lacking, self.wanted.rule, self.wanted.part);
-        planned_use.may_lose(candidate.leaf, &size(candidate), wanted, &lost)
-            && planned_use.parents_stay((candidate.leaf, &size(candidate)), *leaf, victims)
+        let lack = Lack { amount: &self.lacking, rule: self.wanted.rule, part: self.wanted.part };
+        planned_use.may_lose(candidate.leaf, &size(candidate), &lost, lack)
+            && planned_use.parents_stay(candidate.leaf, &size(candidate), *leaf, victims)
     }
 
     fn take(&mut self, candidate: &Candidate) {

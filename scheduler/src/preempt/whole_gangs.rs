@@ -24,12 +24,11 @@ pub(super) struct WholeGangs<'a> {
 
 impl<'a> WholeGangs<'a> {
     pub(super) fn new(
-        facts: &'a Facts,
         planned_use: &'a PlannedUse<'a>,
         sites: &'a PlannedNodes,
         wanted: &'a Wanted<'a>,
     ) -> Self {
-        Self { facts, planned_use, sites, wanted }
+        Self { facts: planned_use.facts, planned_use, sites, wanted }
     }
 
     /// The gang with the least loss, and the node on which the container starts.
@@ -75,10 +74,10 @@ impl<'a> WholeGangs<'a> {
         leaf != self.wanted.leaf
             && self.wanted.is_in_scope(self.facts, leaf)
             && {
-                let wanted = (&self.wanted.need.resources, self.wanted.part);
                 let size = self.size_of(members);
-                self.planned_use.may_lose_all(leaf, &size, wanted)
-                    && self.planned_use.parents_stay((leaf, &size), self.wanted.leaf, &[])
+                let needed = &self.wanted.need.resources;
+                self.planned_use.may_lose_all(leaf, &size, needed, self.wanted.part)
+                    && self.planned_use.parents_stay(leaf, &size, self.wanted.leaf, &[])
             }
             && self.planned_use.budgets.may_take_all(self.facts, members)
     }
@@ -100,6 +99,6 @@ impl<'a> WholeGangs<'a> {
         let is_enough = fits(self.wanted.need, &room) && self.wanted.shortage.amount.within(&freed);
         let choice = self.wanted.choice(self.facts, site, &freed, members.into());
         let of_node = Choice { victims: here, ..choice.clone() };
-        (is_enough && meets_rule(self.facts, shape, self.planned_use, &of_node, site.node)).then_some(choice)
+        (is_enough && meets_rule(shape, self.planned_use, &of_node, site.node)).then_some(choice)
     }
 }

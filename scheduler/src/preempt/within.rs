@@ -94,11 +94,12 @@ impl WithinLeaf<'_> {
     /// Whether the candidate may be taken after the `taken` ones, and frees something that is `lacking`.
     pub(super) fn may_take(
         &self,
-        facts: &Facts,
         planned_use: &PlannedUse<'_>,
-        (candidate, taken): (&Candidate, &[Candidate]),
+        candidate: &Candidate,
+        taken: &[Candidate],
         lacking: &Resources,
     ) -> bool {
+        let facts = planned_use.facts;
         let size = |of: &Candidate| facts.shapes.at(of.shape).need.resources;
         let wanted = size(candidate);
         let lost: Resources = taken.iter().map(size).sum();
@@ -108,7 +109,7 @@ impl WithinLeaf<'_> {
         !candidate.is_master
             && helps
             && is_in_budget
-            && self.may_take_from(facts, planned_use, (candidate, taken), lacking)
+            && self.may_take_from(planned_use, candidate, taken, lacking)
     }
 
     /// Whether the candidate's application loses to the beneficiary. Another user keeps its limit of a type that is
@@ -116,11 +117,12 @@ impl WithinLeaf<'_> {
     /// user that has its limit of one type gets no more containers with that type.
     fn may_take_from(
         &self,
-        facts: &Facts,
         planned_use: &PlannedUse<'_>,
-        (candidate, taken): (&Candidate, &[Candidate]),
+        candidate: &Candidate,
+        taken: &[Candidate],
         lacking: &Resources,
     ) -> bool {
+        let facts = planned_use.facts;
         let user_of = |of: &Candidate| facts.applications.at(of.application).user;
         let loser = facts.applications.at(candidate.application);
         if loser.user == self.user {
@@ -181,12 +183,12 @@ impl Planner<'_> {
             while due.units > 0 && has_loser(self, &due) {
                 let budget = self.budget_within(leaf);
                 let placed = (!budget.is_zero()).then(|| self.unit_within(leaf, &mut due, limits.as_ref()));
-                let Some(Verdict::Placed { site, choice, reservation }) = placed else { break };
-                let rule = self.rule_within(&due, &choice);
-                self.place(&mut due, site, &choice, reservation);
+                let Some(Verdict::Placed(place)) = placed else { break };
+                let rule = self.rule_within(&due, &place.choice);
+                self.place(&mut due, &place);
                 due.units -= 1;
-                if !choice.victims.is_empty() {
-                    plan.preemptions.push(self.preemption(leaf, &due, (site, &choice, reservation), rule));
+                if !place.choice.victims.is_empty() {
+                    plan.preemptions.push(self.preemption(leaf, &due, &place, rule));
                     plan.count_helped(due.ask);
                 }
             }
@@ -209,8 +211,8 @@ impl Planner<'_> {
 
     fn unit_within(&mut self, leaf: QueueId, due: &mut Due, limits: Option<&UserLimits>) -> Verdict {
         let facts = &self.state.facts;
-        let (ask, application) = (facts.asks.at(due.ask), facts.applications.at(due.application));
-        let shape = facts.shapes.at(ask.shape);
+        let application = facts.applications.at(due.application);
+        let shape = facts.shapes.at(facts.asks.at(due.ask).shape);
         let size = &shape.need.resources;
         let surplus = facts.surplus_reservations(due.units - 1 + due.by_pass, due.reserved);
         let is_admitted = surplus > 0 || self.planned_use.user_admits(application, shape);
@@ -232,7 +234,7 @@ impl Planner<'_> {
         let wanted = Wanted { shortage, within, ..Wanted::between_leaves(leaf, &shape.need, rule) };
         match self.on_reserved_node(&wanted, due) {
             Some(placed) => placed,
-            None => Verdict::of(self.on_open_node(&wanted, due.ask, (ask, shape), None)),
+            None => Verdict::of(self.on_open_node(&wanted, due.ask, None)),
         }
     }
 

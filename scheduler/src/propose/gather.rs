@@ -95,7 +95,7 @@ pub(crate) fn plan_places(
             return Some(plan(targets.places));
         }
     }
-    let targets = targets_anew(state, (gang, waiting), &waiting.turns.in_vain, None)?;
+    let targets = targets_anew(state, gang, waiting, &waiting.turns.in_vain, None)?;
     if kept.is_some() && restart == Restart::TooSoon {
         return Some(plan(Vec::new()));
     }
@@ -126,7 +126,8 @@ pub(super) fn may_gather(state: &State, gang: GangId, waiting: &WaitingGang) -> 
 /// most members now.
 pub(super) fn targets_anew<'a>(
     state: &'a State,
-    (gang, waiting): (GangId, &'a WaitingGang),
+    gang: GangId,
+    waiting: &'a WaitingGang,
     avoided: &'a BTreeSet<NodeId>,
     rooms: Option<&'a NodeRooms>,
 ) -> Option<Targets<'a>> {

@@ -113,7 +113,6 @@ impl Picker<'_> {
     /// over several nodes uses the count from before it.
     fn opportunities(&self, id: AskId, ask: &Ask, proposals: &Proposals) -> Opportunities {
         let (facts, before) = (&self.state.facts, Opportunities::of(ask));
-        let LocalityDelay::Nodes { full_reset, .. } = facts.config.locality_delay else { return before };
         if !self.is_confined() || !facts.counts_opportunities() {
             return before;
         }
@@ -121,7 +120,7 @@ impl Picker<'_> {
             proposals.requests.iter().flat_map(|request| &request.allocate).filter(|unit| unit.ask == id);
         given.fold(before, |now, unit| {
             let locality = ask.preference.locality_of(unit.node, facts.nodes.at(unit.node).rack);
-            now.after(locality, unit.from_reservation.is_some(), full_reset)
+            now.after(locality, unit.from_reservation, facts.config.locality_delay)
         })
     }
 

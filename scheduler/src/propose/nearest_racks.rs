@@ -34,36 +34,45 @@ fn on_few_racks(
     gang: &WaitingGang,
     mut left: Vec<u32>,
 ) -> Option<ResourceAllocationCommitRequest> {
-    let (mut request, mut tags) = (ResourceAllocationCommitRequest::default(), None);
+    let (mut request, mut tags) = (ResourceAllocationCommitRequest::default(), TagCounts::default());
     let mut untried: Vec<_> = state.facts.rack_ids().collect();
     while left.iter().any(|members| *members > 0) {
-        let (place, best, still_left) = best_of(state, &untried, gang, (&left, tags.as_ref()))?;
-        untried.remove(place);
-        request.allocate.extend(best.request.allocate);
-        (left, tags) = (still_left, Some(best.tags));
+        let best = best_of(state, &untried, gang, &left, &tags)?;
+        untried.remove(best.place);
+        request.allocate.extend(best.search.request.allocate);
+        (left, tags) = (best.still_left, best.search.tags);
     }
     Some(request)
 }
 
-/// The rack that takes most members, its place among the racks, and what is left for others. `None` if no rack takes
-/// any.
+/// The rack that takes most members.
+struct BestRack<'a> {
+    /// Its place among the racks that were tried.
+    place: usize,
+    search: Search<'a>,
+    /// The members of each role that it leaves for other racks.
+    still_left: Vec<u32>,
+}
+
+/// The rack that takes most of the members that are `left`; `None` if no rack takes any.
 fn best_of<'a>(
     state: &'a State,
     racks: &[RackId],
     gang: &WaitingGang,
-    (left, tags): (&[u32], Option<&TagCounts>),
-) -> Option<(usize, Search<'a>, Vec<u32>)> {
-    let mut best: Option<(usize, Search<'_>, Vec<u32>)> = None;
+    left: &[u32],
+    tags: &TagCounts,
+) -> Option<BestRack<'a>> {
+    let mut best: Option<BestRack<'_>> = None;
     for (place, rack) in racks.iter().enumerate() {
         // The members on other racks use no room here, but their tags count.
         let mut search = Search::new(state, Some(*rack));
         search.give_held_room(gang);
-        search.tags = tags.cloned().unwrap_or_default();
+        search.tags.clone_from(tags);
         let still_left = search.place_all(&gang.roles, left);
         let takes_all = still_left.iter().all(|members| *members == 0);
         let taken = search.request.allocate.len();
-        if best.as_ref().map_or(0, |(_, best, _)| best.request.allocate.len()) < taken {
-            best = Some((place, search, still_left));
+        if best.as_ref().map_or(0, |best| best.search.request.allocate.len()) < taken {
+            best = Some(BestRack { place, search, still_left });
         }
         if takes_all {
             break;

@@ -36,7 +36,7 @@ fn could_move(state: &State, gang: GangId) -> bool {
     let facts = &state.facts;
     let parts = facts.nodes_of_parts(gang);
     let moves = |waiting| {
-        targets_anew(state, (gang, waiting), &parts, None).is_some_and(|targets| targets.on_last_nodes == 0)
+        targets_anew(state, gang, waiting, &parts, None).is_some_and(|targets| targets.on_last_nodes == 0)
     };
     !parts.is_empty() && facts.gangs.get(&gang).is_some_and(moves)
 }
@@ -61,7 +61,7 @@ fn rivals_that_could_gather(state: &State, gang: GangId) -> Vec<GangId> {
         if wanted.is_empty() || !may_gather(state, id, rival) {
             continue;
         }
-        let Some(targets) = targets_anew(state, (id, rival), &rival.turns.in_vain, Some(&rooms)) else {
+        let Some(targets) = targets_anew(state, id, rival, &rival.turns.in_vain, Some(&rooms)) else {
             continue;
         };
         found.push(id);

@@ -120,19 +120,31 @@ impl<'a> View<'a> {
     }
 }
 
+/// A gang that waits or has running members.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GangAsks {
+    /// Its identifier.
+    pub gang: GangId,
+    /// The application it belongs to.
+    pub application: ApplicationId,
+    /// The asks of its members.
+    pub asks: Vec<AskId>,
+}
+
 impl View<'_> {
-    /// The gangs that wait or have running members, with their applications and with the asks of their members. A gang
-    /// that has started is left out if all of its members were placeholders, and so are the asks of its placeholders.
+    /// The gangs that wait or have running members. A gang that has started is left out if all of its members were
+    /// placeholders, and so are the asks of its placeholders.
     #[must_use]
-    pub fn gang_asks(&self) -> Vec<(GangId, ApplicationId, Vec<AskId>)> {
+    pub fn gang_asks(&self) -> Vec<GangAsks> {
         let facts = &self.state.facts;
         let waiting = facts.gangs.iter().map(|(id, gang)| {
             let asks = gang.roles.iter().filter(|role| role.kind != RoleKind::Real).map(|role| role.ask);
-            (*id, gang.application, asks.collect())
+            GangAsks { gang: *id, application: gang.application, asks: asks.collect() }
         });
         let started = facts.disruption.started_gangs().filter_map(|(id, gang)| {
             let member = facts.containers.get(gang.members().next()?)?;
-            Some((id, member.application, gang.roles.iter().map(|role| role.ask).collect()))
+            let asks = gang.roles.iter().map(|role| role.ask).collect();
+            Some(GangAsks { gang: id, application: member.application, asks })
         });
         waiting.chain(started).collect()
     }

@@ -11,7 +11,7 @@ mod text;
 
 pub use application::ApplicationView;
 pub use ask::AskView;
-pub use gang::{GangRoleView, GangView};
+pub use gang::{GangAsks, GangRoleView, GangView};
 pub use placements::{ContainerView, ReservationView};
 
 use crate::config::{PreemptionRounds, QueueConfig, QueueMapping};

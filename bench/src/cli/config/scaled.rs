@@ -28,7 +28,7 @@ impl Tree<'_> {
             let below = self.rows[number + 1..].iter().take_while(|below| below.depth > row.depth);
             let children: Vec<&Row<'_>> = below.filter(|below| below.depth == row.depth + 1).collect();
             for place in 0..row.effective.len() {
-                let of_type = |index| scaled_at(row, &children, place, (index, &types.names()[index]));
+                let of_type = |index| scaled_at(row, &children, place, index, types);
                 scaled.extend((0..types.len()).filter_map(of_type));
             }
         }
@@ -41,7 +41,8 @@ fn scaled_at<'t>(
     row: &'t Row<'t>,
     children: &[&Row<'_>],
     place: usize,
-    (index, resource): (usize, &'t str),
+    index: usize,
+    types: &'t ResourceTypes,
 ) -> Option<Scaled<'t>> {
     let (partition, own, _) = row.effective.get(place)?;
     let (mut guaranteed, mut effective) = (0_i64, 0_i64);
@@ -52,6 +53,7 @@ fn scaled_at<'t>(
         }
     }
     let percent = (1_000.0 * effective as f64 / guaranteed as f64).round() / 10.0;
+    let resource = &types.names()[index];
     let scaled = Scaled { row, partition, resource, guaranteed, has: own[index], percent };
     (guaranteed > own[index] && effective < guaranteed).then_some(scaled)
 }

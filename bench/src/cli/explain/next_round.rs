@@ -131,7 +131,7 @@ impl<'v> NextRound<'v> {
         };
         let all = self.plan.iter().flat_map(|plan| helped(plan, &self.view, &self.gangs));
         for one in all.filter(|one| is_its(one.beneficiary)) {
-            text += &format!("\n{}", one.text((LINES_MAX, LINES_MAX), HINT));
+            text += &format!("\n{}", one.text(LINES_MAX, LINES_MAX, HINT));
         }
         if let Some(rest) = rest {
             text +=

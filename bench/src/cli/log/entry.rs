@@ -100,7 +100,7 @@ impl Names {
             nodes: view.nodes().map(|node| (node.id(), node.name().to_owned())).collect(),
             jobs,
             asks,
-            gangs: view.gang_asks().into_iter().map(|(gang, application, _)| (gang, application)).collect(),
+            gangs: view.gang_asks().into_iter().map(|of| (of.gang, of.application)).collect(),
             containers,
         }
     }

@@ -118,7 +118,7 @@ impl<'p> Helped<'p> {
     /// `ask-3 of root.a on n0, because root.a is below its guarantee: container-7 of root.b (1 GiB)`, or, with several
     /// places, a line for each of them below the first. At most `places_max` places and `victims_max` victims of each
     /// are named. The hint says how to see the others.
-    pub(in crate::cli) fn text(&self, (places_max, victims_max): (usize, usize), hint: &str) -> String {
+    pub(in crate::cli) fn text(&self, places_max: usize, victims_max: usize, hint: &str) -> String {
         let Self { queue, rule, .. } = self;
         let because = because(*rule, queue);
         let containers = counted(self.containers as u64, "container");

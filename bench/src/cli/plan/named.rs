@@ -18,12 +18,7 @@ pub(in crate::cli) struct Gangs(BTreeMap<GangId, (ApplicationId, Vec<AskId>)>);
 impl Gangs {
     /// The gangs of the state with which a log begins.
     pub(in crate::cli) fn new(view: &View<'_>) -> Self {
-        Self(
-            view.gang_asks()
-                .into_iter()
-                .map(|(gang, application, asks)| (gang, (application, asks)))
-                .collect(),
-        )
+        Self(view.gang_asks().into_iter().map(|of| (of.gang, (of.application, of.asks))).collect())
     }
 
     pub(in crate::cli) fn record(&mut self, change: &Change) {

@@ -19,7 +19,7 @@ pub(in crate::cli) fn text(plan: &PreemptionPlan, view: &View<'_>, gangs: &Gangs
     let mut summary = vec![head(plan)];
     summary.extend(limited(losses(&all, view).iter(), limit, ["loss", "losses"], ToString::to_string));
     let each = places_of_each(&all, limit);
-    let asks = limited(all.iter(), limit, ["ask", "asks"], |one| one.text((each, limit), HINT));
+    let asks = limited(all.iter(), limit, ["ask", "asks"], |one| one.text(each, limit, HINT));
     let mut unhelped =
         limited(by_reason(plan).iter(), limit, ["line", "lines"], |group| group_text(group, limit));
     unhelped.extend(plan.unknown_exempt.iter().map(ToString::to_string));

@@ -5,7 +5,7 @@ use super::{Line, Step};
 impl Line {
     /// Merges the whole steps that begin in each of `columns` equal columns, with minimum, mean and maximum. No step is
     /// cut, so that no value is drawn outside its steps. Steps longer than a column stay unmerged.
-    pub(super) fn reduced(&self, (from, to): (f64, f64), columns: usize) -> Self {
+    pub(super) fn reduced(&self, from: f64, to: f64, columns: usize) -> Self {
         let width = (to - from) / columns as f64;
         let spans: Vec<(&Step, f64)> = self.spans().collect();
         let column = |step: &Step| ((step.from - from) / width).floor();
@@ -76,7 +76,8 @@ mod tests {
             let (highest, lowest) = (values().fold(0.0, f64::max), values().fold(f64::MAX, f64::min));
             let (x, y) = (Axis::new("time", Unit::Number), Axis::new("containers", Unit::Count));
             let plot = Plot { x, y, lines: vec![line.clone()], is_over_time: true };
-            for drawn in [line.reduced(plot.ends(), 300), line] {
+            let (from, to) = plot.ends();
+        for drawn in [line.reduced(from, to, 300), line] {
                 prop_assert_eq!(drawn.highest(), highest);
                 prop_assert_eq!(drawn.steps.iter().map(|step| step.min).fold(f64::MAX, f64::min), lowest);
                 for (step, until) in drawn.spans() {

@@ -52,7 +52,8 @@ impl Ranged for Scale {
     type FormatOption = DefaultFormatting;
     type ValueType = f64;
 
-    fn map(&self, value: &f64, (first, last): (i32, i32)) -> i32 {
+    fn map(&self, value: &f64, limits: (i32, i32)) -> i32 {
+        let (first, last) = limits;
         let place = |value: f64| if self.is_logarithmic { value.max(1e-300).ln() } else { value };
         let (start, end) = (place(self.range.start), place(self.range.end));
         let part = (place(*value) - start) / (end - start);

@@ -44,7 +44,7 @@ impl Plot<'_> {
             .draw()?;
         for (number, line) in self.lines.iter().enumerate() {
             let colour = SERIES[number % SERIES.len()];
-            let line = if self.x.is_logarithmic { line.clone() } else { line.reduced((from, to), COLUMNS) };
+            let line = if self.x.is_logarithmic { line.clone() } else { line.reduced(from, to, COLUMNS) };
             if line.has_range() {
                 let top = line.corners(|step| step.max);
                 let mut outline = top.clone();

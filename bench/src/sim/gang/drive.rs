@@ -214,7 +214,7 @@ impl Simulation<'_> {
             let ask = asks.get(job).copied();
             let application = self.jobs[*job].application.and_then(|id| view.application(id));
             let is_active = application.is_none_or(|application| application.is_active());
-            let reason = || self.reason_with_room(view, (*job, ask), members, &reserved);
+            let reason = || self.reason_with_room(view, *job, ask, members, &reserved);
             let reason = if !is_active {
                 WaitReason::Limited
             } else if reserved.iter().any(|(of, _)| of == job) {
@@ -245,7 +245,8 @@ impl Simulation<'_> {
     fn reason_with_room(
         &self,
         view: &View<'_>,
-        (job, ask): (usize, Option<AskId>),
+        job: usize,
+        ask: Option<AskId>,
         members: &[Members],
         reserved: &[(usize, usize)],
     ) -> WaitReason {

@@ -4,6 +4,7 @@ use super::InstanceClient;
 use super::answer::{ActionAnswer, AnswerDetail};
 use super::error::ActionError;
 use super::list::Filter;
+use crate::client::NodeReport;
 use crate::instance::host::HostError;
 
 /// The state that an instance has to be in.
@@ -51,14 +52,26 @@ impl InstanceClient {
         Ok(answer.with(AnswerDetail::Status(Box::new(status))))
     }
 
-    /// Returns the nodes of the cluster, or only the usable ones.
+    /// Returns the nodes of the cluster.
     ///
     /// # Errors
     /// If the host cannot be reached.
-    pub fn nodes(&self, usable_only: bool) -> Result<ActionAnswer, ActionError> {
-        let mut nodes = self.host.nodes().map_err(ActionError::Cluster)?;
-        nodes.retain(|node| node.is_usable || !usable_only);
-        let answer = ActionAnswer::success(format!("{} nodes", nodes.len()));
-        Ok(answer.with(AnswerDetail::Nodes(nodes)))
+    pub fn nodes(&self) -> Result<ActionAnswer, ActionError> {
+        self.host.nodes().map(nodes_answer).map_err(ActionError::Cluster)
     }
+
+    /// Returns the nodes of the cluster that take containers.
+    ///
+    /// # Errors
+    /// If the host cannot be reached.
+    pub fn usable_nodes(&self) -> Result<ActionAnswer, ActionError> {
+        let mut nodes = self.host.nodes().map_err(ActionError::Cluster)?;
+        nodes.retain(|node| node.is_usable);
+        Ok(nodes_answer(nodes))
+    }
+}
+
+fn nodes_answer(nodes: Vec<NodeReport>) -> ActionAnswer {
+    let answer = ActionAnswer::success(format!("{} nodes", nodes.len()));
+    answer.with(AnswerDetail::Nodes(nodes))
 }

@@ -24,7 +24,7 @@ impl Applier<'_> {
         allocation_request_id: u64,
     ) {
         if spec.execution_type == ExecutionType::Opportunistic {
-            return self.submit_opportunistic(id, application, spec, (count, allocation_request_id));
+            return self.submit_opportunistic(id, application, spec, count, allocation_request_id);
         }
         let leaf = self.state.facts.applications.at(application).leaf;
         let shape = shape_for(&self.state.facts, application, spec);

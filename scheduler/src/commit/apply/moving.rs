@@ -33,7 +33,7 @@ impl Applier<'_> {
         let State { facts, backlog, version, .. } = &mut *self.state;
         let loads = facts.loads_of(id, &asks);
         let outstanding = asks.iter().map(|ask| u64::from(facts.asks.at(*ask).outstanding())).sum();
-        facts.transition_move(id, (leaf, user), &loads, outstanding);
+        facts.transition_move(id, user, &loads, outstanding);
         for ask in asks {
             backlog.add_ask(facts, ask, facts.asks.at(ask), *version);
         }

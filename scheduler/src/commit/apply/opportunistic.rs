@@ -108,7 +108,8 @@ impl Applier<'_> {
         id: AskId,
         application: ApplicationId,
         spec: &AskSpec,
-        (count, allocation_request_id): (u32, u64),
+        count: u32,
+        allocation_request_id: u64,
     ) {
         // Opportunistic containers stay in their partition.
         let shape = shape_for(&self.state.facts, application, spec);

@@ -61,7 +61,7 @@ impl Applier<'_> {
             node_shards.record_change(proposal.node, node.partition);
         }
         if facts.counts_opportunities() {
-            facts.take_opportunity(proposal.ask, locality, proposal.from_reservation.is_some());
+            facts.take_opportunity(proposal.ask, locality, proposal.from_reservation);
         }
         let (container, charged) = facts.transition_allocate(proposal.ask, proposal.node);
         if facts.placeholders.are_asked_for() {

@@ -46,14 +46,15 @@ impl Facts {
         loads
     }
 
-    /// An application moves to another leaf, with its `loads` by partition and its `outstanding` units.
+    /// An application moves to the leaf of this user, with its `loads` by partition and its `outstanding` units.
     pub(crate) fn transition_move(
         &mut self,
         id: ApplicationId,
-        (leaf, user): (QueueId, LeafUserId),
+        user: LeafUserId,
         loads: &[Load],
         outstanding: u64,
     ) {
+        let leaf = self.user(user).leaf;
         let application = self.applications.at_mut(id);
         let (old_leaf, old_user) = (application.leaf, application.user);
         if !application.is_active {
@@ -64,10 +65,11 @@ impl Facts {
             self.tree.inactive.add(id, application);
         }
         let Application { master, is_active, priority, .. } = *application;
+        if outstanding > 0 {
+            self.tree.end_demand(old_leaf, priority);
+            self.tree.begin_demand(leaf, priority);
+        }
         for (leaf, user, sign) in [(old_leaf, old_user, -1), (leaf, user, 1)] {
-            if outstanding > 0 {
-                self.tree.count_demand(leaf, priority, sign > 0);
-            }
             self.tree.count_application(leaf, user, sign);
             if is_active {
                 self.tree.count_active(user, sign);
@@ -98,8 +100,8 @@ impl Facts {
             self.tree.inactive.add(id, application);
         }
         if is_wanting {
-            self.tree.count_demand(leaf, old, false);
-            self.tree.count_demand(leaf, priority, true);
+            self.tree.end_demand(leaf, old);
+            self.tree.begin_demand(leaf, priority);
         }
     }
 

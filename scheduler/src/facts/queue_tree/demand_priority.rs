@@ -65,11 +65,16 @@ impl QueueTree {
         self.with_offset(leaf, demand.greatest().map_or(NOTHING_PENDING, most))
     }
 
-    /// Counts an application of the leaf that begins or ceases to want units.
-    pub(in crate::facts) fn count_demand(&mut self, leaf: QueueId, priority: u32, is_wanting: bool) {
-        let demand = &mut self.queues[leaf.index()].demand;
-        let has_changed = if is_wanting { demand.add(priority) } else { demand.remove(priority) };
-        if has_changed {
+    /// Counts an application of the leaf that begins to want units.
+    pub(in crate::facts) fn begin_demand(&mut self, leaf: QueueId, priority: u32) {
+        if self.queues[leaf.index()].demand.add(priority) {
+            self.update_priorities_above(leaf);
+        }
+    }
+
+    /// No longer counts an application of the leaf, which ceases to want units.
+    pub(in crate::facts) fn end_demand(&mut self, leaf: QueueId, priority: u32) {
+        if self.queues[leaf.index()].demand.remove(priority) {
             self.update_priorities_above(leaf);
         }
     }

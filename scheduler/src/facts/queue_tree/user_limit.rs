@@ -39,68 +39,6 @@ impl Queue {
                 .for_each(|(quota, used)| count(&mut quota.used_by_active, *used));
         }
     }
-
-    /// The limit of a user who would use `size` more.
-    ///
-    /// In YARN's words: the current capacity is the guarantee or, where more is used, the use. A user may have the
-    /// minimum percentage of it, or an equal share of the use of active users. YARN lets a user at or below the limit
-    /// have one more container. Here the limit includes that container. It is added to the equal share and to the
-    /// percentage of the use, the latter up to the percentage of the maximum.
-    fn shared_user_limit(
-        &self,
-        partition: PartitionId,
-        (weight, ceiling, most): (Factor, &Resources, &Resources),
-        used: &LeafUse,
-        size: &Resources,
-    ) -> Resources {
-        let quota = self.quota(partition);
-        let weight = i128::from(weight.milli());
-        let weights = i128::from(used.active_weight_milli).max(weight);
-        let part = i128::from(self.config.user_limit_minimum.millionths());
-        let percentage = |amount: i64| i128::from(amount) * part * weight / 1_000_000_000;
-        let mut limit = ceiling.scaled(weight as u64, Factor::ONE.milli());
-        for i in (0..RESOURCE_TYPES_MAX).filter(|i| quota.guaranteed[*i] > 0) {
-            let more = size[i].max(0);
-            // One more container on top of the share: the user with the least use for its weight always gets one.
-            let share = i128::from(used.active[i]) * weight / weights + i128::from(more);
-            let of_use = (percentage(used.all[i]) + i128::from(more)).min(percentage(most[i]));
-            let of_capacity = of_use.max(percentage(quota.guaranteed[i]));
-            limit.set(i, limit[i].min(i64::try_from(share.max(of_capacity)).unwrap_or(UNLIMITED)));
-        }
-        limit
-    }
-
-    /// The limit as YARN computes it, in steps of the smallest container. The guarantee is at least one step. If it is
-    /// used up, the current capacity is the use plus one step. The result is rounded up to steps, multiplied by the
-    /// user's weight and rounded down.
-    fn yarn_user_limit(
-        &self,
-        partition: PartitionId,
-        (weight, ceiling): (Factor, Option<&Resources>),
-        used: &LeafUse,
-        steps: &Resources,
-    ) -> Resources {
-        let quota = self.quota(partition);
-        let weights = i128::from(used.active_weight_milli.max(weight.milli()));
-        let part = i128::from(self.config.user_limit_minimum.millionths());
-        let of_type = |i: usize| {
-            let step = i128::from(steps[i].max(1));
-            let (all, active) = (i128::from(used.all[i]), i128::from(used.active[i]));
-            let capacity = i128::from(quota.guaranteed[i]).max(step);
-            let current = if all < capacity { capacity } else { all + step };
-            let share = ((active + step) * 1000).div_euclid(weights);
-            let ceiling = match (ceiling, self.config.user_limit_factor) {
-                (Some(ceiling), _) => i128::from(ceiling[i]),
-                (None, Some(factor)) => capacity * i128::from(factor.milli()) / 1000,
-                (None, None) => i128::from(quota.maximum[i]),
-            };
-            let limit = share.max(current * part / 1_000_000).min(ceiling);
-            let rounded = (limit + step - 1) / step * step;
-            let weighted = rounded * i128::from(weight.milli()) / 1000 / step * step;
-            i64::try_from(weighted).unwrap_or(UNLIMITED).min(UNLIMITED)
-        };
-        Resources::new(&std::array::from_fn::<_, RESOURCE_TYPES_MAX, _>(of_type))
-    }
 }
 
 impl QueueTree {
@@ -144,6 +82,71 @@ impl QueueTree {
         self.limit_beyond_queues(share).unwrap_or(&queue.quota(share.partition).maximum)
     }
 
+    /// The limit of a user who would use `size` more, at most the ceiling times the weight.
+    ///
+    /// In YARN's words: the current capacity is the guarantee or, where more is used, the use. A user may have the
+    /// minimum percentage of it, or an equal share of the use of active users. YARN lets a user at or below the limit
+    /// have one more container. Here the limit includes that container. It is added to the equal share and to the
+    /// percentage of the use, the latter up to the percentage of the maximum.
+    fn shared_user_limit(
+        &self,
+        queue: &Queue,
+        share: PartitionShare,
+        weight: Factor,
+        ceiling: &Resources,
+        used: &LeafUse,
+        size: &Resources,
+    ) -> Resources {
+        let (quota, most) = (queue.quota(share.partition), self.most_of_users(queue, share));
+        let weight = i128::from(weight.milli());
+        let weights = i128::from(used.active_weight_milli).max(weight);
+        let part = i128::from(queue.config.user_limit_minimum.millionths());
+        let percentage = |amount: i64| i128::from(amount) * part * weight / 1_000_000_000;
+        let mut limit = ceiling.scaled(weight as u64, Factor::ONE.milli());
+        for i in (0..RESOURCE_TYPES_MAX).filter(|i| quota.guaranteed[*i] > 0) {
+            let more = size[i].max(0);
+            // One more container on top of the share: the user with the least use for its weight always gets one.
+            let share = i128::from(used.active[i]) * weight / weights + i128::from(more);
+            let of_use = (percentage(used.all[i]) + i128::from(more)).min(percentage(most[i]));
+            let of_capacity = of_use.max(percentage(quota.guaranteed[i]));
+            limit.set(i, limit[i].min(i64::try_from(share.max(of_capacity)).unwrap_or(UNLIMITED)));
+        }
+        limit
+    }
+
+    /// The limit as YARN computes it, in steps of the smallest container. The guarantee is at least one step. If it is
+    /// used up, the current capacity is the use plus one step. The result is rounded up to steps, multiplied by the
+    /// user's weight and rounded down.
+    fn yarn_user_limit(
+        &self,
+        queue: &Queue,
+        partition: PartitionId,
+        weight: Factor,
+        ceiling: Option<&Resources>,
+        used: &LeafUse,
+    ) -> Resources {
+        let (quota, steps) = (queue.quota(partition), &self.config.allocation.minimum);
+        let weights = i128::from(used.active_weight_milli.max(weight.milli()));
+        let part = i128::from(queue.config.user_limit_minimum.millionths());
+        let of_type = |i: usize| {
+            let step = i128::from(steps[i].max(1));
+            let (all, active) = (i128::from(used.all[i]), i128::from(used.active[i]));
+            let capacity = i128::from(quota.guaranteed[i]).max(step);
+            let current = if all < capacity { capacity } else { all + step };
+            let share = ((active + step) * 1000).div_euclid(weights);
+            let ceiling = match (ceiling, queue.config.user_limit_factor) {
+                (Some(ceiling), _) => i128::from(ceiling[i]),
+                (None, Some(factor)) => capacity * i128::from(factor.milli()) / 1000,
+                (None, None) => i128::from(quota.maximum[i]),
+            };
+            let limit = share.max(current * part / 1_000_000).min(ceiling);
+            let rounded = (limit + step - 1) / step * step;
+            let weighted = rounded * i128::from(weight.milli()) / 1000 / step * step;
+            i64::try_from(weighted).unwrap_or(UNLIMITED).min(UNLIMITED)
+        };
+        Resources::new(&std::array::from_fn::<_, RESOURCE_TYPES_MAX, _>(of_type))
+    }
+
     /// The user's limit by shares alone, for `size` more; `None` where users have no shares.
     pub(crate) fn user_share(
         &self,
@@ -156,11 +159,9 @@ impl QueueTree {
         let queue = self.queue(user.leaf);
         let boundless = Resources::all(UNLIMITED);
         let share = if queue.semantics.uses_yarn_user_limits() {
-            let steps = &self.config.allocation.minimum;
-            queue.yarn_user_limit(share.partition, (user.weight, Some(&boundless)), &leaf_use, steps) + *size
+            self.yarn_user_limit(queue, share.partition, user.weight, Some(&boundless), &leaf_use) + *size
         } else {
-            let most = self.most_of_users(queue, share);
-            queue.shared_user_limit(share.partition, (user.weight, &boundless, most), &leaf_use, size)
+            self.shared_user_limit(queue, share, user.weight, &boundless, &leaf_use, size)
         };
         queue.shares_among_users().then_some(share)
     }
@@ -169,22 +170,21 @@ impl QueueTree {
     pub(crate) fn user_limit(
         &self,
         id: LeafUserId,
-        share: PartitionShare,
+        share: impl Into<PartitionShare>,
         size: &Resources,
         leaf_use: impl FnOnce() -> LeafUse,
     ) -> Resources {
+        let share = share.into();
         let user = self.user(id);
         let queue = self.queue(user.leaf);
         if queue.semantics.uses_yarn_user_limits() {
-            let steps = &self.config.allocation.minimum;
             // A user at or below the limit may have one more container.
-            let bounds = (user.weight, self.limit_beyond_queues(share));
-            return queue.yarn_user_limit(share.partition, bounds, &leaf_use(), steps) + *size;
+            let ceiling = self.limit_beyond_queues(share);
+            return self.yarn_user_limit(queue, share.partition, user.weight, ceiling, &leaf_use()) + *size;
         }
         let ceiling = self.user_ceiling(queue, share);
         if queue.shares_among_users() {
-            let bounds = (user.weight, ceiling, self.most_of_users(queue, share));
-            return queue.shared_user_limit(share.partition, bounds, &leaf_use(), size);
+            return self.shared_user_limit(queue, share, user.weight, ceiling, &leaf_use(), size);
         }
         ceiling.scaled(user.weight.milli(), Factor::ONE.milli())
     }
@@ -195,11 +195,11 @@ impl QueueTree {
     pub(crate) fn user_may_use(
         &self,
         id: LeafUserId,
-        share: PartitionShare,
+        share: impl Into<PartitionShare>,
         change: &Resources,
         largest: &Resources,
     ) -> bool {
-        let user = self.user(id);
+        let (user, share) = (self.user(id), share.into());
         let leaf_use = || self.leaf_use(user.leaf, share.partition, *change - *largest);
         self.user_may_change(id, share, &user.used[share.partition.index()], change, largest, leaf_use)
     }
