@@ -9,7 +9,9 @@ use super::source::Source;
 struct Feature {
     /// Parts of the names that its code uses.
     names: &'static [&'static str],
-    /// Parts of the paths of its own files.
+    /// Whole names.
+    words: &'static [&'static str],
+    /// Words in the paths of its own files, or several with what is between them.
     modules: &'static [&'static str],
     /// Other files that name it today. Lower the number when a file no longer does.
     outside: usize,
@@ -24,8 +26,10 @@ const FEATURES: [Feature; 7] = [
             "borrowing",
             "Borrowing",
             "may_borrow",
-            "lends",
             "lending",
+        ],
+        words: &[
+            "lends",
             // What walk, limits and sums ask about it, without a branch of their own.
             "PartitionShare",
             "own_shape",
@@ -37,7 +41,7 @@ const FEATURES: [Feature; 7] = [
             "new_variants",
         ],
         modules: &["borrowed"],
-        outside: 42,
+        outside: 33,
     },
     Feature {
         names: &[
@@ -50,28 +54,38 @@ const FEATURES: [Feature; 7] = [
             "begin_blocking",
             "end_blocking",
         ],
+        words: &[],
         modules: &["backlog/headroom.rs", "explain/headroom.rs", "propose/headroom.rs"],
         outside: 17,
     },
-    Feature { names: &["compatible", "Compatible"], modules: &["config/semantics.rs"], outside: 0 },
+    Feature {
+        names: &["compatible", "Compatible"],
+        words: &[],
+        modules: &["config/semantics.rs"],
+        outside: 0,
+    },
     // The same for the rules of YARN.
     Feature {
         names: &["semantics.", "Semantics::", "counts_opportunities", "counts_re_reservations"],
+        words: &[],
         modules: &["config/semantics.rs"],
         outside: 12,
     },
     Feature {
         names: &["opportunistic", "Opportunistic"],
+        words: &[],
         modules: &["opportunistic", "node_queues"],
         outside: 40,
     },
     Feature {
         names: &["preempt", "Preempt"],
-        modules: &["preempt", "rounds", "victims", "disruption"],
+        words: &[],
+        modules: &["preempt", "preemption", "rounds", "victims", "disruption"],
         outside: 33,
     },
     Feature {
         names: &["gang", "Gang"],
+        words: &[],
         modules: &["gang", "gather", "placeholder", "task_group", "member_walk", "turn"],
         outside: 69,
     },
@@ -93,10 +107,44 @@ fn features_spread_no_further() {
 }
 
 fn files_outside<'a>(feature: &Feature, sources: &'a [Source]) -> Vec<&'a str> {
-    let is_own = |source: &Source| feature.modules.iter().any(|module| source.path.contains(module));
-    let names = |source: &Source| feature.names.iter().any(|name| !source.lines_with(name).is_empty());
+    let is_own = |source: &Source| feature.modules.iter().any(|module| is_in_path(&source.path, module));
+    let names = |source: &Source| {
+        let has_word = |word: &&str| source.lines_with(word).iter().any(|line| has_word(line, word));
+        feature.names.iter().any(|name| !source.lines_with(name).is_empty())
+            || feature.words.iter().any(has_word)
+    };
     let outside = sources.iter().filter(|source| !is_own(source) && names(source));
     outside.map(|source| source.path.trim_start_matches("scheduler/src/")).collect()
+}
+
+/// Whether the path has the word, or its plural.
+fn is_in_path(path: &str, word: &str) -> bool {
+    let ends = |rest: &str| !rest.starts_with(|c: char| c.is_ascii_alphabetic());
+    path.match_indices(word).any(|(at, _)| {
+        let rest = &path[at + word.len()..];
+        !path[..at].ends_with(|c: char| c.is_ascii_alphabetic())
+            && (ends(rest) || rest.strip_prefix('s').is_some_and(ends))
+    })
+}
+
+/// Whether the line has the whole name.
+fn has_word(line: &str, word: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    line.match_indices(word)
+        .any(|(at, _)| !line[..at].ends_with(is_part) && !line[at + word.len()..].starts_with(is_part))
+}
+
+#[test]
+fn words_are_found_whole() {
+    assert!(
+        has_word("if shape.may_reserve() {", "may_reserve")
+            && has_word("PartitionShare::own(x)", "PartitionShare")
+    );
+    assert!(!has_word("unknown_shape()", "own_shape") && !has_word("may_reserve_more(ask)", "may_reserve"));
+    for path in ["propose/gang.rs", "preempt/whole_gangs.rs", "gang/mod.rs"] {
+        assert!(is_in_path(path, "gang"), "{path}");
+    }
+    assert!(!is_in_path("engine/return.rs", "turn") && !is_in_path("engine/turning.rs", "turn"));
 }
 
 /// A struct, the folder of its crate, and how many files have an `impl` block of it. Each file has one subject, which

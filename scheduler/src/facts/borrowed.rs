@@ -32,19 +32,18 @@ pub(crate) struct PartitionShare {
     pub(crate) is_borrowed: bool,
 }
 
-impl PartitionShare {
-    pub(crate) fn own(partition: PartitionId) -> Self {
+/// A partition stands for its own containers where no others matter.
+impl From<PartitionId> for PartitionShare {
+    fn from(partition: PartitionId) -> Self {
         Self { partition, is_borrowed: false }
     }
+}
 
-    pub(crate) fn borrowed(partition: PartitionId) -> Self {
-        Self { partition, is_borrowed: true }
-    }
-
+impl PartitionShare {
     /// The share of a release. Joined with any other share, it gives that share. So a release does not bring borrowed
     /// containers under the queue's own limit.
     pub(crate) fn of_release(partition: PartitionId) -> Self {
-        Self::borrowed(partition)
+        Self { partition, is_borrowed: true }
     }
 
     /// The share whose limits apply to both shares of one partition together: its own, if either is.

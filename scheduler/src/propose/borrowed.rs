@@ -33,7 +33,7 @@ impl<'a> QueueWalk<'a> {
         limits: &'a PassLimits,
     ) -> Self {
         let mut walk = Self::start(state, scratch, set, limits);
-        walk.share = PartitionShare::borrowed(set.partition());
+        walk.share = PartitionShare { partition: set.partition(), is_borrowed: true };
         walk.is_unreserved = state.facts.tree.partitions[PartitionId::DEFAULT.index()].reserved_nodes == 0;
         if limits.is_single_step {
             // The counts of wanted shapes depend on observations of passes, on which single steps do not rely.

@@ -19,8 +19,7 @@ use super::member_walk::{MemberWalk, Position};
 use super::nearest_racks::find_near;
 use super::turn_end::TurnEnd;
 use crate::facts::{
-    Application, Ask, Facts, GangTopology, HeldRole, Locality, Node, PartitionShare, Shape, TagCounts,
-    WaitingGang,
+    Application, Ask, Facts, GangTopology, HeldRole, Locality, Node, Shape, TagCounts, WaitingGang,
 };
 use crate::ids::{AskId, GangId, NodeId, RackId};
 use crate::place::{GangMemory, ScoredNode, score};
@@ -179,8 +178,7 @@ fn is_within_limits(facts: &Facts, application: &Application, id: GangId, gang: 
     facts.partitions_wanted(gang).into_iter().all(|partition| {
         // What it holds is charged already.
         let more = facts.minimum_of(gang, partition) - facts.held_by(id, partition);
-        let share = PartitionShare::own(partition);
-        facts.tree.limits_admit(application.user, share, &more, &facts.largest_of(gang, partition))
+        facts.tree.limits_admit(application.user, partition, &more, &facts.largest_of(gang, partition))
     })
 }
 

@@ -56,7 +56,7 @@ impl<'a> QueueWalk<'a> {
             state,
             scratch,
             set,
-            share: PartitionShare::own(partition),
+            share: partition.into(),
             limits,
             publishes_each_pick: state.facts.tree.orders_by_priority,
             is_unreserved: state.facts.tree.partitions[partition.index()].reserved_nodes == 0,
