@@ -12,9 +12,21 @@ use crate::case::{Case, contains_all, json};
 /// A run far longer than the test.
 const LONG: &str = "demo --nodes 200 --seconds 3600 --proposers 0";
 
-pub(super) fn start(case: &Case, arguments: &str, stdout: impl Into<Stdio>) -> Child {
+/// The program, with signals as a terminal leaves them. Tests that `nohup` or a script's `&` started ignore some, and so
+/// would the program.
+fn program() -> Command {
     let program = env!("CARGO_BIN_EXE_apportion-bench");
-    Command::new(program)
+    let [hangup, interrupt, terminate] = [1, 2, 15];
+    if ![hangup, interrupt, terminate].into_iter().any(apportion_load::process::is_ignored) {
+        return Command::new(program);
+    }
+    let mut command = Command::new("env");
+    command.args(["--default-signal=HUP,INT,TERM", program]);
+    command
+}
+
+pub(super) fn start(case: &Case, arguments: &str, stdout: impl Into<Stdio>) -> Child {
+    program()
         .args(arguments.split_whitespace())
         .current_dir(case.folder.path())
         // One simulation at a time, so that most of the run lies between the first figures and the end.
@@ -137,7 +149,7 @@ fn a_second_signal_ends_the_program_though_standard_error_takes_nothing() {
     let case = Case::new();
     let (_reader, mut writer) = std::io::pipe().unwrap();
     writer.write_all(&[b' '; 1 << 16]).unwrap();
-    let mut child = Command::new(env!("CARGO_BIN_EXE_apportion-bench"))
+    let mut child = program()
         .args(format!("{LONG} --json out.json --report out.html").split_whitespace())
         .current_dir(case.folder.path())
         .stdout(Stdio::null())

@@ -120,7 +120,9 @@ fn experiments_of_control_are_told_as_far_as_they_came() {
     let of = |key: &str| figures[key].as_array().unwrap().clone();
     let all = [of("experiments"), of("experiments_with_faults")].concat();
     let done: u64 = all.iter().filter_map(|one| one["succeeded"].as_u64()).sum();
-    assert!(done > 0 && all.iter().any(|one| one["interrupted_at_s"].is_number()), "{figures}");
+    // The signal may come when one experiment has ended and the next has done nothing yet.
+    let is_cut_short = all.iter().any(|one| one["interrupted_at_s"].is_number()) || all.len() < 6;
+    assert!(done > 0 && is_cut_short, "{figures}");
     let page = fs::read_to_string(case.folder.path().join("out.html")).unwrap();
     contains_all(&page, &["Drain: containers done", "Rebalance: containers done"]);
 }
