@@ -108,7 +108,8 @@ fn load() -> impl Strategy<Value = Load> {
     )
 }
 
-fn play(mode: Mode, (nodes, gangs, order): &Load) -> Vec<u8> {
+fn play(mode: Mode, load: &Load) -> Vec<u8> {
+    let (nodes, gangs, order) = load;
     let mut order = order.iter().cycle();
     start_in_time(mode, nodes, gangs, |running| order.next().unwrap().index(running))
 }

@@ -7,7 +7,7 @@ use super::files;
 /// Where a file's unit tests begin.
 const TESTS: &str = "#[cfg(test)]\nmod tests {";
 
-/// Whether the file holds unit tests of their own.
+/// Whether the file holds only unit tests.
 fn is_unit_test(path: &str) -> bool {
     path.ends_with("/tests.rs") || (path.contains("/src/") && path.contains("/tests/"))
 }
@@ -61,16 +61,22 @@ impl Source {
         found.map(|(number, line)| format!("{}:{number}: {}", self.path, line.trim())).collect()
     }
 
-    /// The lines with a parameter whose pattern is a tuple: `(a, b): (A, B)`.
+    /// Parameters of functions that are patterns of several values, as in `fn f((a, b): (A, B))`.
     pub(crate) fn tuple_parameters(&self) -> Vec<String> {
-        let is_parameter = |line: &str| {
-            let line = line.trim_start();
-            // A closure has its parameters between bars.
-            (line.starts_with('(') || line.contains("fn ")) && !line.contains('|')
+        let code: Vec<(usize, &str)> = self.code().collect();
+        let text = code.iter().map(|(_, line)| *line).collect::<Vec<_>>().join("\n");
+        let line_at = |at: usize| code[text[..at].matches('\n').count()].0;
+        let functions =
+            text.match_indices("fn ").filter(|(at, _)| !text[..*at].ends_with(char::is_alphanumeric));
+        let of_function = |at: usize| {
+            let head = &text[at..];
+            let behind_name = &head[head.find(['(', '<'])?..];
+            let list = if behind_name.starts_with('<') { behind_generics(behind_name)? } else { behind_name };
+            let parameters = parameters(list.strip_prefix('(')?);
+            parameters.into_iter().find(|one| one.starts_with('(') || one.starts_with("&("))
         };
-        let is_tuple = |line: &str| line.contains("): (") || line.contains("): &(");
-        let found = self.code().filter(|(_, line)| is_parameter(line) && is_tuple(line));
-        found.map(|(number, line)| format!("{}:{number}: {}", self.path, line.trim())).collect()
+        let found = functions.filter_map(|(at, _)| Some((at, of_function(at)?)));
+        found.map(|(at, parameter)| format!("{}:{}: {parameter}", self.path, line_at(at))).collect()
     }
 
     /// Comments that are wider than a line of code may be. Rows of tables are one line each.
@@ -169,6 +175,41 @@ fn module_of(path: &str) -> String {
     if module.is_empty() { "lib".to_owned() } else { module }
 }
 
+/// The parameters at the begin of a text, up to the parenthesis behind them.
+fn parameters(text: &str) -> Vec<&str> {
+    let (mut parameters, mut begin, mut depth, mut before) = (Vec::new(), 0, 0, ' ');
+    for (at, c) in text.char_indices() {
+        match c {
+            ',' if depth == 0 => {
+                parameters.push(text[begin..at].trim());
+                begin = at + 1;
+            }
+            ')' if depth == 0 => {
+                parameters.push(text[begin..at].trim());
+                break;
+            }
+            '(' | '[' | '<' => depth += 1,
+            ')' | ']' => depth -= 1,
+            '>' if before != '-' => depth -= 1,
+            _ => {}
+        }
+        before = c;
+    }
+    parameters
+}
+
+/// The text behind the parameters of types with which it begins.
+pub(crate) fn behind_generics(block: &str) -> Option<&str> {
+    let mut depth = 0;
+    let mut before = ' ';
+    let end = block.find(|c| {
+        depth += i32::from(c == '<') - i32::from(c == '>' && before != '-');
+        before = c;
+        depth == 0
+    });
+    block.get(end? + 1..)
+}
+
 /// The paths of a tree of imports.
 fn written_out(tree: &str) -> Vec<String> {
     let Some((before, group)) = tree.split_once('{') else { return vec![tree.trim().to_owned()] };
@@ -197,10 +238,23 @@ fn add(folder: &PathBuf, sources: &mut Vec<Source>) {
 
 #[test]
 fn a_parameter_that_is_a_tuple_is_found() {
-    let text = "fn a((b, c): (B, C)) {\nfn a(\n    b: B,\n    (c, d): &(C, D),\n) -> (E, F) {\n    \
-                let (g, h): (G, H) = i;\n    j(|(k, l): (K, L)| m)\nfn n(o: (P, Q)) {\n";
-    let source = Source { path: "a.rs".to_owned(), text: text.to_owned() };
-    assert_eq!(source.tuple_parameters(), ["a.rs:1: fn a((b, c): (B, C)) {", "a.rs:4: (c, d): &(C, D),"]);
+    let of = |rest: &str| Source { path: "a.rs".to_owned(), text: format!("fn a{rest}") }.tuple_parameters();
+    for tuple in [
+        "((b, c): (B, C)) {",
+        "<T: Fn(B) -> C>(d: &D, (b, c): Pair) {",
+        "(\n    b: Map<B, (C, D)>,\n    (c, d): &mut (C, D),\n) {",
+        "(\n    (\n        b,\n        c,\n    ): (B, C),\n) {",
+        "(&(b, c): &(B, C)) {",
+    ] {
+        assert_eq!(of(tuple).len(), 1, "{tuple}");
+    }
+    let others = [
+        "(b: Map<B, (C, D)>, e: (E, F)) -> (G, H) {",
+        "() {\n    let (b, c): (B, C) = d(|(e, f): (E, F)| e);",
+    ];
+    for other in others {
+        assert_eq!(of(other), Vec::<String>::new(), "{other}");
+    }
 }
 
 /// Rules about names must see through `use std::{sync::Mutex, ...}`.

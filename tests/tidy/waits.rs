@@ -30,7 +30,7 @@ const VERSIONS: [(&str, usize, &str); 9] = [
     ("place/set.rs", 1, "room: the changes that the set's view has seen"),
     ("propose/batch.rs", 1, "the version that the pass saw"),
     ("state.rs", 5, "the present version, and what a pass counted before is out of date"),
-    ("state/gang_waits.rs", 2, "gangs wait in a search of their own"),
+    ("state/gang_waits.rs", 3, "gangs wait in a search of their own"),
 ];
 
 /// `sync` waits for threads; `log` and the agents' `nodes` hold nothing of the state.

@@ -52,7 +52,8 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-fn print(name: &str, (placed, latency_us): (f64, Histogram<u64>)) {
+fn print(name: &str, measured: (f64, Histogram<u64>)) {
+    let (placed, latency_us) = measured;
     println!(
         "{name:>21}: {placed:.0} containers/s, ask to event p50 {:.2} ms, p99 {:.2} ms, p99.9 {:.2} ms, most {:.2} ms",
         ms(latency_us.value_at_quantile(0.5)),

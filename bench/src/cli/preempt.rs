@@ -5,7 +5,7 @@ mod policy;
 use std::io::Write;
 use std::path::PathBuf;
 
-use apportion::preempt::{PreemptionPlan, QueueShares};
+use apportion::preempt::{PreemptionPlan, QueueAmounts};
 use clap::Args;
 
 use self::policy::PolicyOptions;
@@ -78,8 +78,8 @@ pub(super) fn run(args: &PreemptArgs) -> Result<(), Failure> {
 fn shares_text(plan: &PreemptionPlan, limit: usize) -> String {
     let mut text = format!("{}:", moment_text(plan));
     for partition in &plan.partitions {
-        let is_shown = |queue: &&QueueShares| !queue.used.is_empty() || !queue.pending.is_empty();
-        let mut queues: Vec<&QueueShares> = partition.queues.iter().filter(is_shown).collect();
+        let is_shown = |queue: &&QueueAmounts| !queue.used.is_empty() || !queue.pending.is_empty();
+        let mut queues: Vec<&QueueAmounts> = partition.queues.iter().filter(is_shown).collect();
         if !partition.partition.is_empty() && !queues.is_empty() {
             text += &format!("\nIn the partition {}:", partition.partition);
         }

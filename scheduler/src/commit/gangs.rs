@@ -34,7 +34,7 @@ pub(super) fn admit_change_of_gang(state: &State, change: &Change) -> Result<(),
             if gathering == Some(*gang) { Ok(()) } else { Err(not_due(&state.facts, *gang)) }
         }
         Change::GangTurnEnded { gang } => {
-            if state.facts.is_turn_over(*gang) {
+            if state.facts.turn_has_expired(*gang) {
                 Ok(())
             } else {
                 Err(not_due(&state.facts, *gang))

@@ -99,9 +99,9 @@ impl Committer<'_> {
     }
 
     /// Ends the turn, unless the held room has grown since the search, and lets the successors gather. Gangs that were
-    /// submitted since have their place among them. If a rival is gone, another search names those behind it.
+    /// submitted since have their place among them. If a successor is gone, another search names those behind it.
     pub(super) fn end_turn(&mut self, end: &TurnEnd, asks: u64) {
-        if end.rivals.iter().any(|rival| !self.state.facts.gangs.contains_key(rival)) {
+        if end.successors.iter().any(|gang| !self.state.facts.gangs.contains_key(gang)) {
             self.state.gang_waits.overdue_turns.insert(end.gang);
             return;
         }
@@ -131,7 +131,7 @@ impl Committer<'_> {
     /// now.
     fn successors(&self, end: &TurnEnd, asks: u64) -> Vec<GangId> {
         let facts = &self.state.facts;
-        let seen: Vec<GangId> = end.rivals.iter().copied().chain([end.gang]).collect();
+        let seen: Vec<GangId> = end.successors.iter().copied().chain([end.gang]).collect();
         let unseen = seen.iter().flat_map(|gang| facts.rivals_since(*gang, asks));
         let mut successors: Vec<GangId> = unseen.map(|(gang, _)| gang).chain(seen.iter().copied()).collect();
         successors.sort_by_key(|gang| facts.gangs.get(gang).map(|waiting| facts.gang_key(waiting)));

@@ -56,7 +56,7 @@ pub(super) fn may_charge(facts: &Facts, id: ContainerId, change: &Resources) -> 
     let application = facts.applications.at(container.application);
     check_active(application)?;
     // A borrowed container grows only within the limits of the partition's own containers.
-    let own = PartitionShare::from(shape.partition);
+    let own = PartitionShare::own(shape.partition);
     for queue in &facts.queue(application.leaf).chain {
         check_queue_limit(facts, *queue, own, change)?;
     }

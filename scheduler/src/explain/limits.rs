@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::gang::{GangWait, awaited_gang};
 use super::headroom::headroom_blocker;
 use super::nodes::NodeFilter;
-use crate::facts::{Ask, HeldBack, Holder, Locality, Master, Shape, WaitingGang};
+use crate::facts::{Ask, HeldBack, Holder, Locality, Master, PartitionShare, Shape, WaitingGang};
 use crate::ids::{AskId, GangId, LeafUserId, PartitionId};
 use crate::resource::{Amounts, Resources, missing};
 use crate::state::State;
@@ -272,12 +272,13 @@ fn limit_of_members(
             return Some(Blocker::HolderLimit { holder: holder(&usage.holder), reached });
         }
     }
+    let share = PartitionShare::own(partition);
     let largest = facts.largest_of(gang, partition);
-    if facts.tree.user_may_use(application.user, partition, size, &largest) {
+    if facts.tree.user_may_use(application.user, share, size, &largest) {
         return None;
     }
     let leaf_use = || facts.tree.leaf_use(application.leaf, partition, *size - largest);
-    let limit = facts.tree.user_limit(application.user, partition, &largest, leaf_use);
+    let limit = facts.tree.user_limit(application.user, share, &largest, leaf_use);
     let level = level(&user.used[partition.index()], &limit)?;
     let reached = level.reached(state, &facts.queue(application.leaf).path, size);
     Some(Blocker::UserLimit { user: user.name.to_string(), reached })

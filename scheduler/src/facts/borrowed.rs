@@ -32,14 +32,11 @@ pub(crate) struct PartitionShare {
     pub(crate) is_borrowed: bool,
 }
 
-/// A partition stands for its own containers where no others matter.
-impl From<PartitionId> for PartitionShare {
-    fn from(partition: PartitionId) -> Self {
+impl PartitionShare {
+    pub(crate) fn own(partition: PartitionId) -> Self {
         Self { partition, is_borrowed: false }
     }
-}
 
-impl PartitionShare {
     /// The share of a release. Joined with any other share, it gives that share. So a release does not bring borrowed
     /// containers under the queue's own limit.
     pub(crate) fn of_release(partition: PartitionId) -> Self {

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Facts, GangTopology, LeafUse, Node, Shape, TagCounts, WaitingGang};
+use super::{Facts, GangTopology, LeafUse, Node, PartitionShare, Shape, TagCounts, WaitingGang};
 use crate::ids::{AskId, GangId, NodeId, PartitionId};
 use crate::resource::{DeviceMask, Need, Resources, Room, dominant_share, fits};
 
@@ -202,11 +202,12 @@ impl Facts {
                 + of_master.map_or(Resources::ZERO, |shape| shape.need.resources);
             let largest = self.largest_of(gang, partition);
             let mut chain = self.queue(application.leaf).chain.iter();
+            let share = PartitionShare::own(partition);
             let active_weight_milli = self.user(application.user).weight.milli();
             // Limits that move with use are computed as for the start of the last member.
             let others = minimum - largest;
             let leaf_use = || LeafUse { all: others, active: others, active_weight_milli };
-            let of_user = self.tree.user_limit(application.user, partition, &largest, leaf_use);
+            let of_user = self.tree.user_limit(application.user, share, &largest, leaf_use);
             chain.all(|queue| self.queue(*queue).quota(partition).admits(&Resources::ZERO, &minimum))
                 && minimum.within(&of_user)
                 && self.tree.exhausted_limit_usage(application.user, &minimum, |_| Resources::ZERO).is_none()
@@ -220,17 +221,17 @@ impl Facts {
         gang.roles.iter().filter(|role| role.minimum > 0).any(|role| {
             let shape = self.shape_of(role.ask);
             let (partition, size) = (shape.partition, &shape.need.resources);
+            let share = PartitionShare::own(partition);
             let capacity = &self.tree.partitions[partition.index()].capacity;
             let admits = |queue: &_| {
                 let quota = self.queue(*queue).quota(partition);
                 capacity.within(&quota.maximum) || quota.admits(&quota.used, size)
             };
             let leaf_use = || self.tree.leaf_use(application.leaf, partition, Resources::ZERO);
-            let of_user = self.tree.user_limit(application.user, partition, size, leaf_use);
+            let of_user = self.tree.user_limit(application.user, share, size, leaf_use);
             !(self.queue(application.leaf).chain.iter().all(admits)
                 && self.tree.limit_usages_admit(application.user, partition, size)
-                && (capacity.within(&of_user)
-                    || self.tree.user_may_use(application.user, partition, size, size)))
+                && (capacity.within(&of_user) || self.tree.user_may_use(application.user, share, size, size)))
         })
     }
 

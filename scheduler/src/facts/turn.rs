@@ -1,6 +1,7 @@
 //! Turns of gangs that gather.
 //!
-//! A gang's turn begins when it first holds room, and ends by the clock or when another gang holds room in its place.
+//! A gang's turn begins when it first holds room. It may end when its time is up, and ends when another gang holds
+//! room in its place.
 //! Changed nodes and places on better nodes do not prolong it. The time is over when the room has not grown for
 //! [`gather_limit_ms`](crate::config::EngineConfig::gather_limit_ms). Then the turn ends if another gang could use the
 //! room, or if members with a part of their room could be on other nodes. The gang gives the room back and goes behind
@@ -71,8 +72,8 @@ impl Facts {
         Some(turn.grown_ms.saturating_add(self.turn_limit_ms(gang)?))
     }
 
-    /// Whether the time of the gang's turn is over.
-    pub(crate) fn is_turn_over(&self, gang: GangId) -> bool {
+    /// Whether the time of the gang's turn is up.
+    pub(crate) fn turn_has_expired(&self, gang: GangId) -> bool {
         self.turn_until_ms(gang).is_some_and(|until_ms| until_ms <= self.now_ms)
     }
 
@@ -142,7 +143,7 @@ impl Facts {
         held.map(|(partition, _)| *partition)
     }
 
-    /// The other gangs that gather and want a partition of this one.
+    /// The other gangs that may gather and want a partition of this one.
     pub(crate) fn rivals(&self, id: GangId) -> impl Iterator<Item = (GangId, &WaitingGang)> {
         self.rivals_among(id, |_| true)
     }
@@ -182,10 +183,10 @@ impl Facts {
         not_lower.into_iter().max().or_else(all).unwrap_or_default()
     }
 
-    /// The gang begins to hold room in a partition. The turns of other gangs without room are over. The gang's own
-    /// turn goes on after a moment without room, unless its time is over. Gangs submitted until now can no longer
-    /// interrupt it.
-    pub(super) fn begin_turn(&mut self, gang: GangId) {
+    /// Ends the turns of all other gangs that hold no room, because the gang begins to hold room in a partition. The
+    /// gang's own turn goes on after a moment without room, unless its time is up. Gangs submitted until now can no
+    /// longer interrupt it.
+    pub(super) fn end_turns_without_room(&mut self, gang: GangId) {
         let (limit_ms, asks_submitted, now_ms) = (self.turn_limit_ms(gang), self.asks_submitted, self.now_ms);
         let gathering: BTreeSet<GangId> = self.held_rooms.values().map(|held| held.gang).collect();
         for (id, waiting) in self.gangs.iter_mut().filter(|(id, _)| !gathering.contains(id)) {
@@ -198,7 +199,7 @@ impl Facts {
         }
     }
 
-    /// The gang holds room, maybe more than before.
+    /// Begins the gang's turn if it has none. Its time begins anew if the held room has grown.
     pub(super) fn record_growth(&mut self, gang: GangId) {
         let (began_after, grown_ms) = (self.asks_submitted, self.now_ms);
         let held: Resources =

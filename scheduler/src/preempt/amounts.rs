@@ -41,7 +41,7 @@ fn above_ideal(branch: &Branch) -> Resources {
 }
 
 /// The amount that this leaf owes to others.
-pub(super) fn owed(branch: &Branch) -> Resources {
+pub(super) fn debt(branch: &Branch) -> Resources {
     branch.used.saturating_sub(&branch.kept())
 }
 
@@ -49,7 +49,7 @@ pub(super) fn owed(branch: &Branch) -> Resources {
 fn outside_dead_zone(branch: &Branch, dead_zone: Percent) -> Resources {
     let tolerated = branch.guaranteed.scaled(WHOLE + u64::from(dead_zone.millionths()), WHOLE);
     let is_over = branch.used.combine(&tolerated, |used, tolerated| i64::from(used > tolerated));
-    owed(branch).combine(&is_over, |owed, is_over| owed * is_over)
+    debt(branch).combine(&is_over, |debt, is_over| debt * is_over)
 }
 
 /// The leaf's part of the cap, where all leaves together are `above` by more than the cap.

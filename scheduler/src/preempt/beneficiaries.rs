@@ -36,6 +36,16 @@ impl Due {
     }
 }
 
+/// The order of asks within a leaf. The first field that differs decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct AskOrder {
+    application_priority: Reverse<u32>,
+    /// The order of submission of the application.
+    application_number: u64,
+    priority: u32,
+    number: u64,
+}
+
 /// A leaf that is owed more.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Beneficiary {
@@ -70,8 +80,12 @@ impl Beneficiaries {
             let may_gain = is_owed[leaf] || within[leaf];
             let is_held = facts.gang_of(id).is_some();
             if is_here && !is_held && may_gain && application.is_active && units > 0 {
-                let order =
-                    (u32::MAX - application.priority, application.submitted, ask.priority, ask.number);
+                let order = AskOrder {
+                    application_priority: Reverse(application.priority),
+                    application_number: application.submitted,
+                    priority: ask.priority,
+                    number: ask.number,
+                };
                 let mut reservations = ask.reservations.clone();
                 reservations.reverse();
                 let reserved = reservations.len();
@@ -87,7 +101,7 @@ impl Beneficiaries {
                 leaves[leaf].push((order, due));
             }
         }
-        let in_order = |mut asks: Vec<((u32, u64, u32, u64), Due)>| {
+        let in_order = |mut asks: Vec<(AskOrder, Due)>| {
             asks.sort_by_key(|(order, _)| *order);
             Beneficiary { asks: asks.into_iter().map(|(_, due)| due).collect(), got_some: false }
         };

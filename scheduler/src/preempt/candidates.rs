@@ -29,8 +29,9 @@ enum Class {
     Placeholder,
     /// Charged for their devices only.
     Opportunistic,
-    /// On a node of another partition.
+    /// Of an ask for the default partition, on a node that this partition lends.
     Borrowed,
+    /// Of an ask for this partition.
     Own,
 }
 

@@ -155,8 +155,10 @@ impl<'a> Planners<'a> {
         // The first one had the budgets when the trial began.
         for (partition, before) in begun.into_iter().rev() {
             let planner = self.of(partition);
-            planner.sites.end_trial(result.is_ok());
-            if result.is_err() {
+            if result.is_ok() {
+                planner.sites.keep_trial();
+            } else {
+                planner.sites.undo_trial();
                 planner.planned_use = before;
                 // Losses were computed for what the trial left, and may be smaller again.
                 planner.suitable_nodes.clear();
@@ -200,9 +202,9 @@ impl Planner<'_> {
             }
             self.planned_use.charge(gang.application, &(Resources::ZERO - place.amount));
             if let Some(site) = self.sites.of_node(node) {
-                let site = self.sites.change(site);
-                facts.give(&mut site.room, place);
-                facts.give(&mut site.later, place);
+                let planned = self.sites.change(site);
+                facts.give(&mut planned.room, place);
+                facts.give(&mut planned.later, place);
             }
         }
     }

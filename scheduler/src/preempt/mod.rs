@@ -3,23 +3,25 @@
 //! [`View::preemption_plan`](crate::view::View::preemption_plan) computes the fair amounts of all queues as YARN does
 //! (`ideal`): guarantees first, then the rest for queues that want more. Leaves that use more than their fair amount
 //! may lose containers (`amounts`). The plan chooses the victims for one unit of a beneficiary's ask at a time, on one
-//! node, so every victim's room is used. [`Preemption::request`] is the commit request that ends the victims and
-//! starts the beneficiary's container in one step. The plan changes nothing. An embedder may commit it, and
-//! `round` turns a plan into the steps of a running engine.
+//! node. [`Preemption::request`] is the commit request that ends the victims and starts the beneficiary's container in
+//! one step. The plan changes nothing. An embedder may commit it, and `round` turns a plan into the steps of a running
+//! engine.
 //!
 //! The preemptions of a plan hold in their order: each counts on the room and the limits that the preemptions before
 //! it leave (`planned_use`, `planned_nodes`). A later change of the state may make a preemption stale. Then the
 //! committer rejects its request, and no container ends.
 //!
 //! Gangs that wait come first (`gangs`): one gets room for its whole minimum in one commit request, or nothing. For a
-//! gang, and for the first container of a round, leaves may lose more than the part of a round: all that they owe.
+//! gang, leaves may lose more than the part of a round: all that they owe. As long as the plan has taken nothing from
+//! a partition, so may they for one container.
 //!
 //! With [`WithinQueuePolicy`], applications of one leaf may take from each other after that (`within`): those of
 //! higher priority, or of users within their user limits. The victims are chosen by the same rules.
 //!
-//! The victims of a unit are as few as possible, then the cheapest by [`PreemptionCost`], then with the least amount
-//! to spare. Masters come last. Within a node, announced victims are tried first, then placeholders, opportunistic
-//! containers and borrowed ones (`candidates`). A container whose cost is `Never` counts as exempt.
+//! On each node, the plan takes candidates in their order until the unit fits, and drops those that it does not need.
+//! The order is by class: announced victims first, then placeholders, opportunistic containers and borrowed ones
+//! (`candidates`). Then the plan picks the node with the fewest masters, then the fewest victims, the lowest
+//! [`PreemptionCost`] and the least amount to spare. A container whose cost is `Never` counts as exempt.
 //!
 //! A [`DisruptionBudget`] bounds how many containers of an application a plan takes (`budgets`). The victims of all
 //! partitions and announced victims count.
@@ -88,7 +90,7 @@ pub struct PreemptionPlan {
     /// The engine's time at that moment.
     pub now_ms: u64,
     /// The amounts of all queues, by partition.
-    pub partitions: Vec<PartitionShares>,
+    pub partitions: Vec<PartitionAmounts>,
     /// The gangs that would start in place of others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gangs: Vec<GangPreemption>,
@@ -122,16 +124,16 @@ pub struct UnknownQueue {
 
 /// The amounts of all queues in a partition.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PartitionShares {
+pub struct PartitionAmounts {
     /// The partition's name; empty for the default one.
     pub partition: String,
     /// The queues, parents before their children.
-    pub queues: Vec<QueueShares>,
+    pub queues: Vec<QueueAmounts>,
 }
 
 /// The amounts of a queue in a partition.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct QueueShares {
+pub struct QueueAmounts {
     /// The queue's path.
     pub path: String,
     /// Its guarantee.

@@ -1,6 +1,6 @@
 //! The outcome for a unit in the plan: its preemption, or the reason why there is none.
 
-use super::amounts::owed;
+use super::amounts::debt;
 use super::beneficiaries::Due;
 use super::candidates::Candidate;
 use super::planned_use::Part;
@@ -16,9 +16,9 @@ impl Planner<'_> {
         let leaves = || self.branches.iter().filter(|branch| branch.is_leaf());
         if self.planned_use.may_take_some(size, part) {
             UnhelpedReason::NoVictims
-        } else if self.takings.of_round.iter().any(has) {
+        } else if self.takings.iter().any(|takings| has(&takings.of_round)) {
             UnhelpedReason::RoundSpent
-        } else if leaves().any(|branch| !branch.is_exempt && has(&owed(branch))) {
+        } else if leaves().any(|branch| !branch.is_exempt && has(&debt(branch))) {
             UnhelpedReason::DeadZone
         } else if leaves().any(|branch| has(&branch.untouchable)) {
             UnhelpedReason::Exempt

@@ -8,7 +8,7 @@ use super::ideal::{Surplus, assign};
 use super::planned_use::Takings;
 use super::planner::Planner;
 use super::tree::{Branch, branches};
-use super::{PartitionShares, PreemptionPlan, PreemptionPolicy, QueueShares};
+use super::{PartitionAmounts, PreemptionPlan, PreemptionPolicy, QueueAmounts};
 use crate::facts::Queue;
 use crate::ids::PartitionId;
 use crate::request::CommitSeq;
@@ -31,9 +31,10 @@ pub(crate) fn plan(state: &State, policy: &PreemptionPolicy) -> PreemptionPlan {
         let mut branches = branches(&state.facts, partition, policy);
         assign(&mut branches, if policy.balances { Surplus::Balanced } else { Surplus::Kept });
         let total = state.facts.tree.partitions[partition.index()].capacity;
-        let of_round = to_take(&branches, &total, policy);
-        let takings = Takings { of_round, all: all_to_take(&branches, policy) };
-        plan.partitions.push(shares(state, partition, &branches, &takings.of_round));
+        let of_round = to_take(&branches, &total, policy).into_iter();
+        let takings = of_round.zip(all_to_take(&branches, policy));
+        let takings: Vec<_> = takings.map(|(of_round, all)| Takings { of_round, all }).collect();
+        plan.partitions.push(amounts_of(state, partition, &branches, &takings));
         amounts.push((branches, takings));
     }
     let all = state.partitions().zip(&amounts);
@@ -50,22 +51,22 @@ pub(crate) fn plan(state: &State, policy: &PreemptionPolicy) -> PreemptionPlan {
     plan
 }
 
-fn shares(
+fn amounts_of(
     state: &State,
     partition: PartitionId,
     branches: &[Branch],
-    to_take: &[Resources],
-) -> PartitionShares {
+    takings: &[Takings],
+) -> PartitionAmounts {
     let amounts = |resources: &Resources| state.facts.config.resources.amounts(resources);
-    let rows = state.facts.tree.queues.iter().zip(branches).zip(to_take);
-    let row = |((queue, branch), to_take): ((&Queue, &Branch), &Resources)| QueueShares {
+    let rows = state.facts.tree.queues.iter().zip(branches).zip(takings);
+    let row = |((queue, branch), takings): ((&Queue, &Branch), &Takings)| QueueAmounts {
         path: queue.path.to_string(),
         guaranteed: amounts(&branch.guaranteed),
         used: amounts(&branch.used),
         pending: amounts(&branch.pending),
         ideal: amounts(&branch.ideal),
-        to_take: amounts(to_take),
+        to_take: amounts(&takings.of_round),
     };
     let queues = rows.filter(|((queue, _), _)| queue.is_present).map(row).collect();
-    PartitionShares { partition: state.partition_name(partition).to_owned(), queues }
+    PartitionAmounts { partition: state.partition_name(partition).to_owned(), queues }
 }

@@ -20,7 +20,7 @@ pub(super) struct PlannedNode {
 /// The nodes of a partition.
 pub(super) struct PlannedNodes {
     pub(super) all: Vec<PlannedNode>,
-    /// The place of the node in each slot, from 1 on; 0 if it is in another partition.
+    /// The site of the node in each slot, from 1 on; 0 if the node is in another partition.
     by_slot: Vec<u32>,
     /// The nodes that the plan has changed, in order.
     pub(super) touched: Vec<usize>,
@@ -55,8 +55,8 @@ impl PlannedNodes {
         let mut sites = Self { first: vec![0; all.len()], all, by_slot, touched: Vec::new(), before: None };
         sites.add_stopping(state);
         candidates(state, partition, exemptions, may_lose, |node, candidate| {
-            if let Some(place) = sites.of_node(node) {
-                let listed = &mut sites.all[place].candidates;
+            if let Some(site) = sites.of_node(node) {
+                let listed = &mut sites.all[site].candidates;
                 if listed.is_empty() {
                     listed.reserve(facts.nodes.at(node).containers.len());
                 }
@@ -66,18 +66,19 @@ impl PlannedNodes {
         sites
     }
 
+    /// The index of the node in `all`, which is its site.
     pub(super) fn of_node(&self, node: NodeId) -> Option<usize> {
         (*self.by_slot.get(node.index())? as usize).checked_sub(1)
     }
 
     /// The node, to be changed.
-    pub(super) fn change(&mut self, place: usize) -> &mut PlannedNode {
-        self.touched.push(place);
-        self.first[place] = 0;
+    pub(super) fn change(&mut self, site: usize) -> &mut PlannedNode {
+        self.touched.push(site);
+        self.first[site] = 0;
         if let Some(before) = &mut self.before {
-            before.push((place, self.all[place].clone()));
+            before.push((site, self.all[site].clone()));
         }
-        &mut self.all[place]
+        &mut self.all[site]
     }
 
     /// Begins a trial: from now on changes can be taken back.
@@ -85,19 +86,23 @@ impl PlannedNodes {
         self.before = Some(Vec::new());
     }
 
-    /// Ends the trial, and takes its changes back unless it was a success.
-    pub(super) fn end_trial(&mut self, is_success: bool) {
-        let changes = self.before.take().into_iter().flatten();
-        for (place, node) in changes.rev().filter(|_| !is_success) {
-            self.all[place] = node;
-            self.first[place] = 0;
-            self.touched.push(place);
+    /// Ends the trial, and keeps its changes.
+    pub(super) fn keep_trial(&mut self) {
+        self.before = None;
+    }
+
+    /// Ends the trial, and takes its changes back.
+    pub(super) fn undo_trial(&mut self) {
+        for (site, node) in self.before.take().into_iter().flatten().rev() {
+            self.all[site] = node;
+            self.first[site] = 0;
+            self.touched.push(site);
         }
     }
 
     /// The first container on the node whose leaf is not spent. Outside of trials, a spent leaf stays so.
-    pub(super) fn first(&mut self, place: usize, is_spent: impl Fn(QueueId) -> bool) -> Option<&Candidate> {
-        let (candidates, first) = (&self.all[place].candidates, &mut self.first[place]);
+    pub(super) fn first(&mut self, site: usize, is_spent: impl Fn(QueueId) -> bool) -> Option<&Candidate> {
+        let (candidates, first) = (&self.all[site].candidates, &mut self.first[site]);
         let spent = candidates[*first as usize..].iter().take_while(|of| is_spent(of.leaf));
         *first += spent.count() as u32;
         candidates.get(*first as usize)

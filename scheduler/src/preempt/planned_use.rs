@@ -6,7 +6,7 @@ use super::PreemptionRule;
 use super::amounts::keeps_guarantee;
 use super::budgets::PlannedBudgets;
 use super::candidates::Candidate;
-use super::tree::{Branch, coming};
+use super::tree::{Branch, stopping};
 use crate::facts::{Application, Facts, LeafUse, Shape, TagCounts};
 use crate::ids::{ApplicationId, LeafUserId, LimitUsageId, NodeId, PartitionId, QueueId};
 use crate::resource::Resources;
@@ -25,10 +25,11 @@ pub(super) struct PlannedQueueUse {
     /// The part of the change that the normal pass makes, maybe later than the preemptions.
     by_pass: Resources,
     /// The amounts of containers that are being stopped.
-    coming: Resources,
+    stopping: Resources,
     /// The amount that the round may still take; leaves only.
     to_take: Resources,
-    /// The amount that may be taken in all, for gangs and for the first container of a round.
+    /// The amount that may be taken in all: for gangs, and for a container while the plan has taken nothing from the
+    /// partition.
     all_to_take: Resources,
     /// The least that the leaf keeps: its guarantee in types in which it had as much.
     floor: Resources,
@@ -40,19 +41,28 @@ pub(super) struct PlannedQueueUse {
     used_before: Resources,
 }
 
-/// The amounts that may be taken from each queue, by number; zero except for leaves above their fair amounts.
+/// The amounts that may be taken from a queue; zero except for leaves above their fair amounts.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Takings {
     /// In this round.
-    pub(super) of_round: Vec<Resources>,
-    /// In all, for gangs and for the first container of a round.
-    pub(super) all: Vec<Resources>,
+    pub(super) of_round: Resources,
+    /// In all: for gangs, and for a container while the plan has taken nothing from the partition.
+    pub(super) all: Resources,
 }
 
 impl Takings {
-    /// Whether the leaf may lose anything.
-    pub(super) fn may_lose(&self, leaf: QueueId) -> bool {
-        !self.of_round[leaf.index()].is_zero() || !self.all[leaf.index()].is_zero()
+    /// Whether the queue may lose anything.
+    pub(super) fn is_any(&self) -> bool {
+        !self.of_round.is_zero() || !self.all.is_zero()
     }
+}
+
+/// The change of a user's use by the plan.
+#[derive(Clone, Copy, Debug, Default)]
+struct PlannedUserUse {
+    change: Resources,
+    /// The part of the change that the normal pass makes.
+    by_pass: Resources,
 }
 
 /// The bound for the victims of one start: the part of a round, or all that leaves owe.
@@ -111,8 +121,7 @@ pub(super) struct PlannedUse<'a> {
     pub(super) facts: &'a Facts,
     pub(super) partition: PartitionId,
     queues: Vec<PlannedQueueUse>,
-    /// The change of each user's use, and the part of it that the normal pass makes.
-    users: FxHashMap<LeafUserId, (Resources, Resources)>,
+    users: FxHashMap<LeafUserId, PlannedUserUse>,
     limit_usages: FxHashMap<LimitUsageId, Resources>,
     pub(super) tags: TagCounts,
     pub(super) budgets: PlannedBudgets,
@@ -123,9 +132,9 @@ impl<'a> PlannedUse<'a> {
         facts: &'a Facts,
         partition: PartitionId,
         branches: &[Branch],
-        takings: &Takings,
+        takings: &[Takings],
     ) -> Self {
-        let queue_use = |(((branch, to_take), all), coming): (((&Branch, &Resources), &Resources), _)| {
+        let queue_use = |((branch, takings), stopping): ((&Branch, &Takings), _)| {
             let floor =
                 branch.guaranteed.combine(&branch.used, |floor, used| if used >= floor { floor } else { 0 });
             let fair = branch.ideal.combine(&branch.used, |fair, used| if used > fair { fair } else { 0 });
@@ -135,17 +144,16 @@ impl<'a> PlannedUse<'a> {
                 change: Resources::ZERO,
                 active: Resources::ZERO,
                 by_pass: Resources::ZERO,
-                coming,
-                to_take: *to_take,
-                all_to_take: *all,
+                stopping,
+                to_take: takings.of_round,
+                all_to_take: takings.all,
                 floor,
                 fair_floor: floor.max(&fair),
                 guaranteed: branch.guaranteed,
                 used_before: branch.used,
             }
         };
-        let takings = branches.iter().zip(&takings.of_round).zip(&takings.all);
-        let queues = takings.zip(coming(facts, partition)).map(queue_use).collect();
+        let queues = branches.iter().zip(takings).zip(stopping(facts, partition)).map(queue_use).collect();
         let (users, limit_usages) = (FxHashMap::default(), FxHashMap::default());
         let (tags, budgets) = (TagCounts::default(), PlannedBudgets::default());
         Self { facts, partition, queues, users, limit_usages, tags, budgets }
@@ -162,14 +170,16 @@ impl<'a> PlannedUse<'a> {
 
     /// The use of the user, with what the normal pass will start.
     pub(super) fn used_by(&self, id: LeafUserId) -> Resources {
-        let (change, _) = self.users.get(&id).copied().unwrap_or_default();
-        self.facts.user(id).used[self.partition.index()] + change
+        self.facts.user(id).used[self.partition.index()] + self.change_of(id).change
     }
 
     /// The same without what the normal pass will start.
     pub(super) fn certain_use(&self, id: LeafUserId) -> Resources {
-        let (_, by_pass) = self.users.get(&id).copied().unwrap_or_default();
-        self.used_by(id) - by_pass
+        self.used_by(id) - self.change_of(id).by_pass
+    }
+
+    fn change_of(&self, id: LeafUserId) -> PlannedUserUse {
+        self.users.get(&id).copied().unwrap_or_default()
     }
 
     /// Whether the round may take nothing any more.
@@ -198,7 +208,7 @@ impl<'a> PlannedUse<'a> {
                 shortage.scope = Some(queue);
                 let over = (level + *size).saturating_sub(&quota.maximum);
                 shortage.amount = shortage.amount.max(&over.of_types_in(size));
-                shortage.ends_by_itself &= quota.admits(&(level - queue_use.coming), size);
+                shortage.ends_by_itself &= quota.admits(&(level - queue_use.stopping), size);
             }
         }
         shortage
@@ -210,7 +220,7 @@ impl<'a> PlannedUse<'a> {
         let (facts, partition, size) = (self.facts, self.partition, &shape.need.resources);
         let (id, leaf) = (application.user, self.queue(application.leaf));
         let used = facts.user(id).used[partition.index()];
-        let (change, by_pass) = self.users.get(&id).copied().unwrap_or_default();
+        let PlannedUserUse { change, by_pass } = self.change_of(id);
         let admits = |of_user: Resources, not_yet: Resources| {
             let queue = facts.queue(application.leaf);
             let quota = queue.quota(partition);
@@ -304,7 +314,7 @@ impl<'a> PlannedUse<'a> {
     pub(super) fn record_pass(&mut self, id: ApplicationId, charged: &Resources) {
         let application = self.facts.applications.at(id);
         self.queues[application.leaf.index()].by_pass += *charged;
-        self.users.entry(application.user).or_default().1 += *charged;
+        self.users.entry(application.user).or_default().by_pass += *charged;
     }
 
     /// Changes the amounts that count for the limits of queues, user and limit usages.
@@ -316,7 +326,7 @@ impl<'a> PlannedUse<'a> {
             queue_use.change += *charged;
             queue_use.active += if is_active { *charged } else { Resources::ZERO };
         }
-        self.users.entry(application.user).or_default().0 += *charged;
+        self.users.entry(application.user).or_default().change += *charged;
         for limit_usage in &facts.user(application.user).limit_usages {
             *self.limit_usages.entry(*limit_usage).or_default() += *charged;
         }

@@ -20,11 +20,11 @@ use crate::ids::{AskId, PartitionId, QueueId, RackId, ReservationId, ShapeId};
 use crate::resource::Resources;
 use crate::state::State;
 
-/// Asks with equal keys may run on the same nodes, with the same victims: those below one queue, but not in the ask's
-/// leaf.
+/// Asks with equal keys may run on the same nodes and take the same victims.
 #[derive(PartialEq, Eq, Hash)]
 pub(super) struct SuitableKey {
     shape: ShapeId,
+    /// The queue at its maximum, if victims must be below one.
     scope: Option<QueueId>,
     /// Whether other leaves keep their fair amounts.
     is_balance: bool,
@@ -34,7 +34,7 @@ pub(super) struct SuitableKey {
     parent: Option<QueueId>,
     /// The ask, if it names hosts or racks.
     ask: Option<AskId>,
-    /// The beneficiary's place in its leaf, if its victims are there.
+    /// User and priority of the beneficiary, if it takes from its own leaf.
     within: Option<WithinKey>,
     /// The rack, if all members of a gang must be on one.
     rack: Option<RackId>,
@@ -46,7 +46,8 @@ pub(super) struct Planner<'a> {
     pub(super) state: &'a State,
     pub(super) partition: PartitionId,
     pub(super) branches: &'a [Branch],
-    pub(super) takings: &'a Takings,
+    /// By queue number.
+    pub(super) takings: &'a [Takings],
     pub(super) planned_use: PlannedUse<'a>,
     pub(super) sites: PlannedNodes,
     pub(super) policy: &'a PreemptionPolicy,
@@ -60,7 +61,7 @@ pub(super) struct Planner<'a> {
 
 /// A node for one unit.
 pub(super) struct PlannedPlace {
-    /// The node's place in the plan.
+    /// The node's index in `PlannedNodes::all`.
     pub(super) site: usize,
     /// Without victims if it needs none.
     pub(super) choice: Choice,
@@ -91,13 +92,13 @@ impl<'a> Planner<'a> {
         state: &'a State,
         partition: PartitionId,
         branches: &'a [Branch],
-        takings: &'a Takings,
+        takings: &'a [Takings],
         policy: &'a PreemptionPolicy,
     ) -> Self {
         let facts = &state.facts;
         let planned_use = PlannedUse::new(facts, partition, branches, takings);
         let within = leaves(facts, branches, policy);
-        let may_lose = |leaf: QueueId| within[leaf.index()] || takings.may_lose(leaf);
+        let may_lose = |leaf: QueueId| within[leaf.index()] || takings[leaf.index()].is_any();
         let sites = PlannedNodes::new(state, partition, Exemptions::new(facts, policy), may_lose);
         let beneficiaries = Beneficiaries::new(state, partition, branches, &within);
         Self {
@@ -228,7 +229,7 @@ impl<'a> Planner<'a> {
         let facts = &self.state.facts;
         let ask = facts.asks.at(id);
         let shape = facts.shapes.at(ask.shape);
-        let may_lose = wanted.within.is_some() || self.takings.may_lose(wanted.leaf);
+        let may_lose = wanted.within.is_some() || self.takings[wanted.leaf.index()].is_any();
         let key = SuitableKey {
             shape: ask.shape,
             scope: wanted.shortage.scope,
@@ -270,20 +271,20 @@ impl<'a> Planner<'a> {
         let (shape, node) = (facts.shapes.at(victim.shape), facts.containers.at(victim.container).node);
         self.planned_use.take(victim.application, shape, node);
         self.planned_use.budgets.take(facts, victim);
-        if let Some(place) = self.sites.of_node(node) {
-            let site = self.sites.change(place);
-            site.room.give(&shape.need, victim.devices);
-            site.later.give(&shape.need, victim.devices);
-            site.candidates.retain(|candidate| candidate.container != victim.container);
+        if let Some(site) = self.sites.of_node(node) {
+            let node = self.sites.change(site);
+            node.room.give(&shape.need, victim.devices);
+            node.later.give(&shape.need, victim.devices);
+            node.candidates.retain(|candidate| candidate.container != victim.container);
         }
     }
 
     /// Counts the victims as ended and a container of this shape as started.
     pub(super) fn start(&mut self, shape: &Shape, site: usize, victims: &[Candidate]) {
         victims.iter().for_each(|victim| self.take(victim));
-        let site = self.sites.change(site);
-        site.room.take(&shape.need);
-        site.later.take(&shape.need);
+        let node = self.sites.change(site);
+        node.room.take(&shape.need);
+        node.later.take(&shape.need);
     }
 
     /// Counts the victims as ended and the unit as started.

@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 
 use super::PreemptionRule;
 use super::amounts::keeps_guarantee;
-use super::tree::coming;
+use super::tree::stopping;
 use crate::facts::{DisruptionGroup, Facts};
 use crate::ids::{ContainerId, PartitionId, QueueId};
 use crate::request::ResourceAllocationCommitRequest;
@@ -16,7 +16,7 @@ use crate::resource::Resources;
 #[derive(Debug, Default)]
 pub(crate) struct Recheck {
     /// The amounts of the containers that are being stopped, by queue, for partitions that a step has asked for.
-    coming: FxHashMap<PartitionId, Vec<Resources>>,
+    stopping: FxHashMap<PartitionId, Vec<Resources>>,
     /// The containers of each group that may be taken, for groups that a step has asked for.
     spare: FxHashMap<DisruptionGroup, u32>,
 }
@@ -81,9 +81,9 @@ impl Recheck {
 
     /// The queue's use by containers, without those that are being stopped, and without reservations.
     fn running(&mut self, facts: &Facts, queue: QueueId, partition: PartitionId) -> Resources {
-        let coming = self.coming.entry(partition).or_insert_with(|| coming(facts, partition));
+        let stopping = self.stopping.entry(partition).or_insert_with(|| stopping(facts, partition));
         let quota = facts.queue(queue).quota(partition);
-        quota.used - quota.reserved - coming[queue.index()]
+        quota.used - quota.reserved - stopping[queue.index()]
     }
 
     /// Whether every budget is met without these victims. Some of them may be unavailable already.

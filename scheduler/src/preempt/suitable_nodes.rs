@@ -1,8 +1,8 @@
 //! The nodes for equal asks, best first.
 //!
-//! A node's loss is computed when the group begins, and again when the node comes to the top. Budgets shrink as the
-//! plan goes on, so the first loss is nearly always a lower bound. A node that the plan has changed is looked at
-//! again.
+//! A node's loss is computed when the search first sees the node, and again when the node comes to the top. Budgets
+//! shrink as the plan goes on, so the first loss is nearly always a lower bound. A node that the plan has changed is
+//! looked at again.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -75,17 +75,17 @@ impl SuitableNodes {
         wanted: &Wanted<'_>,
     ) -> Option<(usize, Choice)> {
         self.catch_up(planned_use, sites, wanted);
-        while let Some((leaf, (loss, index))) = self.first() {
+        while let Some((leaf, (loss, site))) = self.first() {
             if leaf.is_some_and(|leaf| wanted.is_spent(planned_use, leaf)) {
                 self.spread(leaf, planned_use, sites, wanted);
                 continue;
             }
             self.by_leaf.get_mut(&leaf)?.pop();
-            let Some(choice) = wanted.choose(planned_use, &sites.all[index]) else { continue };
+            let Some(choice) = wanted.choose(planned_use, &sites.all[site]) else { continue };
             if choice.loss > loss {
-                self.insert(planned_use, sites, wanted, (choice.loss, index));
-            } else if meets_rule(shape, planned_use, &choice, sites.all[index].node) {
-                return Some((index, choice));
+                self.insert(planned_use, sites, wanted, site, choice.loss);
+            } else if meets_rule(shape, planned_use, &choice, sites.all[site].node) {
+                return Some((site, choice));
             }
         }
         None
@@ -106,7 +106,8 @@ impl SuitableNodes {
         wanted: &Wanted<'_>,
     ) {
         for Reverse(entry) in self.by_leaf.remove(&leaf).unwrap_or_default() {
-            self.insert(planned_use, sites, wanted, entry);
+            let (loss, site) = entry;
+            self.insert(planned_use, sites, wanted, site, loss);
         }
     }
 
@@ -116,14 +117,15 @@ impl SuitableNodes {
         planned_use: &PlannedUse<'_>,
         sites: &mut PlannedNodes,
         wanted: &Wanted<'_>,
-        (loss, index): Entry,
+        site: usize,
+        loss: Loss,
     ) {
-        let bound = wanted.bound(planned_use, sites, index, loss);
-        if bound.is_none() && !sites.all[index].has_room_for(wanted.need) {
+        let bound = wanted.bound(planned_use, sites, site, loss);
+        if bound.is_none() && !sites.all[site].has_room_for(wanted.need) {
             return;
         }
         let (leaf, loss) = bound.unwrap_or((None, loss));
-        self.by_leaf.entry(leaf).or_default().push(Reverse((loss, index)));
+        self.by_leaf.entry(leaf).or_default().push(Reverse((loss, site)));
     }
 
     /// Whether only disruption budgets keep the victims on some node.
@@ -154,8 +156,8 @@ impl SuitableNodes {
             let has_room = || sites.all[*index].has_room_for(wanted.need);
             self.is_suitable[*index] && (!self.has_only_room || has_room())
         };
-        for entry in to_see.filter(may_do).filter_map(loss).collect::<Vec<_>>() {
-            self.insert(planned_use, sites, wanted, entry);
+        for (loss, site) in to_see.filter(may_do).filter_map(loss).collect::<Vec<_>>() {
+            self.insert(planned_use, sites, wanted, site, loss);
         }
         self.seen = sites.touched.len();
     }

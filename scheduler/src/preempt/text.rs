@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::{self, Display, Formatter};
 
 use super::{
-    GangPreemption, Preemption, PreemptionPlan, PreemptionRule, QueueShares, Unhelped, UnknownQueue, Victim,
+    GangPreemption, Preemption, PreemptionPlan, PreemptionRule, QueueAmounts, Unhelped, UnknownQueue, Victim,
 };
 use crate::ids::NodeId;
 use crate::label::counted;
@@ -39,7 +39,7 @@ impl Display for UnknownQueue {
 }
 
 /// `root.b: 6 GiB used, 4 GiB pending, 5 GiB guaranteed, 5 GiB fair; 1 GiB to take`.
-impl Display for QueueShares {
+impl Display for QueueAmounts {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let Self { path, guaranteed, used, pending, ideal, to_take } = self;
         write!(f, "{path}: {used} used, {pending} pending, {guaranteed} guaranteed, {ideal} fair")?;

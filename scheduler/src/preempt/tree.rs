@@ -53,18 +53,18 @@ impl Branch {
 pub(super) fn branches(facts: &Facts, partition: PartitionId, policy: &PreemptionPolicy) -> Vec<Branch> {
     let mut pending = vec![Resources::ZERO; facts.tree.queues.len()];
     add_pending(facts, partition, &mut pending);
-    let coming = coming(facts, partition);
+    let stopping = stopping(facts, partition);
     let exempt_use = Exemptions::new(facts, policy).exempt_use(partition);
-    let queues = facts.tree.queues.iter().zip(pending).zip(coming).zip(exempt_use);
+    let queues = facts.tree.queues.iter().zip(pending).zip(stopping).zip(exempt_use);
     let mut branches: Vec<Branch> = queues
-        .map(|(((queue, pending), coming), exempt_use)| {
+        .map(|(((queue, pending), stopping), exempt_use)| {
             let quota = queue.quota(partition);
             let uses_priority = queue.ranked_by == QueueOrdering::PriorityUtilization;
             Branch {
                 children: queue.children.clone(),
                 guaranteed: quota.guaranteed,
                 maximum: quota.maximum,
-                used: quota.used.saturating_sub(&(quota.reserved + coming)),
+                used: quota.used.saturating_sub(&(quota.reserved + stopping)),
                 pending,
                 untouchable: exempt_use.saturating_sub(&quota.guaranteed),
                 is_exempt: is_below(facts, queue, &policy.exempt),
@@ -95,16 +95,16 @@ fn add_up(branches: &mut [Branch], facts: &Facts) {
 }
 
 /// The amounts of containers that are being stopped, in each queue and below.
-pub(super) fn coming(facts: &Facts, partition: PartitionId) -> Vec<Resources> {
-    let mut coming = vec![Resources::ZERO; facts.tree.queues.len()];
+pub(super) fn stopping(facts: &Facts, partition: PartitionId) -> Vec<Resources> {
+    let mut stopping = vec![Resources::ZERO; facts.tree.queues.len()];
     for container in facts.stopping.keys().filter_map(|id| facts.containers.get(*id)) {
         let shape = facts.shapes.at(container.shape);
         if shape.partition == partition {
             let leaf = facts.applications.at(container.application).leaf;
-            facts.queue(leaf).chain.iter().for_each(|above| coming[above.index()] += shape.need.resources);
+            facts.queue(leaf).chain.iter().for_each(|above| stopping[above.index()] += shape.need.resources);
         }
     }
-    coming
+    stopping
 }
 
 /// The units of the ask that preemption may start: the minimum of a waiting gang's role, otherwise all outstanding.

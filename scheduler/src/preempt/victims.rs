@@ -125,7 +125,7 @@ impl<'a> Wanted<'a> {
                 search.take(candidate);
                 victims.push(*candidate);
                 if search.is_enough() {
-                    search.drop_idle(&mut victims);
+                    search.drop_unneeded(&mut victims);
                     return Some(search.choice(site, victims));
                 }
             }
@@ -177,7 +177,7 @@ impl<'a> Search<'a> {
     }
 
     /// Drops the victims that are not needed, the last in turn first.
-    fn drop_idle(&mut self, victims: &mut SmallVec<[Candidate; 4]>) {
+    fn drop_unneeded(&mut self, victims: &mut SmallVec<[Candidate; 4]>) {
         if victims.len() == 1 {
             return;
         }

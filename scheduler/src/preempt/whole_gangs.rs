@@ -44,11 +44,11 @@ impl<'a> WholeGangs<'a> {
         let gangs = gangs.filter(|(_, gang)| may_lose_some(gang));
         let members = gangs.filter_map(|(_, gang)| self.members(gang)).filter(|all| self.may_lose(all));
         let choices = members.flat_map(|all| {
-            let mut places: Vec<usize> = all.iter().filter_map(|member| self.site_of(member)).collect();
-            places.sort_unstable();
-            places.dedup();
-            let places = places.into_iter().filter(|place| suitable.includes(*place));
-            places.filter_map(|place| Some((place, self.on_node(shape, place, &all)?))).collect::<Vec<_>>()
+            let mut sites: Vec<usize> = all.iter().filter_map(|member| self.site_of(member)).collect();
+            sites.sort_unstable();
+            sites.dedup();
+            let sites = sites.into_iter().filter(|site| suitable.includes(*site));
+            sites.filter_map(|site| Some((site, self.on_node(shape, site, &all)?))).collect::<Vec<_>>()
         });
         choices.min_by_key(|(_, choice)| choice.loss)
     }
@@ -87,18 +87,18 @@ impl<'a> WholeGangs<'a> {
     }
 
     /// The loss of the gang, if the container fits on the node then.
-    fn on_node(&self, shape: &Shape, place: usize, members: &[Candidate]) -> Option<Choice> {
-        let site: &PlannedNode = &self.sites.all[place];
-        let mut room = site.room;
-        let is_here = |member: &&Candidate| self.site_of(member) == Some(place);
+    fn on_node(&self, shape: &Shape, site: usize, members: &[Candidate]) -> Option<Choice> {
+        let node: &PlannedNode = &self.sites.all[site];
+        let mut room = node.room;
+        let is_here = |member: &&Candidate| self.site_of(member) == Some(site);
         let here: SmallVec<[Candidate; 4]> = members.iter().filter(is_here).copied().collect();
         for member in &here {
             room.give(&self.facts.shapes.at(member.shape).need, member.devices);
         }
         let freed = self.size_of(members);
         let is_enough = fits(self.wanted.need, &room) && self.wanted.shortage.amount.within(&freed);
-        let choice = self.wanted.choice(self.facts, site, &freed, members.into());
+        let choice = self.wanted.choice(self.facts, node, &freed, members.into());
         let of_node = Choice { victims: here, ..choice.clone() };
-        (is_enough && meets_rule(shape, self.planned_use, &of_node, site.node)).then_some(choice)
+        (is_enough && meets_rule(shape, self.planned_use, &of_node, node.node)).then_some(choice)
     }
 }

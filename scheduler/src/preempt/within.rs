@@ -15,7 +15,7 @@ use super::planner::{Planner, Verdict};
 use super::tree::Branch;
 use super::victims::{Choice, Wanted};
 use super::{PreemptionPlan, PreemptionPolicy, PreemptionRule, WithinQueueOrder};
-use crate::facts::{Application, Facts, LeafUse, Shape};
+use crate::facts::{Application, Facts, LeafUse, PartitionShare, Shape};
 use crate::ids::{AskId, LeafUserId, QueueId};
 use crate::resource::{Resources, UNLIMITED};
 
@@ -285,7 +285,7 @@ impl PlannedUse<'_> {
         let used = self.level(leaf);
         let limit = |user: LeafUserId| {
             let leaf_use = || LeafUse { all: used, active: used, active_weight_milli };
-            facts.tree.user_limit(user, self.partition, &Resources::ZERO, leaf_use)
+            facts.tree.user_limit(user, PartitionShare::own(self.partition), &Resources::ZERO, leaf_use)
         };
         users().map(|user| (user, limit(user))).collect()
     }

@@ -174,6 +174,7 @@ mod tests {
     use super::super::amounts::Amount;
     use super::*;
     use crate::config::NodeOrderKind;
+    use crate::facts::PartitionShare;
     use crate::ids::{LeafUserId, PartitionId, QueueId, SetId, SlotId};
     use crate::sync::Counter;
 
@@ -188,7 +189,7 @@ mod tests {
     }
 
     fn amount<Id>(of: Id, resources: Resources) -> Amount<Id> {
-        Amount { of, share: PartitionId::DEFAULT.into(), resources }
+        Amount { of, share: PartitionShare::own(PartitionId::DEFAULT), resources }
     }
 
     /// Whether a batch goes back to its owner if it is dropped after these changes.

@@ -19,7 +19,8 @@ use super::member_walk::{MemberWalk, Position};
 use super::nearest_racks::find_near;
 use super::turn_end::TurnEnd;
 use crate::facts::{
-    Application, Ask, Facts, GangTopology, HeldRole, Locality, Node, Shape, TagCounts, WaitingGang,
+    Application, Ask, Facts, GangTopology, HeldRole, Locality, Node, PartitionShare, Shape, TagCounts,
+    WaitingGang,
 };
 use crate::ids::{AskId, GangId, NodeId, RackId};
 use crate::place::{GangMemory, ScoredNode, score};
@@ -178,7 +179,8 @@ fn is_within_limits(facts: &Facts, application: &Application, id: GangId, gang: 
     facts.partitions_wanted(gang).into_iter().all(|partition| {
         // What it holds is charged already.
         let more = facts.minimum_of(gang, partition) - facts.held_by(id, partition);
-        facts.tree.limits_admit(application.user, partition, &more, &facts.largest_of(gang, partition))
+        let share = PartitionShare::own(partition);
+        facts.tree.limits_admit(application.user, share, &more, &facts.largest_of(gang, partition))
     })
 }
 

@@ -100,7 +100,7 @@ pub(crate) fn plan_places(
         return Some(plan(Vec::new()));
     }
     let gathering = Gathering { begins_anew: kept.is_some(), ..plan(targets.places) };
-    // All of its nodes are reserved: a later gang may gather meanwhile.
+    // If it has no place and all nodes found are reserved, a later gang may gather meanwhile.
     (kept.is_some() || !gathering.places.is_empty()).then_some(gathering)
 }
 
@@ -122,7 +122,8 @@ pub(super) fn may_gather(state: &State, gang: GangId, waiting: &WaitingGang) -> 
         && !state.has_failed_start(gang)
 }
 
-/// Places for all members as if the gang had none, and as if nodes had these rooms. On one rack, the rack with room for
+/// Places for all members as if the gang had none, and as if nodes had these rooms. For one rack it takes the rack with
+/// the fewest members on reserved nodes or on nodes tried without success. Of these it takes the rack with room for
 /// most members now.
 pub(super) fn targets_anew<'a>(
     state: &'a State,
@@ -177,12 +178,30 @@ struct TargetSearch<'a> {
     basis: Basis<'a>,
 }
 
+/// The rooms of a node, beside the members that a search has placed there.
+#[derive(Clone, Copy)]
+struct Rooms {
+    now: Room,
+    if_empty: Room,
+}
+
+/// How good a node is for a member; the smallest is best, and the first field that differs decides.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct TargetKey {
+    rank: NodeRank,
+    locality: Locality,
+    lacks_room: bool,
+    missing_share: i128,
+    score: usize,
+    position: usize,
+}
+
 /// The places that a search has found.
 pub(super) struct Targets<'a> {
     state: &'a State,
     search: TargetSearch<'a>,
-    /// The present room of nodes, and the room that they would have if they were empty, beside earlier members.
-    rooms: FxHashMap<NodeId, (Room, Room)>,
+    /// The rooms of nodes with members.
+    rooms: FxHashMap<NodeId, Rooms>,
     /// The tagged containers of earlier members.
     tags: TagCounts,
     places: Vec<(AskId, NodeId)>,
@@ -194,8 +213,8 @@ pub(super) struct Targets<'a> {
 
 impl<'a> TargetSearch<'a> {
     /// Finds a place for each member that has none, for large members first. `None` if the nodes could not hold the
-    /// minimum even if they were empty. In the order of the roles, small members would take the place of large ones
-    /// or not, as the room of the moment goes. Then the gang would gather at some times only.
+    /// minimum even if they were empty. In the order of the roles, small members could take the nodes of large ones,
+    /// depending on the room free at that moment. Then the search would succeed only sometimes.
     fn run(self, state: &'a State) -> Option<Targets<'a>> {
         let mut targets = Targets {
             state,
@@ -239,17 +258,20 @@ impl Targets<'_> {
             Basis::Anew(Some(rooms)) => rooms.clone(),
             Basis::Anew(None) | Basis::Kept => NodeRooms::default(),
         };
-        rooms.extend(self.rooms.into_iter().map(|(node, (room, _))| (node, room)));
+        rooms.extend(self.rooms.into_iter().map(|(node, rooms)| (node, rooms.now)));
         rooms
     }
 
-    fn room(&self, node: &Node) -> (Room, Room) {
+    fn rooms_of(&self, node: &Node) -> Rooms {
         let facts = &self.state.facts;
         self.rooms.get(&node.id).copied().unwrap_or_else(|| match self.search.basis {
-            Basis::Kept => (node.room, facts.room_beside_places(self.search.gang, node)),
+            Basis::Kept => {
+                Rooms { now: node.room, if_empty: facts.room_beside_places(self.search.gang, node) }
+            }
             Basis::Anew(rooms) => {
-                let room = rooms.and_then(|rooms| rooms.get(&node.id)).copied();
-                (room.unwrap_or_else(|| facts.room_without(self.search.gang, node)), node.empty_room())
+                let now = rooms.and_then(|rooms| rooms.get(&node.id)).copied();
+                let now = now.unwrap_or_else(|| facts.room_without(self.search.gang, node));
+                Rooms { now, if_empty: node.empty_room() }
             }
         })
     }
@@ -267,12 +289,12 @@ impl Targets<'_> {
     }
 
     fn has_room(&self, shape: &Shape, node: &Node) -> bool {
-        node.is_open() && fits(&shape.need, &self.room(node).0)
+        node.is_open() && fits(&shape.need, &self.rooms_of(node).now)
     }
 }
 
 impl<'a> MemberWalk<'a> for Targets<'a> {
-    type Key = (NodeRank, Locality, bool, i128, usize, usize);
+    type Key = TargetKey;
 
     fn state(&self) -> &'a State {
         self.state
@@ -287,29 +309,30 @@ impl<'a> MemberWalk<'a> for Targets<'a> {
         node.is_candidate()
             && node.partition == shape.partition
             && ask.preference.will_do(node.id, node.rack)
-            && fits(&shape.need, &self.room(node).1)
+            && fits(&shape.need, &self.rooms_of(node).if_empty)
             && self.state.facts.breach_with(shape, node, Some(&self.tags)).is_none()
     }
 
     /// Usual nodes come first, then nodes for which the gang waited without success, then reserved ones. Within a rank,
     /// the nearest to the ask's hosts and racks come first, then those with room, then those that lack least.
-    fn key(&self, shape: &Shape, node: &Node, at: Position) -> Self::Key {
+    fn key(&self, shape: &Shape, node: &Node, at: Position) -> TargetKey {
         let Position { locality, position, positions } = at;
-        let (room, has_room) = (self.room(node).0, self.has_room(shape, node));
-        let lacks = if has_room { 0 } else { missing_share(&shape.need.resources, &room.free) };
+        let (room, has_room) = (self.rooms_of(node).now, self.has_room(shape, node));
+        let missing_share = if has_room { 0 } else { missing_share(&shape.need.resources, &room.free) };
         let scored = ScoredNode { capacity: &node.capacity, free: &room.free, position, positions };
         let score = score(self.state.facts.config.node_order, &scored);
-        (self.rank(node, has_room), locality, !has_room, lacks, score, position)
+        let (rank, lacks_room) = (self.rank(node, has_room), !has_room);
+        TargetKey { rank, locality, lacks_room, missing_share, score, position }
     }
 
     fn take(&mut self, id: AskId, ask: &Ask, shape: &Shape, node: &Node) {
         let has_room = self.has_room(shape, node);
         self.have_room += usize::from(has_room);
         self.on_last_nodes += usize::from(self.rank(node, has_room) != NodeRank::Usual);
-        let (mut room, mut beside) = self.room(node);
-        room.take(&shape.need);
-        beside.take(&shape.need);
-        self.rooms.insert(node.id, (room, beside));
+        let mut rooms = self.rooms_of(node);
+        rooms.now.take(&shape.need);
+        rooms.if_empty.take(&shape.need);
+        self.rooms.insert(node.id, rooms);
         self.tags.add(shape.tags(), node, ask.application, 1);
         self.places.push((id, node.id));
     }

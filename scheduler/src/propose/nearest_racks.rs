@@ -47,7 +47,7 @@ fn on_few_racks(
 
 /// The rack that takes most members.
 struct BestRack<'a> {
-    /// Its place among the racks that were tried.
+    /// Its index among the racks that have no members yet.
     place: usize,
     search: Search<'a>,
     /// The members of each role that it leaves for other racks.

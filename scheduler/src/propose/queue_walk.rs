@@ -56,7 +56,7 @@ impl<'a> QueueWalk<'a> {
             state,
             scratch,
             set,
-            share: partition.into(),
+            share: PartitionShare::own(partition),
             limits,
             publishes_each_pick: state.facts.tree.orders_by_priority,
             is_unreserved: state.facts.tree.partitions[partition.index()].reserved_nodes == 0,

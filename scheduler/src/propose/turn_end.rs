@@ -1,6 +1,6 @@
 //! The end of a gang's turn: a search says which gangs should have the room that the gang gives back.
 //!
-//! When the time of a turn is over, the committer adds the gang to `GangWaits::overdue_turns`. The next search decides
+//! When the time of a turn is up, the committer adds the gang to `GangWaits::overdue_turns`. The next search decides
 //! whether the end would help. The committer ends the turn and lets the successors gather in one group, so no pass sees
 //! the room meanwhile.
 
@@ -15,18 +15,18 @@ use crate::state::State;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TurnEnd {
     pub(crate) gang: GangId,
-    /// Other gangs that could gather in its place. None if only the gang itself gains, on other nodes.
-    pub(crate) rivals: Vec<GangId>,
+    /// Gangs that could gather in its place. Empty if only the gang itself gains, on other nodes.
+    pub(crate) successors: Vec<GangId>,
 }
 
 impl TurnEnd {
-    /// The turn of the gang, if it is still over and its end helps some gang.
+    /// The end of the gang's turn, if its time is still up and the end helps some gang.
     pub(super) fn find(state: &State, gang: GangId) -> Option<Self> {
-        if !state.facts.is_turn_over(gang) {
+        if !state.facts.turn_has_expired(gang) {
             return None;
         }
-        let rivals = rivals_that_could_gather(state, gang);
-        (!rivals.is_empty() || could_move(state, gang)).then_some(Self { gang, rivals })
+        let successors = rivals_that_could_gather(state, gang);
+        (!successors.is_empty() || could_move(state, gang)).then_some(Self { gang, successors })
     }
 }
 

@@ -6,6 +6,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::State;
 use crate::ids::{GangId, NodeId};
 
+/// What a gang met that could not start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct FailedStart {
+    nodes_version: u64,
+    /// The version in which a container with tags last ended.
+    tags_ended_at: u64,
+}
+
 #[derive(Clone, Debug)]
 pub(crate) struct GangWaits {
     /// The version in which a gang that found no room could last find some: more room, other nodes or another order.
@@ -16,9 +24,8 @@ pub(crate) struct GangWaits {
     pub(crate) room_is_limited: bool,
     /// Gangs whose turn may be over. The next search for gangs decides.
     pub(crate) overdue_turns: BTreeSet<GangId>,
-    /// Gangs that held all room for their minimum and could not start. The first version is that of the nodes. In the
-    /// second, a container with tags last ended.
-    failed_starts: BTreeMap<GangId, (u64, u64)>,
+    /// Gangs that held all room for their minimum and could not start.
+    failed_starts: BTreeMap<GangId, FailedStart>,
 }
 
 impl Default for GangWaits {
@@ -55,13 +62,19 @@ impl State {
 
     /// Records that a gang that held all room could not start, as after a tag limit was reached.
     pub(crate) fn record_failed_start(&mut self, gang: GangId) {
-        let Self { gang_waits, facts, nodes_version, tags_ended_at, .. } = self;
+        let failed = self.as_failed_start();
+        let Self { gang_waits, facts, .. } = self;
         gang_waits.failed_starts.retain(|known, _| facts.gangs.contains_key(known));
-        gang_waits.failed_starts.insert(gang, (*nodes_version, *tags_ended_at));
+        gang_waits.failed_starts.insert(gang, failed);
+    }
+
+    /// A start that fails now.
+    fn as_failed_start(&self) -> FailedStart {
+        FailedStart { nodes_version: self.nodes_version, tags_ended_at: self.tags_ended_at }
     }
 
     /// Whether the gang could not start although it held all room, on the present nodes and beside the present tags.
     pub(crate) fn has_failed_start(&self, gang: GangId) -> bool {
-        self.gang_waits.failed_starts.get(&gang) == Some(&(self.nodes_version, self.tags_ended_at))
+        self.gang_waits.failed_starts.get(&gang) == Some(&self.as_failed_start())
     }
 }

@@ -121,7 +121,7 @@ impl<'a> View<'a> {
 }
 
 /// A gang that waits or has running members.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GangAsks {
     /// Its identifier.
     pub gang: GangId,

@@ -151,7 +151,7 @@ impl Oracle {
         let contest = self.contest(books, partition, application.leaf);
         let weight = self.tree.weight(application.leaf, user);
         let of_user = contest.allows(weight, &used, &size, &size)
-            && self.holders_allow(books, partition, (application.leaf, user), &size);
+            && self.holders_allow(books, partition, application.leaf, user, &size);
         (chain.iter().all(allows), of_user)
     }
 }

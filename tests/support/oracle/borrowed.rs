@@ -52,7 +52,7 @@ impl Oracle {
         let chain = self.tree.chain(application.leaf);
         chain.iter().all(|queue| may_add(&queues[*queue].used, &size, total))
             && contest.allows(weight, &used, &size, &size)
-            && self.holders_allow(books, partition, (application.leaf, user), &size)
+            && self.holders_allow(books, partition, application.leaf, user, &size)
     }
 
     /// Whether a unit of the ask without a reservation could start now in its own partition. It cannot where headroom

@@ -65,7 +65,8 @@ impl Oracle {
         &self,
         books: &Books,
         partition: usize,
-        (leaf, user): (usize, &str),
+        leaf: usize,
+        user: &str,
         more: &Amounts,
     ) -> bool {
         self.holding(leaf, user).iter().all(|holding| {
@@ -80,7 +81,8 @@ impl Oracle {
         before: &Books,
         after: &Books,
         partition: usize,
-        (leaf, user): (usize, &str),
+        leaf: usize,
+        user: &str,
     ) -> bool {
         self.holding(leaf, user).iter().all(|holding| {
             let held = |books| self.held(books, partition, holding, user);

@@ -193,10 +193,11 @@ impl Oracle {
     fn next_of(
         &self,
         books: &Books,
-        (partition, is_borrowed): (usize, bool),
+        on: (usize, bool),
         id: ApplicationId,
         will_do: &dyn Fn(AskId, NodeId) -> bool,
     ) -> Option<(AskId, NodeId)> {
+        let (partition, is_borrowed) = on;
         let of_application = |ask: &&AskId| {
             let ask = &self.asks[ask];
             ask.application == id && (is_borrowed || self.partition(ask.partition) == partition)

@@ -38,7 +38,7 @@ impl Oracle {
             && application.is_active
             && queues.all(|queue| may_add(&queue.used, &more, &queue.limits.maximum))
             && self.contest(&books, partition, application.leaf).allows(weight, &held, &change, &more)
-            && self.holders_allow(&books, partition, (application.leaf, user), &more)
+            && self.holders_allow(&books, partition, application.leaf, user, &more)
     }
 
     pub(super) fn resize(&mut self, id: ContainerId, size: &Resources) -> Effect {

@@ -105,7 +105,7 @@ impl Oracle {
                 .fold(NOTHING, |largest, taker| std::array::from_fn(|i| largest[i].max(taker.size[i])));
             let weight = self.tree.weight(*leaf, user);
             if !contest.allows(weight, &held, &minus(used, &held), &last)
-                || !self.holder_limits_are_kept(before, &after, *partition, (*leaf, user))
+                || !self.holder_limits_are_kept(before, &after, *partition, *leaf, user)
             {
                 verdict.reasons.push(RejectReason::UserLimit);
             }

@@ -2,7 +2,7 @@
 
 use apportion::config::PreemptionRounds;
 use apportion::explain::{Explanation, PendingReason, WhyPending};
-use apportion::preempt::{PreemptionPlan, QueueShares, Unhelped};
+use apportion::preempt::{PreemptionPlan, QueueAmounts, Unhelped};
 use apportion::view::View;
 use apportion::{AskId, GangId};
 use serde_json::{Map, Value, json};
@@ -31,7 +31,7 @@ enum Answer<'p> {
     /// Its application is not active.
     Inactive,
     /// Its queue has its fair amount of types that the ask needs.
-    NotOwed(&'p QueueShares, Vec<String>),
+    NotOwed(&'p QueueAmounts, Vec<String>),
     /// What its queue is owed is free, goes to others, or is less than one container.
     GoesToOthers,
 }
@@ -77,7 +77,7 @@ impl<'v> NextRound<'v> {
     }
 
     /// The types that the ask needs and of which the queue uses as much as its fair amount.
-    fn fair_types(&self, ask: AskId, queue: &QueueShares) -> Vec<String> {
+    fn fair_types(&self, ask: AskId, queue: &QueueAmounts) -> Vec<String> {
         let size =
             self.view.ask(ask).map(|ask| self.view.resource_types().amounts(&ask.size())).unwrap_or_default();
         let is_fair = |name: &&str| queue.used.get(name) >= queue.ideal.get(name);
@@ -104,7 +104,7 @@ impl<'v> NextRound<'v> {
                 format!("{nothing}, although {queue} is owed more. {}", unhelped.reason)
             }
             Answer::Inactive => format!("{nothing}: its application is not active."),
-            Answer::NotOwed(QueueShares { used, guaranteed, ideal, .. }, types) => format!(
+            Answer::NotOwed(QueueAmounts { used, guaranteed, ideal, .. }, types) => format!(
                 "{nothing}: {queue} has its fair amount of {}, with {used} used, {guaranteed} guaranteed, {ideal} \
                  fair.{also}",
                 types.join(" and ")

@@ -12,8 +12,8 @@ use crate::case::{Case, contains_all, json};
 /// A run far longer than the test.
 const LONG: &str = "demo --nodes 200 --seconds 3600 --proposers 0";
 
-/// The program, with signals as a terminal leaves them. Tests that `nohup` or a script's `&` started ignore some, and so
-/// would the program.
+/// The program, with signals as a terminal leaves them. Tests that `nohup` or a script's `&` started ignore some, and
+/// so would the program.
 fn program() -> Command {
     let program = env!("CARGO_BIN_EXE_apportion-bench");
     let [hangup, interrupt, terminate] = [1, 2, 15];

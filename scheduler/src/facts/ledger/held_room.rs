@@ -10,7 +10,7 @@ impl Facts {
     pub(crate) fn transition_hold_room(&mut self, gang: GangId, ask: AskId, node: NodeId) -> Charged {
         let partition = self.nodes.at(node).partition;
         if !self.held_rooms.contains_key(&partition) {
-            self.begin_turn(gang);
+            self.end_turns_without_room(gang);
         }
         let places = self.places_on(node, partition);
         if let Some(part) = places.iter().position(|place| place.ask == ask && !place.is_whole) {

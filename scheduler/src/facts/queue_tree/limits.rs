@@ -38,11 +38,10 @@ impl QueueTree {
     pub(crate) fn limits_admit(
         &self,
         user: LeafUserId,
-        share: impl Into<PartitionShare>,
+        share: PartitionShare,
         change: &Resources,
         largest: &Resources,
     ) -> bool {
-        let share = share.into();
         let used = |queue: QueueId| &self.queue(queue).quota(share.partition).used;
         let mut chain = self.queue(self.user(user).leaf).chain.iter();
         chain.all(|queue| self.queue_admits(*queue, share, used(*queue), change))
@@ -54,7 +53,8 @@ impl QueueTree {
     pub(crate) fn user_headroom(&self, id: LeafUserId, partition: PartitionId) -> Resources {
         let user = self.user(id);
         let leaf_use = || self.leaf_use(user.leaf, partition, Resources::ZERO);
-        self.user_limit(id, partition, &Resources::ZERO, leaf_use) - user.used[partition.index()]
+        self.user_limit(id, PartitionShare::own(partition), &Resources::ZERO, leaf_use)
+            - user.used[partition.index()]
     }
 
     /// The smallest headroom of the application's user, its limit usages and the queues above it, in whole steps; zero

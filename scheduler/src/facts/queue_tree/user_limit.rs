@@ -106,10 +106,10 @@ impl QueueTree {
         for i in (0..RESOURCE_TYPES_MAX).filter(|i| quota.guaranteed[*i] > 0) {
             let more = size[i].max(0);
             // One more container on top of the share: the user with the least use for its weight always gets one.
-            let share = i128::from(used.active[i]) * weight / weights + i128::from(more);
+            let equal_share = i128::from(used.active[i]) * weight / weights + i128::from(more);
             let of_use = (percentage(used.all[i]) + i128::from(more)).min(percentage(most[i]));
             let of_capacity = of_use.max(percentage(quota.guaranteed[i]));
-            limit.set(i, limit[i].min(i64::try_from(share.max(of_capacity)).unwrap_or(UNLIMITED)));
+            limit.set(i, limit[i].min(i64::try_from(equal_share.max(of_capacity)).unwrap_or(UNLIMITED)));
         }
         limit
     }
@@ -158,23 +158,22 @@ impl QueueTree {
         let user = self.user(id);
         let queue = self.queue(user.leaf);
         let boundless = Resources::all(UNLIMITED);
-        let share = if queue.semantics.uses_yarn_user_limits() {
+        let limit = if queue.semantics.uses_yarn_user_limits() {
             self.yarn_user_limit(queue, share.partition, user.weight, Some(&boundless), &leaf_use) + *size
         } else {
             self.shared_user_limit(queue, share, user.weight, &boundless, &leaf_use, size)
         };
-        queue.shares_among_users().then_some(share)
+        queue.shares_among_users().then_some(limit)
     }
 
     /// The most that the user may use if it asks for `size` more.
     pub(crate) fn user_limit(
         &self,
         id: LeafUserId,
-        share: impl Into<PartitionShare>,
+        share: PartitionShare,
         size: &Resources,
         leaf_use: impl FnOnce() -> LeafUse,
     ) -> Resources {
-        let share = share.into();
         let user = self.user(id);
         let queue = self.queue(user.leaf);
         if queue.semantics.uses_yarn_user_limits() {
@@ -195,11 +194,11 @@ impl QueueTree {
     pub(crate) fn user_may_use(
         &self,
         id: LeafUserId,
-        share: impl Into<PartitionShare>,
+        share: PartitionShare,
         change: &Resources,
         largest: &Resources,
     ) -> bool {
-        let (user, share) = (self.user(id), share.into());
+        let user = self.user(id);
         let leaf_use = || self.leaf_use(user.leaf, share.partition, *change - *largest);
         self.user_may_change(id, share, &user.used[share.partition.index()], change, largest, leaf_use)
     }
