@@ -2,7 +2,7 @@
 //! the engine.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
-#![allow(clippy::disallowed_types, clippy::disallowed_methods, reason = "a test is no part of the engine")]
+#![allow(clippy::disallowed_types, clippy::disallowed_methods, reason = "a test is not a part of the engine")]
 
 use std::collections::BTreeSet;
 use std::io;

@@ -168,7 +168,7 @@ fn a_gang_above_the_cluster_is_refused_with_the_numbers() {
     assert_eq!(refusal(on_rack), above(3, 2, GangTopology::SameRack));
     let together = gang().with_role("master", ask(1, 7)).with_role("worker", ask(2, 3));
     let GangRefusal::AboveCapacity { topology: GangTopology::Anywhere, .. } = refusal(together) else {
-        panic!("the root queue is no limit: the nodes are")
+        panic!("the root queue is not a limit: the nodes are")
     };
     let together = gang().with_role("master", ask(1, 4)).with_role("worker", ask(2, 2)).on_one_rack();
     let GangRefusal::AboveCapacity { topology: GangTopology::SameRack, .. } = refusal(together) else {

@@ -188,7 +188,7 @@ fn a_queue_keeps_its_identifier() {
     assert!(ticket.try_take().unwrap().is_ok());
 }
 
-/// A refused heartbeat is no change of the log; beside a known node, an unknown one does no harm.
+/// A refused heartbeat is not a change of the log; beside a known node, an unknown one does no harm.
 #[test]
 fn a_heartbeat_counts_for_the_known_nodes() {
     let world = World::new(Mode::Serial, Unknown::Taken);

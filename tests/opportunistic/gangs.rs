@@ -16,7 +16,7 @@ fn guaranteed(events: &[EventKind]) -> Vec<ContainerId> {
     events.iter().filter_map(placed).collect()
 }
 
-/// Held room is no leftover. It counts in the order of loads, and a container that waits beside it starts once the
+/// Held room is not a leftover. It counts in the order of loads, and a container that waits beside it starts once the
 /// gang has given it back. Each run audits the order.
 #[test]
 fn room_that_a_gang_holds_is_no_leftover() {

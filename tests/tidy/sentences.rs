@@ -1,4 +1,4 @@
-//! The length of sentences in comments, messages and documents.
+//! Sentences in comments, messages and documents: their length, and `is no` for `is not a`.
 
 use std::path::Path;
 
@@ -16,20 +16,37 @@ const PROGRAMS: [&str; 3] = ["apportion-bench", "cargo", "git"];
 /// One sentence: its first line, and its words.
 type Sentence = (usize, Vec<String>);
 
+/// After `is no`, these words begin no noun.
+const AFTER_IS_NO: [&str; 9] =
+    ["longer", "more", "less", "greater", "later", "earlier", "larger", "smaller", "such"];
+
 #[test]
 fn no_sentence_has_more_than_25_words() {
-    let mut long = Vec::new();
-    add_long(files::root().as_path(), &mut long);
-    long.sort();
+    let long = sentences_that(is_long);
     assert!(long.is_empty(), "split these {} sentences:\n{}", long.len(), long.join("\n"));
 }
 
-fn add_long(folder: &Path, long: &mut Vec<String>) {
+/// English says that a thing `is not a` container, and that there `is no` container.
+#[test]
+fn no_sentence_says_that_a_thing_is_no_other() {
+    let wrong = sentences_that(says_is_no);
+    assert!(wrong.is_empty(), "say `is not a`:\n{}", wrong.join("\n"));
+}
+
+/// The places and the first words of all such sentences.
+fn sentences_that(is_wrong: impl Fn(&Sentence) -> bool) -> Vec<String> {
+    let mut found = Vec::new();
+    add(files::root().as_path(), &is_wrong, &mut found);
+    found.sort();
+    found
+}
+
+fn add(folder: &Path, is_wrong: &impl Fn(&Sentence) -> bool, found: &mut Vec<String>) {
     for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
         let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
         if path.is_dir() {
             if (!name.starts_with('.') || name == ".ci") && name != "target" {
-                add_long(&path, long);
+                add(&path, is_wrong, found);
             }
             continue;
         }
@@ -43,10 +60,20 @@ fn add_long(folder: &Path, long: &mut Vec<String>) {
         };
         let text = std::fs::read_to_string(&path).expect("readable text");
         let path = path.strip_prefix(files::root()).unwrap_or(&path).display();
-        for (line, words) in find(&text).into_iter().filter(is_long) {
-            long.push(format!("{path}:{line}: {} words: {} ...", words.len(), words[..8].join(" ")));
+        for (line, words) in find(&text).into_iter().filter(is_wrong) {
+            let first = words[..words.len().min(8)].join(" ");
+            found.push(format!("{path}:{line}: {} words: {first} ...", words.len()));
         }
     }
+}
+
+fn says_is_no(sentence: &Sentence) -> bool {
+    let words: Vec<String> = sentence.1.iter().map(|word| word.to_lowercase()).collect();
+    let is_verb = |word: &str| matches!(word, "is" | "was");
+    words.windows(4).any(|at| {
+        let is_noun = at[3].starts_with(char::is_alphabetic) && !AFTER_IS_NO.contains(&at[3].as_str());
+        at[0] != "there" && is_verb(&at[1]) && at[2] == "no" && is_noun
+    })
 }
 
 fn is_long(sentence: &Sentence) -> bool {
@@ -100,7 +127,7 @@ fn in_messages(source: &str) -> Vec<Sentence> {
     sentences
 }
 
-/// Whether words are no code, style sheet or command line.
+/// Whether words are not code, style sheet or command line.
 fn is_prose(words: &[String]) -> bool {
     let is_code = |word: &String| {
         word.contains([';', '=']) && !word.ends_with(';') || word.starts_with('{') && word.ends_with(':')
@@ -197,7 +224,7 @@ fn split(paragraph: &str, first: usize) -> Vec<Sentence> {
             if words.is_empty() {
                 begun = line;
             }
-            // A sign like `%` or `+` is no word, but may end a sentence.
+            // A sign like `%` or `+` is not a word, but may end a sentence.
             if word.contains(char::is_alphanumeric) {
                 words.push(word.to_owned());
             }

@@ -89,7 +89,7 @@ fn in_files(count: impl Fn(&Source) -> usize) -> Vec<(String, usize)> {
 fn compares(line: &str) -> bool {
     let names_it = line.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == "seen");
     let signs = [" > ", " >= ", " < ", " <= ", ".lt(", ".le(", ".gt(", ".ge(", ".cmp("];
-    // A window of batches that was seen is no version.
+    // A window of batches that was seen is not a version.
     names_it
         && !line.contains("fn ")
         && !line.contains("seen.batches")

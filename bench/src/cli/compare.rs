@@ -15,8 +15,8 @@ use crate::report::{CompareJson, to_compare_html, to_compare_text, to_json_text}
 #[command(
     after_help = "A result is a file that replay, demo or sweep wrote with --json. Points of sweeps are matched by the settings that \
 vary within either file. With several seeds, each seed of one file is compared with the same seed of the other, and only \
-differences beyond noise count.\n\nExit codes: 0 nothing differs beyond noise; 1 a figure does; 2 a file is no \
-result, or the files have no point in common.\n\nExample:\n  apportion-bench sweep --demo --seeds 1,2,3,4,5 --node-order \
+differences beyond noise count.\n\nExit codes: 0 nothing differs beyond noise; 1 a figure does; 2 a file is not \
+a result, or no point is in both.\n\nExample:\n  apportion-bench sweep --demo --seeds 1,2,3,4,5 --node-order \
 spread --json a.json\n  apportion-bench sweep --demo --seeds 1,2,3,4,5 --node-order pack --json b.json\n  \
 apportion-bench compare a.json b.json --report difference.html"
 )]

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 use thiserror::Error;
 
-/// Why a file is no result.
+/// Why a file is not a result.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{file}: {problem}")]
 pub struct ReadError {
@@ -50,7 +50,7 @@ impl ResultFile {
     /// Reads a file.
     ///
     /// # Errors
-    /// When it cannot be read or is no result.
+    /// When it cannot be read or is not a result.
     pub fn read(path: &Path) -> Result<Self, ReadError> {
         let name = path.display().to_string();
         let wrong = |problem: String| ReadError { file: name.clone(), problem };

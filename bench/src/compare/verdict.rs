@@ -192,7 +192,7 @@ fn row_of(point: &str, name: &Name, unit: Unit, a: &Values, b: &Values, is_paire
 /// queues and users, which are many more, are another.
 fn verdict_of(rows: &mut [Row], tolerance: f64) {
     for is_of_all in [true, false] {
-        // A figure that is the same in all runs does not depend on chance, so it is no trial.
+        // A figure that is the same in all runs does not depend on chance, so it is not a trial.
         let is_trial = |row: &&mut Row| {
             row.about.is_empty() == is_of_all && row.verdict != Verdict::Same && row.p.is_some()
         };

@@ -49,7 +49,7 @@ mod tests {
         assert_eq!(index_of(&types, "gpu"), Err("`gpu` could be `gpu_milli` or `gpu_memory_mib`".into()));
         let unknown = index_of(&types, "memory_mb").unwrap_err();
         assert_eq!(unknown, "unknown resource type `memory_mb`; did you mean `memory_mib`?");
-        assert!(index_of(&types, "mem").is_err(), "a part of a word is no name");
+        assert!(index_of(&types, "mem").is_err(), "a part of a word is not a name");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use apportion::nearest::nearest;
 use apportion::resource::ResourceError;
 use thiserror::Error;
 
-/// A file that is no scenario, or names a missing object. Shown as `file:line: problem`.
+/// A file that is not a scenario, or names a missing object. Shown as `file:line: problem`.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{file}:{line}: {problem}")]
 pub struct BadScenario {

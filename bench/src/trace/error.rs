@@ -113,7 +113,7 @@ impl Mistake {
     }
 }
 
-/// The error for a name that is no trace format.
+/// The error for a name that is not a trace format.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{}", unknown("trace format", .name, &super::Format::ALL.map(super::Format::name)))]
 pub struct UnknownFormat {

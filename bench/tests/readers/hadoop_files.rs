@@ -69,7 +69,7 @@ fn the_dag_has_delays() {
 #[test]
 fn the_node_file_has_19_nodes_on_5_racks() {
     let Some(nodes) = real_nodes(Format::Sls, "hadoop-sls/nodes.json") else { return };
-    assert_eq!(nodes.len(), 19, "the empty object of rack5 is no node");
+    assert_eq!(nodes.len(), 19, "the empty object of rack5 is not a node");
     assert_eq!((nodes[18].name.as_str(), nodes[18].rack.as_str()), ("node19", "rack5"));
     assert!(nodes.iter().all(|node| node.capacity == Resources::new(&[10_240, 10_000])));
 }

@@ -312,7 +312,7 @@ pub(super) fn nearest_of_scheduler(key: &str) -> Option<String> {
     nearest(key, patterns(&OF_YARN).chain(with_prefix.as_deref()))
 }
 
-/// Whether an unknown key of another file is no error, because it does not begin like the scheduler's keys.
+/// Whether an unknown key of another file is not an error, because it does not begin like the scheduler's keys.
 pub(super) fn is_foreign(key: &str) -> bool {
     !["yarn.scheduler.", "yarn.resource-type", PREEMPTION_PREFIX].iter().any(|prefix| key.starts_with(prefix))
 }

@@ -1,5 +1,5 @@
 //! The outstanding requests of a service (seed, "OutstandingRequestTracker"). Fleet and requests change
-//! together: a host with a request for a component is no candidate of it.
+//! together: a host with a request for a component is not a candidate of it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

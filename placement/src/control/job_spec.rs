@@ -35,7 +35,7 @@ pub struct JobSpec {
     pub request_timeout_ms: u64,
     /// The most failures of a processor in a row; after more, the processor is given up or the job ends
     /// (Samza's `cluster-manager.container.retry.count`). `None`: no limit. A row ends when no failure
-    /// follows the last retry within `retry_window_ms`. Planned stops are no failures.
+    /// follows the last retry within `retry_window_ms`. Planned stops are not failures.
     pub failures_max: Option<u32>,
     /// How long after its last retry a failure of a processor still belongs to the row (Samza's
     /// `cluster-manager.container.retry.window.ms`).

@@ -17,7 +17,7 @@ pub struct ProcessorId {
     standby: Option<u32>,
 }
 
-/// A text that is no processor id.
+/// A text that is not a processor id.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
     "`{0}` is not a processor id: expected letters, digits, `_` or `.`, with `-` and a number for a standby, such as `0` or `0-1`"

@@ -109,7 +109,7 @@ impl InstanceDirectories {
         let mut names = Vec::new();
         for entry in entries {
             let entry = entry.map_err(wrong)?;
-            // Skips anything that is no instance folder.
+            // Skips anything that is not an instance folder.
             let name = entry.file_name().to_str().and_then(|name| name.parse().ok());
             names.extend(name.filter(|_| entry.path().is_dir()));
         }

@@ -10,7 +10,7 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct InstanceName(String);
 
-/// A text that is no instance name.
+/// A text that is not an instance name.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum InvalidName {
     /// The name is missing.

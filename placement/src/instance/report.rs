@@ -39,7 +39,7 @@ pub enum RunState {
     Killed,
 }
 
-/// A word that is no state.
+/// A word that is not a state.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("unknown state `{word}`{}", hint(nearest.as_deref()))]
 pub struct UnknownRunState {

@@ -134,7 +134,7 @@ impl Reading {
         Ok(())
     }
 
-    /// Handles bytes that are no record.
+    /// Handles bytes that are not a record.
     fn broken(
         &mut self,
         error: &serde_json::Error,

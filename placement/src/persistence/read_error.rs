@@ -96,7 +96,7 @@ pub enum HistoryWarning {
         /// The problem.
         error: ReadHistoryError,
     },
-    /// Bytes after the last footer are no history.
+    /// Bytes after the last footer are not history.
     #[error("what follows the footer from byte {byte} on is not part of the history and was skipped")]
     TrailingData {
         /// Their offset.

@@ -8,8 +8,8 @@ use super::purge::newest_first;
 use super::store::{HistoryStore, StoreError};
 use super::write::{WriteHistoryError, write_history};
 
-/// The most names that a save tries. A name can be in use by a simultaneous save or by something that is no
-/// file. The limit ends a save on a store that rejects every name.
+/// The most names that a save tries. A name can be in use by a simultaneous save or by something other
+/// than a file. The limit ends a save on a store that rejects every name.
 const NAMES_TRIED: u32 = 1_000;
 
 /// A file that a save wrote.
@@ -56,7 +56,7 @@ pub fn save_now(store: &dyn HistoryStore, history: &HistoryFile) -> Result<Saved
         let name = history_name(name_ms);
         match store.write_atomically(&name, &bytes) {
             Ok(()) => return Ok(SavedHistory { name, bytes: bytes.len() as u64 }),
-            // A simultaneous save has the name, or something that is no file.
+            // A simultaneous save has the name, or something that is not a file.
             Err(StoreError::Exists { .. }) if names_left > 0 => least_ms = after(name_ms)?,
             Err(error) => return Err(error.into()),
         }

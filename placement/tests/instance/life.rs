@@ -45,7 +45,7 @@ fn the_whole_life_of_an_instance() -> Outcome {
     assert_eq!(code(&client.destroy("web", sure)), ExitCode::Success);
     assert_eq!(code(&client.exists("web", ExistsOptions::default())), ExitCode::UnknownInstance);
     assert_eq!(code(&client.list(Some("web"), ListOptions::default())), ExitCode::UnknownInstance);
-    assert_eq!(code(&client.destroy("web", sure)), ExitCode::Success, "once more is no mistake");
+    assert_eq!(code(&client.destroy("web", sure)), ExitCode::Success, "once more is not a mistake");
     Ok(())
 }
 

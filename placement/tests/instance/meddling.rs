@@ -151,7 +151,7 @@ fn an_unwritable_lock_is_not_reported_as_held() -> Outcome {
     Ok(())
 }
 
-/// It is no question of connectivity.
+/// It is not a question of connectivity.
 #[test]
 fn an_application_that_ends_during_the_question_does_not_run() -> Outcome {
     let bed = Bed::with_web(true)?;

@@ -187,7 +187,7 @@ fn a_container_moves_to_a_host<M: Manager>() {
     use ActionStatus::{Accepted, InProgress, Succeeded};
     assert_eq!(answers(&mut bed), [(1, Accepted), (1, InProgress), (1, InProgress), (1, Succeeded)]);
     let counters = bed.status(1).counters;
-    assert_eq!((counters.failed, counters.completed), (0, 1), "a planned stop is no failure (X4)");
+    assert_eq!((counters.failed, counters.completed), (0, 1), "a planned stop is not a failure (X4)");
 }
 
 on_both!(a_place_that_is_not_found_in_time_does_no_harm);

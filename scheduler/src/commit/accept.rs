@@ -52,7 +52,7 @@ pub(super) fn accept(
         return accept_sums(facts, request);
     }
     let verdict = accept_single(facts, &candidate, is_batch_within_limits);
-    debug_assert_eq!(verdict, accept_sums(facts, request), "a single container is no special case");
+    debug_assert_eq!(verdict, accept_sums(facts, request), "a single container is not a special case");
     verdict
 }
 

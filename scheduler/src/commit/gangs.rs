@@ -136,7 +136,7 @@ impl<'a> Wanted<'a> {
     }
 
     /// Whether each queue of the chain admits the minimum if nothing else uses it. A queue that may use all of the
-    /// cluster is no limit: the nodes are, and the refusal should name them.
+    /// cluster is not a limit: the nodes are, and the refusal should name them.
     fn check_maxima(&self, facts: &Facts, application: &Application) -> Result<(), GangRefusal> {
         for (partition, needed) in &self.sums {
             for queue in facts.queue(application.leaf).chain.iter().map(|id| facts.queue(*id)) {

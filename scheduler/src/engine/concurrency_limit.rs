@@ -4,7 +4,7 @@
 //! out. One is rejected proposals. The other is the work of passes that lost a race: they proposed nothing because
 //! amounts they could have used were in flight. The limit follows both as a sender's window follows lost packets:
 //! it halves at once, and grows by a quarter after some windows without collisions. A pass over a full cluster with
-//! nothing in flight is no signal.
+//! nothing in flight is not a signal.
 
 use super::group::GroupCommitter;
 use crate::ids::SETS_MAX;

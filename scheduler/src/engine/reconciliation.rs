@@ -24,7 +24,7 @@ pub struct NodeReport {
     pub starting: BTreeSet<ContainerId>,
     /// The containers that the node has been told of. Only these end if they are missing, so a container that was
     /// placed a moment ago goes on. A reported container of this set that the engine does not know has ended, and
-    /// is refused. `None`: the node has been told of all containers but placeholders, which are no processes.
+    /// is refused. `None`: the node has been told of all containers but placeholders, which are not processes.
     pub told: Option<BTreeSet<ContainerId>>,
 }
 

@@ -148,7 +148,7 @@ pub(super) struct Rounds {
     clock_changes: u64,
     /// The number of other changes that the last round saw.
     changes_seen: u64,
-    /// Whether something happened since then that is no change: units came back, or an ask may look further.
+    /// Whether something happened since then that is not a change: units came back, or an ask may look further.
     has_news: bool,
     /// Whether the steps of a round are being carried out.
     is_present: bool,

@@ -53,7 +53,7 @@ impl Engine {
     /// still too full for its ask (`AskView::re_reservations`). On an unknown node it proposes nothing.
     ///
     /// # Errors
-    /// If the engine is not in serial mode, or the scope's queue is no leaf of this engine.
+    /// If the engine is not in serial mode, or the scope's queue is not a leaf of this engine.
     pub fn pass_once(&self, scope: PassScope) -> Result<usize, PassError> {
         let Driver::Serial(driver) = &mut *self.driver.lock() else { return Err(NotSerial.into()) };
         driver.commit_waiting();

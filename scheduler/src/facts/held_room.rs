@@ -1,9 +1,9 @@
 //! Held room: room on nodes that is kept for members of a gang that has not started.
 //!
-//! Held room is no container and no reservation. It is taken from its node's room and charged to queue and user, as a
-//! reservation is charged to them. The rest of the node stays open to every ask. A member has a *place*: a node with
-//! all of its room, or with the part that was free. The place of a part stays, so that the node's next room completes
-//! it.
+//! Held room is neither a container nor a reservation. It is taken from its node's room and charged to queue and user,
+//! as a reservation is charged to them. The rest of the node stays open to every ask. A member has a *place*: a node
+//! with all of its room, or with the part that was free. The place of a part stays, so that the node's next room
+//! completes it.
 //!
 //! In each partition at most one gang has places (I18).
 

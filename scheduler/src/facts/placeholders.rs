@@ -140,7 +140,7 @@ impl Placeholders {
 }
 
 impl Facts {
-    /// The container that counts as the application's master, if it has one: its earliest that is no placeholder.
+    /// The container that counts as the application's master, if it has one: its earliest that is not a placeholder.
     pub(crate) fn master_container(&self, application: &Application) -> Option<ContainerId> {
         let is_real = |id: &ContainerId| self.placeholders.of(*id).is_none();
         application.master.and_then(|_| application.containers.iter(&self.containers).find(is_real))
@@ -188,7 +188,7 @@ impl Facts {
         }
     }
 
-    /// A container ended: it is no placeholder any more.
+    /// A container ended: it is no longer a placeholder.
     #[cold]
     pub(super) fn transition_end_placeholder(&mut self, container: ContainerId) {
         let Some(Placeholder { gang: id, role }) = self.placeholders.running.remove(&container) else {

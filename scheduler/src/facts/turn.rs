@@ -347,7 +347,7 @@ mod tests {
         assert_eq!(facts.turn_until_ms(gangs[0]), Some(LIMIT_MS));
     }
 
-    /// A moment without room is no new turn, unless the time of the turn is over by then.
+    /// A moment without room is not a new turn, unless the time of the turn is over by then.
     #[test]
     fn a_turn_goes_on_after_a_moment_without_room() {
         for (again_ms, until_ms) in [(60, LIMIT_MS), (LIMIT_MS, 2 * LIMIT_MS)] {

@@ -252,7 +252,7 @@ fn an_engine_does_not_begin_where_a_log_is() {
     }
 }
 
-/// A file with the name of a segment and other bytes is no log, and an engine must not overwrite it.
+/// A file with the name of a segment and other bytes is not a log, and an engine must not overwrite it.
 #[test]
 fn other_files_are_no_log() {
     let folder = tempfile::tempdir().unwrap();

@@ -150,8 +150,8 @@ pub(super) fn next() {
     PRESENT.with_borrow_mut(|present| present.iter_mut().for_each(|present| present.count += 1));
 }
 
-/// Ends a run without a failure, and returns the number of orders run. A panic that the model caught is no failure, so
-/// its record is removed. The record of a replayed order stays.
+/// Ends a run without a failure, and returns the number of orders run. A panic that the model caught is not a failure,
+/// so its record is removed. The record of a replayed order stays.
 pub(super) fn end() -> u64 {
     let Some(present) = PRESENT.take() else { return 0 };
     if present.failing.is_none() && Checker::BUILT != Checker::Once {

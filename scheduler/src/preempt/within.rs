@@ -1,8 +1,8 @@
 //! Preemption within a leaf, after the queues have got what they are owed.
 //!
 //! The asks of a leaf that the plan has not served take their turn once more. Now they may take from other
-//! applications of their leaf. A user limit or queue limit that leaves no room is no obstacle as long as the victims
-//! count against the same limit.
+//! applications of their leaf. A user limit or queue limit that leaves no room is not an obstacle as long as the
+//! victims count against the same limit.
 
 use rustc_hash::FxHashMap;
 

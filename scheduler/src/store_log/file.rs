@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
 use std::path::Path;
 
-/// A new store has fewer bytes, so a longer file is no store in the making.
+/// A new store has fewer bytes, so a longer file is not a store in the making.
 const NEW_BYTES_MAX: u64 = 1 << 20;
 /// The bytes in which a new store describes itself. They begin with a name, which is written last.
 const HEADER_BYTES: usize = 4096;

@@ -1,5 +1,5 @@
 //! Statistics, on which no decision depends. So all builds use the real types. A model need not try their orders,
-//! and their use is no [step](super::fault) at which a test could ask for a panic.
+//! and their use is not a [step](super::fault) at which a test could ask for a panic.
 #![allow(clippy::disallowed_types, reason = "this module is where the raw types are named")]
 
 use std::sync::atomic::{AtomicU64, Ordering};

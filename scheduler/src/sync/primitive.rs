@@ -153,8 +153,8 @@ macro_rules! atomic {
                 self.0.fetch_and(value, ordering)
             }
 
-            /// Subtracts inside a drop. It is no [step](super::fault), because a panic would skip the rest of the
-            /// drop.
+            /// Subtracts inside a drop. It is not a [step](super::fault), because a panic would skip the rest of
+            /// the drop.
             pub fn take_back(&self, value: $value, ordering: Ordering) {
                 self.0.fetch_sub(value, ordering);
             }

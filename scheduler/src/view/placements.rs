@@ -35,7 +35,7 @@ pub struct ContainerView {
     #[serde(default)]
     pub preemption_cost: PreemptionCost,
     /// Whether preemption treats it as the master: its application has one, and it is the earliest of the application's
-    /// containers that is no placeholder.
+    /// containers that is not a placeholder.
     #[serde(default)]
     pub is_master: bool,
     /// Whether it only keeps room for a real container of its task group.

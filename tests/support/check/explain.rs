@@ -27,7 +27,7 @@ pub(super) fn check_quiet(engine: &Engine, continues_looking: bool) {
     });
 }
 
-/// Whether a reason that is no node, and the blocker, say the same.
+/// Whether a reason that is not a node, and the blocker, say the same.
 fn agree(reason: PendingReason, blocker: Option<&Blocker>) -> bool {
     match reason {
         PendingReason::Runnable => matches!(blocker, None | Some(Blocker::InFlight { .. })),

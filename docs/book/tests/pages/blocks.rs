@@ -36,7 +36,7 @@ fn every_block_of_the_book_is_checked() {
     let checked = ["rust", "toml", "yaml", "console", "sh", "text"];
     let manager = include_str!("../../examples/manager.rs");
     for block in Page::chapters().iter().flat_map(Page::blocks) {
-        // The only block that is no test shows a whole file, which is a program of its own.
+        // The only block that is not a test shows a whole file, which is a program of its own.
         let is_file = block.language == "rust,ignore" && block.text.trim() == manager.trim();
         assert!(
             is_file || checked.contains(&block.language.as_str()),

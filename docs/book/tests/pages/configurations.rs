@@ -36,7 +36,7 @@ fn scenarios_pass() {
     let folder = tempfile::tempdir().expect("a folder");
     for block in blocks("yaml") {
         if !block.text.starts_with("about:") {
-            assert!(!block.place.starts_with("docs/book/"), "{}: this is no scenario", block.place);
+            assert!(!block.place.starts_with("docs/book/"), "{}: this is not a scenario", block.place);
             continue;
         }
         let file = folder.path().join("block.yaml");

@@ -92,7 +92,7 @@ fn put_raw(tables: &mut impl Edit, key: &str, bytes: &[u8], max: u64) -> Result<
     }
 }
 
-/// Reads the request under a key. Fails if the bytes are no request, or if the key is not the request's
+/// Reads the request under a key. Fails if the bytes are not a request, or if the key is not the request's
 /// own.
 fn read_raw(key: &str, bytes: &[u8]) -> Result<PlacementRequest, MessageError> {
     let request = PlacementRequest::read(bytes)?;

@@ -139,7 +139,7 @@ impl PlacementRequest {
     /// in any case. Null counts as absent where a field is optional.
     ///
     /// # Errors
-    /// If it is no request or breaks a bound. The error has the request's uuid if that could be read.
+    /// If it is not a request or breaks a bound. The error has the request's uuid if that could be read.
     pub fn read(bytes: &[u8]) -> Result<Self, MessageError> {
         let (mut fields, uuid) = Fields::of(bytes, REQUEST_SUB_TYPE)?;
         let request =
@@ -213,7 +213,7 @@ impl PlacementResponse {
     /// Reads a response from a message. Unknown fields are ignored.
     ///
     /// # Errors
-    /// If it is no response or breaks a bound. The error has its uuid if that could be read.
+    /// If it is not a response or breaks a bound. The error has its uuid if that could be read.
     pub fn read(bytes: &[u8]) -> Result<Self, MessageError> {
         let (mut fields, uuid) = Fields::of(bytes, RESPONSE_SUB_TYPE)?;
         let response =

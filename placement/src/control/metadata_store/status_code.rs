@@ -30,7 +30,7 @@ pub enum StatusCode {
     Cancelled,
 }
 
-/// A word that is no status.
+/// A word that is not a status.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
     "there is no status `{word}`; the words are CREATED, BAD_REQUEST, UNAUTHORIZED, CONFLICT, ACCEPTED, \

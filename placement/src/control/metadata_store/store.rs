@@ -67,7 +67,7 @@ pub enum Change {
     DeleteJobRecords(String),
 }
 
-/// A value among the requests that is no readable request.
+/// A value among the requests that is not a readable request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadEntry {
     /// Its key, for [`Change::DeleteBad`].

@@ -22,7 +22,7 @@ pub struct OutcomeTally {
 /// Counts of a control plane's work since its start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ControlMetrics {
-    /// Ended requests by action and status. `None`: the message was no valid request.
+    /// Ended requests by action and status. `None`: the message was not a valid request.
     pub outcomes: BTreeMap<(Option<ActionName>, StatusCode), OutcomeTally>,
     /// Accepted requests.
     pub accepted: u64,

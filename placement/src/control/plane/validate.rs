@@ -13,7 +13,7 @@ use crate::control::processor::ProcessorId;
 pub(super) enum Verdict {
     Accept(JobRequest),
     Refuse {
-        /// `None` if the message is no valid request.
+        /// `None` if the message is not a valid request.
         action: Option<ActionName>,
         status: StatusCode,
         why: String,

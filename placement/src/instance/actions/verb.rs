@@ -64,7 +64,7 @@ verbs! {
     Help = "help",
 }
 
-/// A word that is no verb.
+/// A word that is not a verb.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum VerbError {
     /// The word is missing.

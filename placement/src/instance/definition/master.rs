@@ -4,7 +4,7 @@ use super::error::{DefinitionError, Place};
 use super::keys::{Key, POLICY, PRIORITY};
 use super::number::decode;
 
-/// The master's name among the components. It is no component: there is always one, and it is not flexed.
+/// The master's name among the components. It is not a component: there is always one, and it is not flexed.
 pub const MASTER: &str = "slider-appmaster";
 
 /// Slider's policy number for a component that is not flexed.

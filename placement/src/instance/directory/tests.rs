@@ -74,7 +74,7 @@ fn a_crash_while_replacing_leaves_the_old_or_the_new() -> Outcome {
     Ok(())
 }
 
-/// A folder with any part missing is no instance, and can be destroyed.
+/// A folder with any part missing is not an instance, and can be destroyed.
 #[test]
 fn a_folder_with_something_missing_is_incomplete() -> Outcome {
     for missing in

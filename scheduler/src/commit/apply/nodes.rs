@@ -129,7 +129,7 @@ impl Applier<'_> {
     }
 
     pub(super) fn remove_node(&mut self, id: NodeId) {
-        // The node is no candidate from here on, so the room that its containers free wakes no ask.
+        // The node is not a candidate from here on, so the room that its containers free wakes no ask.
         self.state.facts.nodes.at_mut(id).state = NodeState::Draining;
         let node = self.state.facts.nodes.at(id);
         if let Some(reservation) = node.reservation {

@@ -118,7 +118,7 @@ pub enum Fallback {
     Skip,
     /// Refuse the application.
     Reject,
-    /// Use the default queue; refuse the application if that is no leaf.
+    /// Use the default queue; refuse the application if that is not a leaf.
     Default,
 }
 
@@ -162,7 +162,7 @@ pub(crate) struct FoundQueue {
 /// Why an application got no queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NotPlaced {
-    /// A rule rejects it, or sends it to a default queue that is no leaf.
+    /// A rule rejects it, or sends it to a default queue that is not a leaf.
     Rejected,
     /// No rule placed it, and the queue it requests does not exist.
     UnknownQueue,

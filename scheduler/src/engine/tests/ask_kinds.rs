@@ -108,7 +108,7 @@ fn calls_that_are_repeated_after_a_crash_end_no_group() {
     assert_eq!(in_groups_of_three(true, false), without);
 }
 
-/// Other threads may send as fast as the committer receives, so an empty inbox is no bound.
+/// Other threads may send as fast as the committer receives, so an empty inbox is not a bound.
 #[test]
 fn messages_without_weight_end_a_group_some_time() {
     let engine =

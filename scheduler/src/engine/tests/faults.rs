@@ -54,7 +54,7 @@ fn a_panic_while_a_lease_is_taken_leaves_it_in_the_pool() {
     }
 }
 
-/// Picks outside the proposer's own set, while another proposer and the committer work. This is no model, because a
+/// Picks outside the proposer's own set, while another proposer and the committer work. This is not a model, because a
 /// checker's locks do not survive a panic.
 #[test]
 fn a_panic_at_any_step_stops_no_other_thread() {

@@ -122,7 +122,7 @@ fn an_engine_ends_if_its_store_fails() {
 /// More than the header of a store.
 const HEADER_BYTES: usize = 400;
 
-/// Wherever a byte is damaged, the log is refused, or the byte is no part of it.
+/// Wherever a byte is damaged, the log is refused, or the byte is not a part of it.
 #[test]
 fn a_damaged_store_is_refused() {
     let disk = Disk::default();
