@@ -8,11 +8,12 @@
 //!
 //! # Gathering
 //!
-//! In each partition, the first gang in order that finds no room for its minimum *gathers*. A gang that a limit stops,
-//! or that was submitted `without_gathering`, does not. Other gangs wait and hold nothing. Each member gets a place on
-//! a node, and the committer holds the free room there for it. As containers end on these nodes, the committer adds
-//! their room in the same group, before any pass sees it. When all is held, the gang starts: one request gives the held
-//! room back and places the containers. Held room is not a container or a reservation. Other asks use the rest.
+//! In each partition, the first gang in order that finds no room for its minimum *gathers*. A gang that a limit stops
+//! does not begin to. One that was submitted `without_gathering` never does. Other gangs wait and hold nothing. Each
+//! member gets a place on a node, and the committer holds the free room there for it. As containers end on these nodes,
+//! the committer adds their room in the same group, before any pass sees it. When all is held, the gang starts: one
+//! request gives the held room back and places the containers. Held room is not a container or a reservation. Other
+//! asks use the rest.
 //!
 //! # Turns
 //!

@@ -10,9 +10,10 @@ use super::Failure;
 pub(super) enum ModeArg {
     /// The program's own thread; the same log for the same input.
     Serial,
-    /// One thread that commits and proposes in turn, in serial mode's order within each partition.
+    /// One thread that commits and proposes in turn, in serial mode's order within each partition. Slower than serial
+    /// mode on virtual time, where each step waits for the thread.
     Background,
-    /// A committing thread and proposers.
+    /// A committing thread and proposers. As slow on virtual time.
     Parallel,
 }
 

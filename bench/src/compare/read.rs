@@ -56,7 +56,7 @@ impl ResultFile {
         let wrong = |problem: String| ReadError { file: name.clone(), problem };
         let bytes = std::fs::read(path).map_err(|error| wrong(error.to_string()))?;
         let value = serde_json::from_slice(&bytes).map_err(|error| {
-            wrong(format!("is no JSON: {error}; `replay --json FILE` and `sweep --json FILE` write results"))
+            wrong(format!("is not JSON: {error}; `replay --json FILE` and `sweep --json FILE` write results"))
         })?;
         Self::of(name.clone(), value).map_err(wrong)
     }

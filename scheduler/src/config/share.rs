@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize};
 use thiserror::Error;
 
-/// A part of something, in millionths; `"8.5"` is 8.5 percent.
+/// A part of something, in millionths. Parsed from a number without a sign: `"8.5"` is 8.5 percent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Percent(#[serde(deserialize_with = "read_percent")] u32);
 

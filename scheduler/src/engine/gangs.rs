@@ -34,7 +34,7 @@ pub struct SubmittedGang {
 
 /// # Gangs
 ///
-/// A [`GangId`] is unknown once the gang has started or ended.
+/// These calls refuse a gang that has started or ended as unknown.
 impl Handle {
     /// Asks for containers that start together: at least the minimum of each role, in one commit, or none. Until then
     /// the asks are *held*. They are pending, but nothing is placed or reserved for them. Once the gang has started,
@@ -42,9 +42,10 @@ impl Handle {
     /// [`Allocated`](crate::event::EventKind::Allocated) events of the members.
     ///
     /// Waiting gangs are tried by the priority of their applications, then in the order of submission. In each
-    /// partition the first gang that does not fit, and that no limit stops, gathers. Free room, now and later, is held
-    /// for its members, and charged to queue and user, until all of them can start. A later gang that needs no held
-    /// room may start before. If the held room has not grown for
+    /// partition the first gang that does not fit gathers. Free room, now and later, is held for its members, and
+    /// charged to queue and user, until all of them can start. A gang begins to gather only if the limits admit its
+    /// minimum as a whole and one member now. One that holds room goes on if a limit stops the next member. A later
+    /// gang that needs no held room may start before. If the held room has not grown for
     /// [`gather_limit_ms`](crate::config::EngineConfig::gather_limit_ms), and giving it up would help this or another
     /// gang, the gang does so. It then goes behind all gangs that wait.
     /// With [`without_gathering`](GangSpec::without_gathering), a gang waits until enough is free at one time, and

@@ -138,11 +138,11 @@ pub struct QueueAmounts {
     pub path: String,
     /// Its guarantee.
     pub guaranteed: Amounts,
-    /// Use by its containers, without those that are being stopped, and without reservations.
+    /// Use by its containers, without those that are being stopped. Reservations and room held for gangs do not count.
     pub used: Amounts,
-    /// The amount of its pending asks, within the limits of their users.
+    /// The amount of its pending asks, those of waiting gangs included, within the limits of their users.
     pub pending: Amounts,
-    /// Its fair amount.
+    /// Its fair amount. A parent's may be more than the sum of its children's.
     pub ideal: Amounts,
     /// The amount that this round may take from it; nothing for parents.
     pub to_take: Amounts,

@@ -127,13 +127,14 @@ pub struct GangAsks {
     pub gang: GangId,
     /// The application it belongs to.
     pub application: ApplicationId,
-    /// The asks of its members.
+    /// The asks of its members, in the order of the roles.
     pub asks: Vec<AskId>,
 }
 
 impl View<'_> {
-    /// The gangs that wait or have running members. A gang that has started is left out if all of its members were
-    /// placeholders, and so are the asks of its placeholders.
+    /// The gangs that wait or have running members: those that wait first, each part in the order of identifiers. Only
+    /// for those that wait, [`gang`](Self::gang) has a view. The asks of a gang that has started may be over. A gang
+    /// that has started is left out if all of its members were placeholders, and so are the asks of its placeholders.
     #[must_use]
     pub fn gang_asks(&self) -> Vec<GangAsks> {
         let facts = &self.state.facts;

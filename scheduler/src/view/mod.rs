@@ -166,7 +166,8 @@ impl<'a> View<'a> {
     }
 
     /// Explains why an ask is pending, or how it ended. Looks at the nodes of its partition, so do not call it for
-    /// every ask all the time.
+    /// every ask all the time. [`Engine::explain`](crate::Engine::explain) also has the outcome of the last round of
+    /// preemption.
     #[must_use]
     pub fn explain(&self, id: AskId) -> Explanation {
         explain(self.state, id)
@@ -188,7 +189,9 @@ impl<'a> View<'a> {
         self.state.facts.config.preemption.as_ref()
     }
 
-    /// The plan of one round of preemption by this policy. Looks at all nodes, asks and containers.
+    /// The plan of one round of preemption by this policy. Looks at all nodes, asks and containers, and the engine
+    /// waits meanwhile. [`Engine::preemption_plan`](crate::Engine::preemption_plan) plans on a copy of the state
+    /// instead.
     #[must_use]
     pub fn preemption_plan(&self, policy: &PreemptionPolicy) -> PreemptionPlan {
         plan(self.state, policy)

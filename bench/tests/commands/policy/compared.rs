@@ -82,8 +82,8 @@ fn files_that_are_no_results_are_refused_with_what_is_wrong() {
     for (arguments, parts) in [
         ("good.json", vec!["B.json"]),
         ("good.json none.json", vec!["none.json", "No such file"]),
-        ("good.json empty.json", vec!["empty.json: is no JSON", "`replay --json FILE`"]),
-        ("text.json good.json", vec!["text.json: is no JSON"]),
+        ("good.json empty.json", vec!["empty.json: is not JSON", "`replay --json FILE`"]),
+        ("text.json good.json", vec!["text.json: is not JSON"]),
         ("good.json array.json", vec!["array.json: is an array without a run"]),
         (
             "good.json other.json",
