@@ -54,10 +54,11 @@ impl ResultFile {
     pub fn read(path: &Path) -> Result<Self, ReadError> {
         let name = path.display().to_string();
         let wrong = |problem: String| ReadError { file: name.clone(), problem };
-        let bytes = std::fs::read(path).map_err(|error| wrong(error.to_string()))?;
-        let value = serde_json::from_slice(&bytes).map_err(|error| {
-            wrong(format!("is not JSON: {error}; `replay --json FILE` and `sweep --json FILE` write results"))
-        })?;
+        let no_result =
+            |problem| wrong(format!("{problem}; `replay --json FILE` and `sweep --json FILE` write results"));
+        let bytes = std::fs::read(path).map_err(|error| no_result(format!("cannot be read: {error}")))?;
+        let value =
+            serde_json::from_slice(&bytes).map_err(|error| no_result(format!("is not JSON: {error}")))?;
         Self::of(name.clone(), value).map_err(wrong)
     }
 

@@ -81,7 +81,7 @@ fn files_that_are_no_results_are_refused_with_what_is_wrong() {
     case.file("other.json", "{\"files\": []}").file("rates.json", "{\"workload\": \"fill\", \"seed\": 1}");
     for (arguments, parts) in [
         ("good.json", vec!["B.json"]),
-        ("good.json none.json", vec!["none.json", "No such file"]),
+        ("good.json none.json", vec!["none.json: cannot be read: No such file", "`replay --json FILE`"]),
         ("good.json empty.json", vec!["empty.json: is not JSON", "`replay --json FILE`"]),
         ("text.json good.json", vec!["text.json: is not JSON"]),
         ("good.json array.json", vec!["array.json: is an array without a run"]),
