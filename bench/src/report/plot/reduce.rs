@@ -77,7 +77,7 @@ mod tests {
             let (x, y) = (Axis::new("time", Unit::Number), Axis::new("containers", Unit::Count));
             let plot = Plot { x, y, lines: vec![line.clone()], is_over_time: true };
             let (from, to) = plot.ends();
-        for drawn in [line.reduced(from, to, 300), line] {
+            for drawn in [line.reduced(from, to, 300), line] {
                 prop_assert_eq!(drawn.highest(), highest);
                 prop_assert_eq!(drawn.steps.iter().map(|step| step.min).fold(f64::MAX, f64::min), lowest);
                 for (step, until) in drawn.spans() {
