@@ -26,8 +26,9 @@ impl LaneApplications {
         !self.rest.is_empty()
     }
 
-    pub(super) fn first(&self) -> Option<Place> {
-        self.first
+    /// The key of the first application.
+    pub(super) fn first_key(&self) -> Option<OrderKey> {
+        self.first.map(|(key, _)| key)
     }
 
     pub(super) fn insert(&mut self, place: Place) {

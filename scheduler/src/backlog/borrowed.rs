@@ -91,7 +91,7 @@ impl Backlog {
         let (user, shape) = (self.lane(own).user, self.lane(own).shape);
         for variant in self.variants_of(shape) {
             let lane = self.lanes.of(user, variant);
-            if lane.is_some_and(|lane| self.lane(lane).is_runnable()) {
+            if lane.is_some_and(|lane| self.runnable.contains(lane)) {
                 self.count_ahead(variant, count);
             }
         }

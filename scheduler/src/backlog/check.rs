@@ -186,9 +186,10 @@ impl Backlog {
         let mut below = vec![vec![0u32; facts.tree.partitions.len() * 2]; facts.tree.queues.len()];
         for id in self.lanes.ids() {
             let lane = self.lane(id);
-            let first = lane.order.first().filter(|_| self.waits.key_of(id).is_none());
-            findings.check(lane.listed == first, "I12", || format!("{id} is listed under {:?}", lane.listed));
-            if lane.is_runnable() {
+            let first = lane.order.first_key().filter(|_| self.waits.key_of(id).is_none());
+            let key = self.runnable.key_of(id, lane);
+            findings.check(key == first, "I12", || format!("{id} is listed under {key:?}, not {first:?}"));
+            if key.is_some() {
                 listed += 1;
                 *runnable.entry(lane.shape).or_default() += 1;
                 if self.is_ahead(lane) {
@@ -202,6 +203,9 @@ impl Backlog {
                     }
                 }
             }
+        }
+        for mistake in self.runnable.mistakes() {
+            findings.check(false, "I12", || mistake);
         }
         let kept = self.runnable.count_listed();
         findings.check(kept == listed, "I12", || format!("lanes listed: {kept}, runnable: {listed}"));

@@ -8,7 +8,7 @@ use std::ops::{Index, IndexMut};
 
 use rustc_hash::FxHashMap;
 
-use super::applications::{LaneApplications, Place};
+use super::applications::LaneApplications;
 use super::pending::PendingAsks;
 use crate::facts::PartitionShare;
 use crate::ids::{LaneId, LeafUserId, QueueId, ShapeId};
@@ -23,18 +23,11 @@ pub(crate) struct Lane {
     pub(crate) share: PartitionShare,
     /// Applications with asks in this lane.
     pub(crate) order: LaneApplications,
-    /// The application under which its leaf lists the lane: the first one, while the lane is runnable.
-    pub(super) listed: Option<Place>,
 }
 
 impl Lane {
     pub(super) fn new(leaf: QueueId, user: LeafUserId, shape: ShapeId, share: PartitionShare) -> Self {
-        Self { leaf, user, shape, share, order: LaneApplications::default(), listed: None }
-    }
-
-    /// Whether passes look at it: it has asks and is not parked.
-    pub(super) fn is_runnable(&self) -> bool {
-        self.listed.is_some()
+        Self { leaf, user, shape, share, order: LaneApplications::default() }
     }
 }
 

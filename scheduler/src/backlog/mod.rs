@@ -46,6 +46,7 @@ mod demand;
 mod headroom;
 mod held_back;
 mod lane;
+mod lane_heap;
 mod locality;
 mod notes;
 mod order;
@@ -61,9 +62,9 @@ use std::collections::BTreeSet;
 
 use smallvec::SmallVec;
 
-pub(crate) use applications::Place;
 pub(crate) use demand::Demand;
 pub(crate) use lane::{ApplicationLane, Lane};
+pub(crate) use lane_heap::{LaneHeap, LaneWalk};
 pub(crate) use locality::LocalityWaits;
 pub(crate) use notes::{AskNotes, Ending};
 pub(crate) use order::{Given, OrderKey};
@@ -120,14 +121,9 @@ impl Backlog {
         &self.lanes[id]
     }
 
-    /// The leaf's runnable lanes on a share, each with its first application, in their order behind `last`.
-    pub(crate) fn runnable_after(
-        &self,
-        leaf: QueueId,
-        share: PartitionShare,
-        last: Option<(Place, LaneId)>,
-    ) -> impl Iterator<Item = (Place, LaneId)> {
-        self.runnable.after(leaf, share, last)
+    /// The leaf's runnable lanes on a share.
+    pub(crate) fn runnable_lanes(&self, leaf: QueueId, share: PartitionShare) -> &LaneHeap {
+        self.runnable.of(leaf, share)
     }
 
     /// Whether any leaf at or below `queue` has a runnable lane on this share.
@@ -227,6 +223,7 @@ impl Backlog {
         }
         let lane = self.lanes.add(Lane::new(leaf, user, shape, facts.shapes.at(shape).share()));
         self.waits.add_lane(lane);
+        self.runnable.add_lane(lane);
         self.demand[shape.index()].lanes.push(lane);
         lane
     }
@@ -235,18 +232,9 @@ impl Backlog {
     /// changes whether a lane is runnable, and with it every count of runnable lanes.
     fn update_runnable(&mut self, id: LaneId) {
         let is_parked = self.waits.key_of(id).is_some();
-        let lane = &mut self.lanes[id];
-        let now = lane.order.first().filter(|_| !is_parked);
-        if now == lane.listed {
-            return;
-        }
-        let before = std::mem::replace(&mut lane.listed, now);
-        self.runnable.relist(id, lane, before);
-        let count = match (before, now) {
-            (None, Some(_)) => Count::OneMore,
-            (Some(_), None) => Count::OneLess,
-            _ => return,
-        };
+        let lane = &self.lanes[id];
+        let key = lane.order.first_key().filter(|_| !is_parked);
+        let Some(count) = self.runnable.list(id, lane, key) else { return };
         let Lane { leaf, share, shape, .. } = *lane;
         self.runnable.count(&self.parents, leaf, share, count);
         self.count_runnable(shape, count);

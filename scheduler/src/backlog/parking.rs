@@ -24,7 +24,7 @@ impl Backlog {
     /// Parks a lane that a pass at state version `seen` found blocked, unless something that could help has
     /// happened since. At a queue's limit it blocks this much headroom.
     pub(crate) fn park(&mut self, lane: LaneId, key: WaitKey, blocks: &Resources, seen: u64) {
-        if !self.lane(lane).is_runnable() || !self.waits.park(lane, key, seen) {
+        if !self.runnable.contains(lane) || !self.waits.park(lane, key, seen) {
             return;
         }
         if let WaitKey::QueueLimit(limited) = key {

@@ -1,11 +1,9 @@
 //! The runnable lanes of each queue.
 
-use std::collections::BTreeSet;
-use std::ops::Bound;
-
-use super::applications::Place;
 use super::demand::Count;
 use super::lane::Lane;
+use super::lane_heap::{LaneHeap, ListedLane, Positions};
+use super::order::OrderKey;
 use crate::facts::{Facts, PartitionShare};
 use crate::ids::{LaneId, QueueId};
 
@@ -13,12 +11,13 @@ use crate::ids::{LaneId, QueueId};
 #[derive(Clone, Debug, Default)]
 pub(super) struct RunnableLanes {
     queues: Vec<QueueLanes>,
+    positions: Positions,
 }
 
 #[derive(Clone, Debug)]
 struct QueueLanes {
     /// By share; leaves only.
-    lanes: Vec<BTreeSet<(Place, LaneId)>>,
+    lanes: Vec<LaneHeap>,
     /// By share: the runnable lanes of a leaf, or the children of a parent with a runnable lane in their subtree.
     below: Vec<u32>,
 }
@@ -27,20 +26,29 @@ impl RunnableLanes {
     pub(super) fn add_queues(&mut self, facts: &Facts) {
         let partition_shares = facts.tree.partitions.len() * 2;
         self.queues.resize_with(facts.tree.queues.len(), || QueueLanes {
-            lanes: vec![BTreeSet::new(); partition_shares],
+            lanes: vec![LaneHeap::default(); partition_shares],
             below: vec![0; partition_shares],
         });
     }
 
-    /// The leaf's lanes on a share, each with its first application, in their order behind `last`.
-    pub(super) fn after(
-        &self,
-        leaf: QueueId,
-        share: PartitionShare,
-        last: Option<(Place, LaneId)>,
-    ) -> impl Iterator<Item = (Place, LaneId)> {
-        let from = last.map_or(Bound::Unbounded, Bound::Excluded);
-        self.queues[leaf.index()].lanes[share.index()].range((from, Bound::Unbounded)).copied()
+    /// Makes room for a lane, which is not runnable yet.
+    pub(super) fn add_lane(&mut self, lane: LaneId) {
+        self.positions.add_lane(lane);
+    }
+
+    /// The leaf's lanes on a share.
+    pub(super) fn of(&self, leaf: QueueId, share: PartitionShare) -> &LaneHeap {
+        &self.queues[leaf.index()].lanes[share.index()]
+    }
+
+    /// Whether the lane is listed.
+    pub(super) fn contains(&self, id: LaneId) -> bool {
+        self.positions.get(id).is_some()
+    }
+
+    /// The key under which the lane is listed.
+    pub(super) fn key_of(&self, id: LaneId, lane: &Lane) -> Option<OrderKey> {
+        self.positions.get(id).map(|position| self.of(lane.leaf, lane.share).key_at(position))
     }
 
     /// Whether any leaf at or below `queue` has a runnable lane on this share.
@@ -48,14 +56,24 @@ impl RunnableLanes {
         self.queues[queue.index()].below[share.index()] > 0
     }
 
-    /// Lists the lane under another first application: under none if it is no longer runnable.
-    pub(super) fn relist(&mut self, id: LaneId, lane: &Lane, before: Option<Place>) {
-        let lanes = &mut self.queues[lane.leaf.index()].lanes[lane.share.index()];
-        if let Some(place) = before {
-            lanes.remove(&(place, id));
-        }
-        if let Some(place) = lane.listed {
-            lanes.insert((place, id));
+    /// Lists the lane under this key, or not any more. Returns the change of the number of lanes, if it changes.
+    pub(super) fn list(&mut self, id: LaneId, lane: &Lane, key: Option<OrderKey>) -> Option<Count> {
+        let Self { queues, positions } = self;
+        let lanes = &mut queues[lane.leaf.index()].lanes[lane.share.index()];
+        match (positions.get(id), key) {
+            (None, Some(key)) => {
+                lanes.insert(ListedLane { key, lane: id }, positions);
+                Some(Count::OneMore)
+            }
+            (Some(position), None) => {
+                lanes.remove(position, positions);
+                Some(Count::OneLess)
+            }
+            (Some(position), Some(key)) if key != lanes.key_at(position) => {
+                lanes.rekey(position, key, positions);
+                None
+            }
+            _ => None,
         }
     }
 
@@ -78,7 +96,12 @@ impl RunnableLanes {
 
     /// The number of lanes listed.
     pub(super) fn count_listed(&self) -> usize {
-        self.queues.iter().flat_map(|queue| &queue.lanes).map(BTreeSet::len).sum()
+        self.queues.iter().flat_map(|queue| &queue.lanes).map(LaneHeap::len).sum()
+    }
+
+    /// What is wrong with the heaps.
+    pub(super) fn mistakes(&self) -> impl Iterator<Item = String> {
+        self.queues.iter().flat_map(|queue| &queue.lanes).filter_map(|lanes| lanes.mistake(&self.positions))
     }
 
     /// The counts by share of lanes below a queue.

@@ -17,14 +17,11 @@ struct Available {
     has_more: bool,
 }
 
-/// Lanes of a leaf that are looked up at a time.
-const UPCOMING: usize = 8;
-
 impl<'a> QueueWalk<'a> {
-    /// Queues the leaf's first runnable lanes for opening.
+    /// Begins with the leaf's first runnable lane.
     pub(super) fn open_leaf(&mut self, leaf: QueueId) {
-        let cursor = &mut self.scratch.queues[leaf.index()].leaf;
-        cursor.upcoming.extend(self.state.backlog.runnable_after(leaf, self.share, None).take(UPCOMING));
+        let lanes = self.state.backlog.runnable_lanes(leaf, self.share);
+        self.scratch.queues[leaf.index()].leaf.unopened.start(lanes);
     }
 
     /// Opens lanes as long as their first application may come before the heap's top. Skips lanes whose shape cannot
@@ -33,15 +30,11 @@ impl<'a> QueueWalk<'a> {
         let backlog = &self.state.backlog;
         loop {
             let cursor = &mut self.scratch.queues[leaf.index()].leaf;
-            let Some(&((key, slot), lane)) = cursor.upcoming.front() else { return };
+            let Some(key) = cursor.unopened.next_key() else { return };
             if cursor.heads.peek().is_some_and(|top| top.0.key < key) {
                 return;
             }
-            cursor.upcoming.pop_front();
-            if cursor.upcoming.is_empty() {
-                let more = backlog.runnable_after(leaf, self.share, Some(((key, slot), lane)));
-                cursor.upcoming.extend(more.take(UPCOMING));
-            }
+            let Some(lane) = cursor.unopened.next(backlog.runnable_lanes(leaf, self.share)) else { return };
             let shape = backlog.lane(lane).shape;
             let is_closed = self.scratch.shape_status(shape) == ShapeStatus::Closed;
             if backlog.is_open(shape, self.set) && !is_closed && self.is_due(lane) {

@@ -1,12 +1,12 @@
 //! A proposer's working memory, kept from pass to pass so that a pass seldom allocates.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::BinaryHeap;
 
 use rustc_hash::FxHashMap;
 
 use super::level::Level;
-use crate::backlog::{Given, OrderKey, PendingAsk, Place};
+use crate::backlog::{Given, LaneWalk, OrderKey, PendingAsk};
 use crate::facts::{Facts, PendingPriorities, QueueKey};
 use crate::ids::{AskId, LaneId, LeafUserId, LimitUsageId, QueueId, ShapeId};
 use crate::resource::{RESOURCE_TYPES_MAX, Resources, UNLIMITED};
@@ -86,8 +86,8 @@ pub(super) struct LeafCursor {
     pub(super) lanes: Vec<LaneCursor>,
     pub(super) satisfied: Satisfied,
     held: Held,
-    /// The next lanes to open, each with its first application. Empty if there are no more.
-    pub(super) upcoming: VecDeque<(Place, LaneId)>,
+    /// The runnable lanes that this pass has not opened.
+    pub(super) unopened: LaneWalk,
 }
 
 /// An amount of one resource type in use by a leaf.
@@ -280,6 +280,6 @@ impl LeafCursor {
         self.held.heads.clear();
         self.held.next = NEVER;
         self.satisfied = Satisfied::default();
-        self.upcoming.clear();
+        self.unopened.clear();
     }
 }
