@@ -12,7 +12,7 @@ pub const SHARE_ONE: u64 = 1 << 20;
 pub fn dominant_share(used: &Resources, total: &Resources) -> u64 {
     let larger = |most: u64, i: usize| if used[i] > 0 { most.max(share(used[i], total[i])) } else { most };
     let common = (0..COMMON_TYPES).fold(0, larger);
-    if used.has_rare_types() { RARE_TYPES.fold(common, larger) } else { common }
+    if used.may_have_rare_types() { RARE_TYPES.fold(common, larger) } else { common }
 }
 
 /// The dominant share of a node's used resources in its capacity.
@@ -23,7 +23,7 @@ pub(crate) fn used_share(free: &Resources, capacity: &Resources) -> u64 {
         if used > 0 { most.max(share(used, capacity[i])) } else { most }
     };
     let common = (0..COMMON_TYPES).fold(0, larger);
-    let has_more = capacity.has_rare_types() || free.has_rare_types();
+    let has_more = capacity.may_have_rare_types() || free.may_have_rare_types();
     if has_more { RARE_TYPES.fold(common, larger) } else { common }
 }
 

@@ -179,7 +179,7 @@ impl ResourceTypes {
     /// Checks that every amount is in range and has a type.
     pub(crate) fn check(&self, resources: &Resources) -> Result<(), ResourceError> {
         // Nearly all amounts are of the common types and well below the maximum.
-        let are_common = self.len() >= COMMON_TYPES && !resources.has_rare_types();
+        let are_common = self.len() >= COMMON_TYPES && !resources.may_have_rare_types();
         if are_common && (0..COMMON_TYPES).all(|i| (0..=AMOUNT_MAX).contains(&resources[i])) {
             return Ok(());
         }

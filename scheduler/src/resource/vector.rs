@@ -1,5 +1,6 @@
 //! The vector type of all quantities.
 
+use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::ops::{Add, AddAssign, Index, Range, Sub, SubAssign};
 
@@ -19,19 +20,26 @@ pub const AMOUNT_MAX: i64 = 1 << 42;
 /// The amount that stands for "no limit" in a maximum; larger than any sum of valid amounts.
 pub(crate) const UNLIMITED: i64 = 1 << 62;
 
-/// Most engines count two types. Comparisons look at the others only if one of them has an amount.
+/// Most engines count two types. Operations look at the others only if one of them may have an amount.
 pub(super) const COMMON_TYPES: usize = 2;
+pub(super) const RARE_TYPES: Range<usize> = COMMON_TYPES..RESOURCE_TYPES_MAX;
 
 /// An amount of each resource type, in the order of the engine's [`ResourceTypes`](super::ResourceTypes).
 ///
 /// Fixed width, integers only. An owned amount is never negative. A difference may be, such as the free amount of a
 /// node that shrank.
-#[derive(Clone, Copy, Debug, Default, Eq)]
-pub struct Resources([i64; RESOURCE_TYPES_MAX]);
+#[derive(Clone, Copy, Default, Eq)]
+// In this order in memory, so that the amounts of common types are next to the mark that there are no others.
+#[repr(C)]
+pub struct Resources {
+    /// Whether a rare type may have an amount. It stays true once one had some.
+    may_have_rare: bool,
+    amounts: [i64; RESOURCE_TYPES_MAX],
+}
 
 impl Resources {
     /// Zero of every type.
-    pub const ZERO: Self = Self([0; RESOURCE_TYPES_MAX]);
+    pub const ZERO: Self = Self { may_have_rare: false, amounts: [0; RESOURCE_TYPES_MAX] };
 
     /// The amounts by type index; missing types are zero. [`ResourceTypes::resources`](crate::ResourceTypes::resources)
     /// takes amounts by name and checks them.
@@ -42,43 +50,52 @@ impl Resources {
     pub fn new(amounts: &[i64]) -> Self {
         let mut all = [0; RESOURCE_TYPES_MAX];
         all[..amounts.len()].copy_from_slice(amounts);
-        Self(all)
+        Self::from_all(all)
+    }
+
+    fn from_all(amounts: [i64; RESOURCE_TYPES_MAX]) -> Self {
+        let may_have_rare = amounts[COMMON_TYPES..].iter().fold(0, |bits, amount| bits | amount) != 0;
+        Self { may_have_rare, amounts }
     }
 
     /// The same amount of all [`RESOURCE_TYPES_MAX`] types.
     pub(crate) const fn all(amount: i64) -> Self {
-        Self([amount; RESOURCE_TYPES_MAX])
+        Self { may_have_rare: true, amounts: [amount; RESOURCE_TYPES_MAX] }
     }
 
     /// The amounts by type index.
     #[must_use]
     pub const fn amounts(&self) -> &[i64; RESOURCE_TYPES_MAX] {
-        &self.0
+        &self.amounts
     }
 
     pub(crate) fn set(&mut self, type_index: usize, amount: i64) {
-        self.0[type_index] = amount;
+        self.may_have_rare |= type_index >= COMMON_TYPES;
+        self.amounts[type_index] = amount;
     }
 
     /// The amounts up to the last one that is not zero: the serialized form.
     pub(crate) fn without_trailing_zeros(&self) -> &[i64] {
-        let length = self.0.iter().rposition(|amount| *amount != 0).map_or(0, |last| last + 1);
-        &self.0[..length]
+        let amounts = &self.amounts[self.types()];
+        let length = amounts.iter().rposition(|amount| *amount != 0).map_or(0, |last| last + 1);
+        &amounts[..length]
     }
 
     /// Whether every type is zero.
     #[must_use]
     pub fn is_zero(&self) -> bool {
         // Not as a comparison of arrays, which is a call of `memcmp`.
-        self.0.iter().fold(0, |bits, amount| bits | amount) == 0
+        let with_bits_of = |bits: i64, i: usize| bits | self.amounts[i];
+        let common = (0..COMMON_TYPES).fold(0, with_bits_of);
+        (if self.may_have_rare { RARE_TYPES.fold(common, with_bits_of) } else { common }) == 0
     }
 
     /// Whether the amount of each type is at most that of `bound`.
     #[must_use]
     pub fn within(&self, bound: &Self) -> bool {
-        let is_within = |i: usize| self.0[i] <= bound.0[i];
+        let is_within = |i: usize| self.amounts[i] <= bound.amounts[i];
         (0..COMMON_TYPES).all(is_within)
-            && (!(self.has_rare_types() || bound.has_rare_types()) || RARE_TYPES.into_iter().all(is_within))
+            && (!(self.may_have_rare || bound.may_have_rare) || RARE_TYPES.into_iter().all(is_within))
     }
 
     /// Whether `self` plus `more` stays within `bound`, for each type that grows.
@@ -86,8 +103,11 @@ impl Resources {
     /// Other types may already exceed a bound that was lowered.
     #[must_use]
     pub fn can_grow(&self, more: &Self, bound: &Self) -> bool {
-        let may_grow = |i: usize| more.0[i] <= 0 || self.0[i].wrapping_add(more.0[i]) <= bound.0[i];
-        (0..COMMON_TYPES).all(may_grow) && (!more.has_rare_types() || RARE_TYPES.into_iter().all(may_grow))
+        let may_grow = |i: usize| {
+            let more = more.amounts[i];
+            more <= 0 || self.amounts[i].wrapping_add(more) <= bound.amounts[i]
+        };
+        (0..COMMON_TYPES).all(may_grow) && (!more.may_have_rare || RARE_TYPES.into_iter().all(may_grow))
     }
 
     /// The smaller amount of each type.
@@ -104,8 +124,9 @@ impl Resources {
 
     /// Raises each type to the amount of `other` if that is larger. No amount is negative.
     pub(crate) fn raise_to(&mut self, other: &Self) {
+        self.may_have_rare |= other.may_have_rare;
         for i in other.types() {
-            self.0[i] = self.0[i].max(other.0[i]);
+            self.amounts[i] = self.amounts[i].max(other.amounts[i]);
         }
     }
 
@@ -121,7 +142,7 @@ impl Resources {
         if factor == 1 {
             return *self;
         }
-        Self(self.0.map(|amount| amount.saturating_mul(factor)))
+        Self { amounts: self.amounts.map(|amount| amount.saturating_mul(factor)), ..*self }
     }
 
     /// Each type times `numerator / denominator`, rounded down.
@@ -131,11 +152,11 @@ impl Resources {
             let product = i128::from(amount) * i128::from(numerator) / i128::from(denominator.max(1));
             i64::try_from(product).unwrap_or(UNLIMITED).min(UNLIMITED)
         };
-        Self(self.0.map(scale))
+        Self { amounts: self.amounts.map(scale), ..*self }
     }
 
     pub(crate) fn combine(&self, other: &Self, each: impl Fn(i64, i64) -> i64) -> Self {
-        Self(std::array::from_fn(|i| each(self.0[i], other.0[i])))
+        Self::from_all(std::array::from_fn(|i| each(self.amounts[i], other.amounts[i])))
     }
 
     /// The amounts of the types of which `other` has some, and zero of all others.
@@ -145,45 +166,67 @@ impl Resources {
 
     /// As [`combine`](Self::combine), for a function that is 0 for 0 and 0.
     fn combine_amounts(&self, other: &Self, each: impl Fn(i64, i64) -> i64) -> Self {
-        let mut combined = Self::ZERO;
-        for i in 0..self.types().end.max(other.types().end) {
-            combined.0[i] = each(self.0[i], other.0[i]);
+        let mut combined = Self { may_have_rare: self.may_have_rare || other.may_have_rare, ..Self::ZERO };
+        for i in combined.types() {
+            combined.amounts[i] = each(self.amounts[i], other.amounts[i]);
         }
         combined
     }
 
+    /// Changes each amount by that of `other`, with a function that changes nothing for 0.
+    #[inline(always)]
+    fn change_by(&mut self, other: &Self, each: impl Fn(i64, i64) -> i64) {
+        for i in 0..COMMON_TYPES {
+            self.amounts[i] = each(self.amounts[i], other.amounts[i]);
+        }
+        if other.may_have_rare {
+            self.may_have_rare = true;
+            for i in RARE_TYPES {
+                self.amounts[i] = each(self.amounts[i], other.amounts[i]);
+            }
+        }
+    }
+
     /// A range of types; all amounts outside it are zero.
     pub(crate) fn types(&self) -> Range<usize> {
-        if self.has_rare_types() { 0..RESOURCE_TYPES_MAX } else { 0..COMMON_TYPES }
+        if self.may_have_rare { 0..RESOURCE_TYPES_MAX } else { 0..COMMON_TYPES }
     }
 
-    /// Whether any type behind the common ones has an amount.
-    pub(super) fn has_rare_types(&self) -> bool {
-        self.0[COMMON_TYPES..].iter().fold(0, |bits, amount| bits | amount) != 0
+    /// Whether any type behind the common ones may have an amount.
+    pub(super) fn may_have_rare_types(&self) -> bool {
+        self.may_have_rare
     }
 }
-
-pub(super) const RARE_TYPES: Range<usize> = COMMON_TYPES..RESOURCE_TYPES_MAX;
 
 impl PartialEq for Resources {
     #[inline]
     fn eq(&self, other: &Self) -> bool {
-        self.0.iter().zip(&other.0).fold(0, |bits, (a, b)| bits | (a ^ b)) == 0
+        let differing = |bits: i64, i: usize| bits | (self.amounts[i] ^ other.amounts[i]);
+        let common = (0..COMMON_TYPES).fold(0, differing);
+        let is_any_rare = self.may_have_rare || other.may_have_rare;
+        (if is_any_rare { RARE_TYPES.fold(common, differing) } else { common }) == 0
     }
 }
 
-/// Amounts of rare types count only if there are any, so that most vectors are hashed quickly.
+/// Without the amounts of rare types if they are zero, so that most vectors are hashed quickly.
 impl Hash for Resources {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        let counted = if self.has_rare_types() { &self.0[..] } else { &self.0[..COMMON_TYPES] };
-        counted.iter().for_each(|amount| state.write_i64(*amount));
+        let has_rare = self.may_have_rare && self.amounts[RARE_TYPES].iter().any(|amount| *amount != 0);
+        let counted = if has_rare { RESOURCE_TYPES_MAX } else { COMMON_TYPES };
+        self.amounts[..counted].iter().for_each(|amount| state.write_i64(*amount));
+    }
+}
+
+impl fmt::Debug for Resources {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("Resources").field(&self.amounts).finish()
     }
 }
 
 impl Index<usize> for Resources {
     type Output = i64;
     fn index(&self, type_index: usize) -> &i64 {
-        &self.0[type_index]
+        &self.amounts[type_index]
     }
 }
 
@@ -205,17 +248,13 @@ impl Sub for Resources {
 
 impl AddAssign for Resources {
     fn add_assign(&mut self, other: Self) {
-        for (a, b) in self.0.iter_mut().zip(&other.0) {
-            *a += b;
-        }
+        self.change_by(&other, |a, b| a + b);
     }
 }
 
 impl SubAssign for Resources {
     fn sub_assign(&mut self, other: Self) {
-        for (a, b) in self.0.iter_mut().zip(&other.0) {
-            *a -= b;
-        }
+        self.change_by(&other, |a, b| a - b);
     }
 }
 
@@ -244,7 +283,90 @@ impl std::iter::Sum for Resources {
 
 #[cfg(test)]
 mod tests {
+    use std::hash::{BuildHasher, BuildHasherDefault};
+
+    use proptest::prelude::*;
+    use rustc_hash::FxHasher;
+
     use super::*;
+
+    /// Amounts of two types or of all.
+    fn amounts() -> impl Strategy<Value = [i64; RESOURCE_TYPES_MAX]> {
+        (prop::array::uniform8(-2..3i64), any::<bool>()).prop_map(|(mut amounts, has_rare)| {
+            amounts[RARE_TYPES].iter_mut().for_each(|amount| *amount *= i64::from(has_rare));
+            amounts
+        })
+    }
+
+    fn changed(kind: u8, a: &Resources, b: &Resources) -> Resources {
+        let mut changed = *a;
+        match kind {
+            0 => changed += *b,
+            1 => changed -= *b,
+            2 => {
+                changed = a.max(&Resources::ZERO);
+                changed.raise_to(&b.max(&Resources::ZERO));
+            }
+            3 => changed = a.min(b),
+            4 => changed = a.saturating_sub(b),
+            5 => changed = a.of_types_in(b),
+            6 => changed = a.times(2),
+            _ => changed.set(7, b[7]),
+        }
+        changed
+    }
+
+    fn changed_amount(kind: u8, type_index: usize, a: i64, b: i64) -> i64 {
+        match kind {
+            0 => a + b,
+            1 => a - b,
+            2 => a.max(b).max(0),
+            3 => a.min(b),
+            4 => (a - b).max(0),
+            5 => {
+                if b > 0 {
+                    a
+                } else {
+                    0
+                }
+            }
+            6 => a * 2,
+            _ => {
+                if type_index == 7 {
+                    b
+                } else {
+                    a
+                }
+            }
+        }
+    }
+
+    proptest! {
+        /// The mark for rare types changes no result, also after their amounts have come and gone.
+        #[test]
+        fn operations_equal_those_on_each_type(
+            start in prop::array::uniform8(0..3i64),
+            steps in prop::collection::vec((0..8u8, amounts()), 1..12),
+        ) {
+            let (mut now, mut model) = (Resources::new(&start), start);
+            for (kind, other) in steps {
+                now = changed(kind, &now, &Resources::new(&other));
+                model = std::array::from_fn(|i| changed_amount(kind, i, model[i], other[i]));
+                let (fresh, other) = (Resources::new(&model), Resources::new(&other));
+                let hasher = BuildHasherDefault::<FxHasher>::default();
+                prop_assert_eq!(now.amounts(), &model);
+                prop_assert_eq!(now, fresh);
+                prop_assert_eq!(hasher.hash_one(now), hasher.hash_one(fresh));
+                prop_assert_eq!(now == other, model == *other.amounts());
+                prop_assert_eq!(now.is_zero(), model == [0; RESOURCE_TYPES_MAX]);
+                prop_assert_eq!(now.without_trailing_zeros(), fresh.without_trailing_zeros());
+                let each = |holds: fn(i64, i64) -> bool| (0..RESOURCE_TYPES_MAX).all(|i| holds(model[i], other[i]));
+                prop_assert_eq!(now.within(&other), each(|a, b| a <= b));
+                prop_assert_eq!(other.can_grow(&now, &other), each(|a, _| a <= 0));
+                prop_assert_eq!(now.can_grow(&other, &now), each(|_, b| b <= 0));
+            }
+        }
+    }
 
     #[test]
     fn growth_ignores_types_that_do_not_grow() {
