@@ -42,10 +42,6 @@ impl Positions {
         let position = self.0[lane.index()];
         (position != NOWHERE).then_some(position as usize)
     }
-
-    fn set(&mut self, lane: LaneId, position: usize) {
-        self.0[lane.index()] = position as u32;
-    }
 }
 
 impl LaneHeap {
@@ -116,7 +112,7 @@ impl LaneHeap {
 
     fn move_to(&mut self, position: usize, listed: ListedLane, positions: &mut Positions) {
         self.0[position] = listed;
-        positions.set(listed.lane, position);
+        positions.0[listed.lane.index()] = position as u32;
     }
 
     /// What is wrong with the heap, if anything.

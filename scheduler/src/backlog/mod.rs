@@ -148,8 +148,9 @@ impl Backlog {
             return;
         }
         let pending = PendingAsk::of(id, ask);
-        for shape in std::iter::once(ask.shape).chain(self.variants_of(ask.shape)) {
-            self.add_to_lane(facts, ask.application, pending, shape, version);
+        self.add_to_lane(facts, ask.application, pending, ask.shape, version);
+        for variant in self.variants_of(ask.shape) {
+            self.add_to_lane(facts, ask.application, pending, variant, version);
         }
     }
 

@@ -104,8 +104,11 @@ impl EventStream {
         if queue.events.is_empty() && queue.lagging {
             return Err(Lagging);
         }
+        let (older, newer) = queue.events.as_slices();
+        events.extend_from_slice(older);
+        events.extend_from_slice(newer);
         let count = queue.events.len();
-        events.extend(queue.events.drain(..));
+        queue.events.clear();
         Ok(count)
     }
 
@@ -126,11 +129,13 @@ impl StreamCore {
             return;
         }
         let known = queue.known;
-        let news = events.iter().filter(|event| event.is_news(known));
-        if queue.events.len() + news.clone().count() > self.capacity {
+        let (old, new) = events.split_at(events.partition_point(|event| event.seq <= known));
+        let news = old.iter().filter(|event| event.is_news(known));
+        if queue.events.len() + news.clone().count() + new.len() > self.capacity {
             queue.lagging = true;
         } else {
             queue.events.extend(news);
+            queue.events.extend(new);
         }
         self.wake(queue);
     }

@@ -58,6 +58,8 @@ impl ChangeRing {
         (self.count - seen <= RING_LENGTH).then(|| (seen..self.count).map(|number| self.entry(number)))
     }
 
+    // Inlined, so that a reader of positions does not read the amounts.
+    #[inline(always)]
     fn entry(&self, number: u64) -> NodeChange {
         let entry = &self.words[self.place_of(number)];
         let freed = (entry[0] & IS_FREED != 0).then(|| Resources::new(&entry[1..]));
