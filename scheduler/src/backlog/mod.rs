@@ -162,21 +162,36 @@ impl Backlog {
         shape: ShapeId,
         version: u64,
     ) {
+        // Most often it has asks in the lane. Then neither its record nor the lane is read.
+        let listed = self.applications[id.index()].lanes.iter_mut().find(|entry| entry.shape == shape);
+        let lane_id = match listed {
+            Some(entry) => {
+                entry.asks.add(pending);
+                entry.lane
+            }
+            None => self.list_in_lane(facts, id, pending, shape),
+        };
+        self.units_arrived(lane_id, version);
+    }
+
+    /// Lists an application with its first ask in a lane.
+    fn list_in_lane(
+        &mut self,
+        facts: &Facts,
+        id: ApplicationId,
+        pending: PendingAsk,
+        shape: ShapeId,
+    ) -> LaneId {
         let (application, slot) = (facts.applications.at(id), id.index());
         let lane_id = self.lane_for(facts, application.leaf, application.user, shape);
         let backlog = &mut self.applications[slot];
         let key = *backlog.key.get_or_insert_with(|| OrderKey::of(facts, application, &Given::default()));
-        match backlog.lanes.iter_mut().find(|entry| entry.lane == lane_id) {
-            Some(entry) => entry.asks.add(pending),
-            None => {
-                let mut asks = PendingAsks::default();
-                asks.add(pending);
-                backlog.lanes.push(ApplicationLane { lane: lane_id, shape, asks });
-                self.lanes[lane_id].order.insert((key, slot as u32));
-                self.update_runnable(lane_id);
-            }
-        }
-        self.units_arrived(lane_id, version);
+        let mut asks = PendingAsks::default();
+        asks.add(pending);
+        backlog.lanes.push(ApplicationLane { lane: lane_id, shape, asks });
+        self.lanes[lane_id].order.insert((key, slot as u32));
+        self.update_runnable(lane_id);
+        lane_id
     }
 
     /// Removes an ask from its lanes or from the waiting asks.

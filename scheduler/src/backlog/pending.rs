@@ -34,7 +34,15 @@ const FIRST: usize = 2;
 
 /// A list for each priority: a new ask is always the last of its priority, and most often the first ask leaves.
 #[derive(Clone, Debug, Default)]
-struct ByPriority(Vec<VecDeque<PendingAsk>>);
+struct ByPriority(Vec<OfPriority>);
+
+/// The asks of one priority, at least one.
+#[derive(Clone, Debug)]
+struct OfPriority {
+    /// Beside the list, so that a search for a priority reads no ask.
+    priority: u32,
+    asks: VecDeque<PendingAsk>,
+}
 
 impl PendingAsks {
     pub(crate) fn is_empty(&self) -> bool {
@@ -42,7 +50,7 @@ impl PendingAsks {
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = PendingAsk> {
-        self.first.iter().flatten().chain(self.rest.0.iter().flatten()).copied()
+        self.first.iter().flatten().chain(self.rest.0.iter().flat_map(|list| &list.asks)).copied()
     }
 
     pub(super) fn contains(&self, pending: PendingAsk) -> bool {
@@ -84,11 +92,11 @@ impl PendingAsks {
 
 impl ByPriority {
     fn contains(&self, pending: PendingAsk) -> bool {
-        self.place_of(pending).is_ok_and(|list| self.0[list].binary_search(&pending).is_ok())
+        self.place_of(pending).is_ok_and(|list| self.0[list].asks.binary_search(&pending).is_ok())
     }
 
     fn get(&self, mut at: usize) -> Option<PendingAsk> {
-        for asks in &self.0 {
+        for OfPriority { asks, .. } in &self.0 {
             match asks.get(at) {
                 Some(pending) => return Some(*pending),
                 None => at -= asks.len(),
@@ -99,9 +107,11 @@ impl ByPriority {
 
     fn add(&mut self, pending: PendingAsk) {
         match self.place_of(pending) {
-            Err(list) => self.0.insert(list, [pending].into()),
+            Err(list) => {
+                self.0.insert(list, OfPriority { priority: pending.priority, asks: [pending].into() });
+            }
             Ok(list) => {
-                let asks = &mut self.0[list];
+                let asks = &mut self.0[list].asks;
                 if asks.back().is_none_or(|last| *last < pending) {
                     asks.push_back(pending);
                 } else {
@@ -113,7 +123,7 @@ impl ByPriority {
     }
 
     fn take_first(&mut self) -> Option<PendingAsk> {
-        let asks = self.0.first_mut()?;
+        let asks = &mut self.0.first_mut()?.asks;
         let first = asks.pop_front();
         if asks.is_empty() {
             self.0.remove(0);
@@ -123,7 +133,7 @@ impl ByPriority {
 
     fn remove(&mut self, pending: PendingAsk) -> bool {
         let Ok(list) = self.place_of(pending) else { return false };
-        let asks = &mut self.0[list];
+        let asks = &mut self.0[list].asks;
         let Ok(place) = asks.binary_search(&pending) else { return false };
         asks.remove(place);
         if asks.is_empty() {
@@ -134,7 +144,7 @@ impl ByPriority {
 
     /// The list of the ask's priority, or where it would be.
     fn place_of(&self, pending: PendingAsk) -> Result<usize, usize> {
-        self.0.binary_search_by_key(&Some(pending.priority), |asks| asks.front().map(|first| first.priority))
+        self.0.binary_search_by_key(&pending.priority, |list| list.priority)
     }
 }
 
