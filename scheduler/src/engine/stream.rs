@@ -128,6 +128,10 @@ impl StreamCore {
         if queue.lagging {
             return;
         }
+        debug_assert!(
+            events.is_sorted_by_key(|event| event.seq),
+            "events come in the order of their changes"
+        );
         let known = queue.known;
         let (old, new) = events.split_at(events.partition_point(|event| event.seq <= known));
         let news = old.iter().filter(|event| event.is_news(known));
@@ -153,5 +157,88 @@ impl StreamCore {
         drop(queue);
         self.arrived.notify_all();
         wakers.into_iter().for_each(Waker::wake);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::event::{EventKind, Refusal};
+    use crate::facts::ApplicationEnd;
+    use crate::ids::{ApplicationId, AskId, SlotId};
+
+    /// Events as one group has them: a refusal has the number of the change before it.
+    fn run(before: &mut u64, refusals: &[bool]) -> Vec<Event> {
+        let event = |is_refusal: &bool| {
+            *before += u64::from(!is_refusal);
+            let ask = AskId::new(0, 0);
+            let kind = if *is_refusal {
+                EventKind::AskRefused { ask, refusal: Refusal::UnknownAsk }
+            } else {
+                EventKind::ApplicationEnded { end: ApplicationEnd::Finished }
+            };
+            Event { seq: CommitSeq(*before), application: ApplicationId::new(0, 0), kind }
+        };
+        refusals.iter().map(event).collect()
+    }
+
+    #[derive(Clone, Debug)]
+    enum Step {
+        Publish(Vec<bool>),
+        TakeOne,
+        Drain,
+        /// Covers events up to so many changes before or behind the last one.
+        Restart(i64),
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            4 => prop::collection::vec(any::<bool>(), 0..5).prop_map(Step::Publish),
+            4 => Just(Step::TakeOne),
+            1 => Just(Step::Drain),
+            1 => (-3..3i64).prop_map(Step::Restart),
+        ]
+    }
+
+    proptest! {
+        /// A stream equals a plain list, whether events come in runs or wrap around.
+        #[test]
+        fn a_stream_equals_a_list(steps in prop::collection::vec(step(), 0..60)) {
+            const CAPACITY: usize = 8;
+            let stream = EventStream::new(CAPACITY);
+            let (mut list, mut is_lagging, mut known, mut last) = (Vec::new(), false, CommitSeq(0), 0);
+            for step in steps {
+                match step {
+                    Step::Publish(refusals) => {
+                        let events = run(&mut last, &refusals);
+                        stream.core().publish(&events);
+                        let news: Vec<Event> = events.into_iter().filter(|event| event.is_news(known)).collect();
+                        is_lagging |= list.len() + news.len() > CAPACITY;
+                        if !is_lagging {
+                            list.extend(news);
+                        }
+                    }
+                    Step::TakeOne => {
+                        let expected = if list.is_empty() { None } else { Some(list.remove(0)) };
+                        let told = if expected.is_none() && is_lagging { Err(Lagging) } else { Ok(expected) };
+                        prop_assert_eq!(stream.try_next(), told);
+                    }
+                    Step::Drain => {
+                        let mut told = Vec::new();
+                        let count = if list.is_empty() && is_lagging { Err(Lagging) } else { Ok(list.len()) };
+                        prop_assert_eq!(stream.drain_into(&mut told), count);
+                        prop_assert_eq!(told, std::mem::take(&mut list));
+                    }
+                    Step::Restart(behind) => {
+                        known = CommitSeq(last.saturating_add_signed(behind));
+                        stream.restart(known);
+                        list.retain(|event| event.is_news(known));
+                        is_lagging = false;
+                    }
+                }
+            }
+        }
     }
 }
