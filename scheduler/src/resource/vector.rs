@@ -32,7 +32,7 @@ pub(super) const RARE_TYPES: Range<usize> = COMMON_TYPES..RESOURCE_TYPES_MAX;
 // In this order in memory, so that the amounts of common types are next to the mark that there are no others.
 #[repr(C)]
 pub struct Resources {
-    /// Whether a rare type may have an amount. It stays true once one had some.
+    /// False only if no rare type has an amount.
     may_have_rare: bool,
     amounts: [i64; RESOURCE_TYPES_MAX],
 }
@@ -174,7 +174,7 @@ impl Resources {
     }
 
     /// Changes each amount by that of `other`, with a function that changes nothing for 0.
-    #[inline(always)]
+    #[inline]
     fn change_by(&mut self, other: &Self, each: impl Fn(i64, i64) -> i64) {
         for i in 0..COMMON_TYPES {
             self.amounts[i] = each(self.amounts[i], other.amounts[i]);
@@ -203,8 +203,8 @@ impl PartialEq for Resources {
     fn eq(&self, other: &Self) -> bool {
         let differing = |bits: i64, i: usize| bits | (self.amounts[i] ^ other.amounts[i]);
         let common = (0..COMMON_TYPES).fold(0, differing);
-        let is_any_rare = self.may_have_rare || other.may_have_rare;
-        (if is_any_rare { RARE_TYPES.fold(common, differing) } else { common }) == 0
+        let may_any_be_rare = self.may_have_rare || other.may_have_rare;
+        (if may_any_be_rare { RARE_TYPES.fold(common, differing) } else { common }) == 0
     }
 }
 
@@ -258,7 +258,7 @@ impl SubAssign for Resources {
     }
 }
 
-/// Serializes only the amounts up to the last non-zero one: most engines count two or three types.
+/// Serializes only the amounts up to the last non-zero one: most engines count two types.
 impl Serialize for Resources {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.without_trailing_zeros().serialize(serializer)
@@ -289,6 +289,7 @@ mod tests {
     use rustc_hash::FxHasher;
 
     use super::*;
+    use crate::resource::{dominant_share, used_share};
 
     /// Amounts of two types or of all.
     fn amounts() -> impl Strategy<Value = [i64; RESOURCE_TYPES_MAX]> {
@@ -311,7 +312,10 @@ mod tests {
             4 => changed = a.saturating_sub(b),
             5 => changed = a.of_types_in(b),
             6 => changed = a.times(2),
-            _ => changed.set(7, b[7]),
+            7 => changed.set(7, b[7]),
+            8 => changed = a.combine(b, |a, b| a ^ b),
+            9 => changed = a.scaled(3, 2),
+            _ => changed = Resources::all(b[7]),
         }
         changed
     }
@@ -331,13 +335,16 @@ mod tests {
                 }
             }
             6 => a * 2,
-            _ => {
+            7 => {
                 if type_index == 7 {
                     b
                 } else {
                     a
                 }
             }
+            8 => a ^ b,
+            9 => a * 3 / 2,
+            _ => unreachable!("the amount is the same for all types"),
         }
     }
 
@@ -346,12 +353,15 @@ mod tests {
         #[test]
         fn operations_equal_those_on_each_type(
             start in prop::array::uniform8(0..3i64),
-            steps in prop::collection::vec((0..8u8, amounts()), 1..12),
+            steps in prop::collection::vec((0..11u8, amounts()), 1..12),
         ) {
             let (mut now, mut model) = (Resources::new(&start), start);
             for (kind, other) in steps {
                 now = changed(kind, &now, &Resources::new(&other));
-                model = std::array::from_fn(|i| changed_amount(kind, i, model[i], other[i]));
+                model = match kind {
+                    10 => [other[7]; RESOURCE_TYPES_MAX],
+                    _ => std::array::from_fn(|i| changed_amount(kind, i, model[i], other[i])),
+                };
                 let (fresh, other) = (Resources::new(&model), Resources::new(&other));
                 let hasher = BuildHasherDefault::<FxHasher>::default();
                 prop_assert_eq!(now.amounts(), &model);
@@ -362,6 +372,9 @@ mod tests {
                 prop_assert_eq!(now.without_trailing_zeros(), fresh.without_trailing_zeros());
                 let each = |holds: fn(i64, i64) -> bool| (0..RESOURCE_TYPES_MAX).all(|i| holds(model[i], other[i]));
                 prop_assert_eq!(now.within(&other), each(|a, b| a <= b));
+                prop_assert_eq!(other.within(&now), each(|a, b| b <= a));
+                prop_assert_eq!(dominant_share(&now, &other), dominant_share(&fresh, &other));
+                prop_assert_eq!(used_share(&now, &other), used_share(&fresh, &other));
                 prop_assert_eq!(other.can_grow(&now, &other), each(|a, _| a <= 0));
                 prop_assert_eq!(now.can_grow(&other, &now), each(|_, b| b <= 0));
             }
