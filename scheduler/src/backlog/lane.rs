@@ -85,11 +85,11 @@ impl IndexMut<LaneId> for Lanes {
     }
 }
 
-/// One application's asks in one lane.
+/// A lane in which an application has asks, and these asks.
 #[derive(Clone, Debug)]
 pub(crate) struct ApplicationLane {
     pub(crate) lane: LaneId,
-    /// The shape of the lane.
+    /// The shape of the lane. An application has one leaf and one user, so it is in one lane of each shape.
     pub(super) shape: ShapeId,
     pub(crate) asks: PendingAsks,
 }

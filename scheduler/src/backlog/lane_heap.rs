@@ -30,11 +30,12 @@ pub(super) struct Positions(Vec<u32>);
 const NOWHERE: u32 = u32::MAX;
 
 impl Positions {
-    /// Makes room for a lane.
+    /// Makes room for a lane, or for the successor of an empty lane, which is in no heap.
     pub(super) fn add_lane(&mut self, lane: LaneId) {
         if self.0.len() <= lane.index() {
             self.0.resize(lane.index() + 1, NOWHERE);
         }
+        debug_assert!(self.get(lane).is_none(), "{lane} is empty, so it is not runnable");
     }
 
     #[inline]
@@ -49,8 +50,8 @@ impl LaneHeap {
         self.0.len()
     }
 
-    pub(super) fn key_at(&self, position: usize) -> OrderKey {
-        self.0[position].key
+    pub(super) fn get(&self, position: usize) -> Option<&ListedLane> {
+        self.0.get(position)
     }
 
     pub(super) fn insert(&mut self, listed: ListedLane, positions: &mut Positions) {
@@ -134,14 +135,15 @@ const fn first_child(position: usize) -> usize {
     2 * position + 1
 }
 
-/// The walk of a pass over a leaf's runnable lanes: the lanes that may be next, each with its position in the heap.
+/// The walk of a pass over a leaf's runnable lanes: the lanes that may be next, each with its position in the heap. The
+/// pass's guard keeps the heap as it is. The walk's memory outlives the guard, so each call gets the heap.
 #[derive(Debug, Default)]
 pub(crate) struct LaneWalk(BinaryHeap<Reverse<(ListedLane, usize)>>);
 
 impl LaneWalk {
     /// Begins with the heap's first lane.
     pub(crate) fn start(&mut self, lanes: &LaneHeap) {
-        self.0.clear();
+        debug_assert!(self.0.is_empty(), "the leaf's cursor was cleared");
         self.0.extend(lanes.0.first().map(|first| Reverse((*first, 0))));
     }
 
@@ -154,12 +156,13 @@ impl LaneWalk {
     pub(crate) fn next(&mut self, lanes: &LaneHeap) -> Option<LaneId> {
         let mut top = self.0.peek_mut()?;
         let Reverse((ListedLane { lane, .. }, position)) = *top;
-        let child = |position: usize| lanes.0.get(position).map(|child| Reverse((*child, position)));
-        match child(first_child(position)) {
-            Some(first) => {
-                *top = first;
+        let lane_at = |position: usize| lanes.0.get(position).map(|listed| Reverse((*listed, position)));
+        match lane_at(first_child(position)) {
+            Some(child) => {
+                // In place of the top, which is cheaper than to remove one and add another.
+                *top = child;
                 drop(top);
-                self.0.extend(child(first_child(position) + 1));
+                self.0.extend(lane_at(first_child(position) + 1));
             }
             None => {
                 PeekMut::pop(top);
@@ -180,6 +183,28 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn lanes_that_are_not_in_their_place_are_mistakes() {
+        type Damage = fn(&mut LaneHeap, &mut Positions);
+        let damage: [Damage; 4] = [
+            |heap, _| heap.0.swap(0, 1),
+            |heap, _| heap.0[2].key = OrderKey::for_test(0),
+            |_, positions| positions.0.swap(1, 2),
+            |_, positions| positions.0[0] = NOWHERE,
+        ];
+        for damage in damage {
+            let (mut heap, mut positions) = (LaneHeap::default(), Positions::default());
+            for lane in 0..3 {
+                positions.add_lane(LaneId(lane));
+                let key = OrderKey::for_test(u64::from(lane) + 1);
+                heap.insert(ListedLane { key, lane: LaneId(lane) }, &mut positions);
+            }
+            assert_eq!(heap.mistake(&positions), None);
+            damage(&mut heap, &mut positions);
+            assert!(heap.mistake(&positions).is_some(), "{heap:?}, {positions:?}");
+        }
+    }
 
     proptest! {
         /// A walk equals an ordered set after any insertions, removals and changes of keys.

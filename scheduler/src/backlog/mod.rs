@@ -162,7 +162,7 @@ impl Backlog {
         shape: ShapeId,
         version: u64,
     ) {
-        // Most often it has asks in the lane. Then neither its record nor the lane is read.
+        // Most often the application is in the lane already. Its own list then saves a search by user and shape.
         let listed = self.applications[id.index()].lanes.iter_mut().find(|entry| entry.shape == shape);
         let lane_id = match listed {
             Some(entry) => {

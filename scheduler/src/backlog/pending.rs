@@ -32,13 +32,13 @@ pub(crate) struct PendingAsks {
 
 const FIRST: usize = 2;
 
-/// A list for each priority: a new ask is always the last of its priority, and most often the first ask leaves.
+/// A list for each priority: mostly a new ask is the last of its priority, and the first ask leaves.
 #[derive(Clone, Debug, Default)]
-struct ByPriority(Vec<OfPriority>);
+struct ByPriority(Vec<PriorityList>);
 
 /// The asks of one priority, at least one.
 #[derive(Clone, Debug)]
-struct OfPriority {
+struct PriorityList {
     /// Beside the list, so that a search for a priority reads no ask.
     priority: u32,
     asks: VecDeque<PendingAsk>,
@@ -96,7 +96,7 @@ impl ByPriority {
     }
 
     fn get(&self, mut at: usize) -> Option<PendingAsk> {
-        for OfPriority { asks, .. } in &self.0 {
+        for PriorityList { asks, .. } in &self.0 {
             match asks.get(at) {
                 Some(pending) => return Some(*pending),
                 None => at -= asks.len(),
@@ -108,7 +108,7 @@ impl ByPriority {
     fn add(&mut self, pending: PendingAsk) {
         match self.place_of(pending) {
             Err(list) => {
-                self.0.insert(list, OfPriority { priority: pending.priority, asks: [pending].into() });
+                self.0.insert(list, PriorityList { priority: pending.priority, asks: [pending].into() });
             }
             Ok(list) => {
                 let asks = &mut self.0[list].asks;

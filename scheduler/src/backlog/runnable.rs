@@ -31,7 +31,7 @@ impl RunnableLanes {
         });
     }
 
-    /// Makes room for a lane, which is not runnable yet.
+    /// Makes room for a lane, which is not runnable.
     pub(super) fn add_lane(&mut self, lane: LaneId) {
         self.positions.add_lane(lane);
     }
@@ -41,14 +41,15 @@ impl RunnableLanes {
         &self.queues[leaf.index()].lanes[share.index()]
     }
 
-    /// Whether the lane is listed.
+    /// Whether the lane is runnable: exactly the runnable lanes are listed.
     pub(super) fn contains(&self, id: LaneId) -> bool {
         self.positions.get(id).is_some()
     }
 
-    /// The key under which the lane is listed.
+    /// The key under which its leaf lists the lane.
     pub(super) fn key_of(&self, id: LaneId, lane: &Lane) -> Option<OrderKey> {
-        self.positions.get(id).map(|position| self.of(lane.leaf, lane.share).key_at(position))
+        let listed = self.of(lane.leaf, lane.share).get(self.positions.get(id)?);
+        listed.filter(|listed| listed.lane == id).map(|listed| listed.key)
     }
 
     /// Whether any leaf at or below `queue` has a runnable lane on this share.
@@ -56,7 +57,8 @@ impl RunnableLanes {
         self.queues[queue.index()].below[share.index()] > 0
     }
 
-    /// Lists the lane under this key, or not any more. Returns the change of the number of lanes, if it changes.
+    /// Lists the lane under this key, or removes it if there is none. Returns the change of the number of lanes, if it
+    /// changes.
     pub(super) fn list(&mut self, id: LaneId, lane: &Lane, key: Option<OrderKey>) -> Option<Count> {
         let Self { queues, positions } = self;
         let lanes = &mut queues[lane.leaf.index()].lanes[lane.share.index()];
@@ -69,11 +71,13 @@ impl RunnableLanes {
                 lanes.remove(position, positions);
                 Some(Count::OneLess)
             }
-            (Some(position), Some(key)) if key != lanes.key_at(position) => {
-                lanes.rekey(position, key, positions);
+            (Some(position), Some(key)) => {
+                if lanes.get(position).is_some_and(|listed| listed.key != key) {
+                    lanes.rekey(position, key, positions);
+                }
                 None
             }
-            _ => None,
+            (None, None) => None,
         }
     }
 

@@ -8,7 +8,7 @@ use crate::backlog::OrderKey;
 use crate::ids::QueueId;
 
 impl QueueWalk<'_> {
-    /// Adds the lane's next application to the heap, since the top one may fall behind it. In FIFO order it does not,
+    /// Adds the lane's next application to the heads, since the top one may fall behind it. In FIFO order it does not,
     /// and the next one comes once the top one has no further ask in the lane.
     pub(super) fn open_next_application(&mut self, leaf: QueueId) {
         let heads = &mut self.scratch.queues[leaf.index()].leaf.heads;

@@ -18,14 +18,15 @@ struct Available {
 }
 
 impl<'a> QueueWalk<'a> {
-    /// Begins with the leaf's first runnable lane.
+    /// Begins the walk over the leaf's runnable lanes.
     pub(super) fn open_leaf(&mut self, leaf: QueueId) {
         let lanes = self.state.backlog.runnable_lanes(leaf, self.share);
         self.scratch.queues[leaf.index()].leaf.unopened.start(lanes);
     }
 
-    /// Opens lanes as long as their first application may come before the heap's top. Skips lanes whose shape cannot
-    /// fit. A lane's key is a lower bound for its applications: containers of this pass only raise their keys.
+    /// Opens lanes as long as their first application may come before the top head. With an equal key it is the same
+    /// application, whose asks go by priority. Skips lanes whose shape cannot fit, and those that are not due. A lane's
+    /// key is a lower bound for its applications: containers of this pass only raise their keys.
     fn open_lanes(&mut self, leaf: QueueId, proposals: &mut Proposals) {
         let backlog = &self.state.backlog;
         loop {
@@ -170,7 +171,7 @@ impl<'a> QueueWalk<'a> {
         }
     }
 
-    /// Adds the lane's next application with an available ask to the heap.
+    /// Adds the lane's next application with an available ask to the heads.
     pub(super) fn push_next_application(&mut self, leaf: QueueId, index: usize) {
         let cursor = &self.scratch.queues[leaf.index()].leaf.lanes[index];
         let (lane, mut last) = (cursor.lane, cursor.last);

@@ -86,7 +86,7 @@ pub(super) struct LeafCursor {
     pub(super) lanes: Vec<LaneCursor>,
     pub(super) satisfied: Satisfied,
     held: Held,
-    /// The runnable lanes that this pass has not opened.
+    /// The walk over the runnable lanes that this pass has not come to.
     pub(super) unopened: LaneWalk,
 }
 
@@ -117,7 +117,7 @@ pub(super) struct LaneCursor {
     pub(super) lane: LaneId,
     /// The last application of the lane that was looked at.
     pub(super) last: Option<(OrderKey, u32)>,
-    /// Heads of this lane in the heap.
+    /// Heads of this lane, in the heap or held.
     pub(super) heads: u32,
     /// Whether the pass has left the lane.
     pub(super) dropped: bool,
@@ -143,7 +143,7 @@ impl LaneCursor {
     }
 }
 
-/// An application with an available ask in one lane.
+/// An application with an available ask in one lane. The order of the fields is the order of service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Head {
     pub(super) key: OrderKey,
