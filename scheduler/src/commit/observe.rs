@@ -74,6 +74,16 @@ impl Committer<'_> {
         }
     }
 
+    /// Parks the lanes that a pass found blocked. The pass came to them in their order. From the last to the first they
+    /// are near the end of their leaf's heap, and wake from the first to the last. So they move there by few steps.
+    fn park(&mut self, observations: &[Observation], seen: u64) {
+        for observation in observations.iter().rev() {
+            if let Observation::Blocked { lane, reason, blocks } = observation {
+                self.state.backlog.park(*lane, *reason, blocks, seen);
+            }
+        }
+    }
+
     /// Records the observations of a pass over `set` that saw state version `seen`. If the committer rejected one of
     /// its proposals, the pass had debited its view too much. Then its reports of no room and of waits do not count.
     pub(super) fn record(
@@ -87,9 +97,8 @@ impl Committer<'_> {
             match observation {
                 Observation::NoRoom { .. } if any_rejected => {}
                 Observation::NoRoom { shape } => self.state.close(*shape, set, seen),
-                Observation::Blocked { lane, reason, blocks } => {
-                    self.state.backlog.park(*lane, *reason, blocks, seen);
-                }
+                // `park` follows.
+                Observation::Blocked { .. } => {}
                 Observation::Waits { ask, .. } if any_rejected => self.state.look_again(*ask),
                 Observation::Waits { ask, allowed, offered } => {
                     self.count_offers(*ask, offered);
@@ -111,6 +120,7 @@ impl Committer<'_> {
                 }
             }
         }
+        self.park(observations, seen);
         for observation in observations {
             // Two passes may have closed the last two sets at once. Each took the other set for open and reserved
             // nothing.
