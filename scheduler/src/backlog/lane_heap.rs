@@ -147,15 +147,13 @@ impl LaneWalk {
         self.0.extend(lanes.0.first().map(|first| Reverse((*first, 0))));
     }
 
-    /// The key of the next lane's first application.
-    pub(crate) fn next_key(&self) -> Option<OrderKey> {
-        self.0.peek().map(|Reverse((listed, _))| listed.key)
-    }
-
-    /// The next lane of the heap.
-    pub(crate) fn next(&mut self, lanes: &LaneHeap) -> Option<LaneId> {
+    /// The next lane of the heap, if its key is at most `last`.
+    pub(crate) fn next_up_to(&mut self, last: Option<&OrderKey>, lanes: &LaneHeap) -> Option<LaneId> {
         let mut top = self.0.peek_mut()?;
-        let Reverse((ListedLane { lane, .. }, position)) = *top;
+        let Reverse((ListedLane { key, lane }, position)) = *top;
+        if last.is_some_and(|last| *last < key) {
+            return None;
+        }
         let lane_at = |position: usize| lanes.0.get(position).map(|listed| Reverse((*listed, position)));
         match lane_at(first_child(position)) {
             Some(child) => {
@@ -227,8 +225,12 @@ mod tests {
                 prop_assert_eq!(heap.len(), model.len());
                 let mut walk = LaneWalk::default();
                 walk.start(&heap);
-                let walked = std::iter::from_fn(|| Some((walk.next_key()?, walk.next(&heap)?)));
-                prop_assert!(walked.eq(model.iter().map(|listed| (listed.key, listed.lane))));
+                let middle = OrderKey::for_test(4);
+                let walked: Vec<LaneId> = std::iter::from_fn(|| walk.next_up_to(Some(&middle), &heap)).collect();
+                let first = model.iter().take_while(|listed| listed.key <= middle);
+                prop_assert!(walked.iter().eq(first.map(|listed| &listed.lane)));
+                let behind = std::iter::from_fn(|| walk.next_up_to(None, &heap));
+                prop_assert!(behind.eq(model.iter().skip(walked.len()).map(|listed| listed.lane)));
             }
         }
     }

@@ -31,11 +31,9 @@ impl<'a> QueueWalk<'a> {
         let backlog = &self.state.backlog;
         loop {
             let cursor = &mut self.scratch.queues[leaf.index()].leaf;
-            let Some(key) = cursor.unopened.next_key() else { return };
-            if cursor.heads.peek().is_some_and(|top| top.0.key < key) {
-                return;
-            }
-            let Some(lane) = cursor.unopened.next(backlog.runnable_lanes(leaf, self.share)) else { return };
+            let top = cursor.heads.peek().map(|top| &top.0.key);
+            let lanes = backlog.runnable_lanes(leaf, self.share);
+            let Some(lane) = cursor.unopened.next_up_to(top, lanes) else { return };
             let shape = backlog.lane(lane).shape;
             let is_closed = self.scratch.shape_status(shape) == ShapeStatus::Closed;
             if backlog.is_open(shape, self.set) && !is_closed && self.is_due(lane) {
