@@ -1,8 +1,8 @@
 //! Background mode: the serial driver on a thread of the engine's own, beside the callers.
 //!
 //! A batch is decided before any other message. So each proposal is checked against the state that its pass saw,
-//! except that time may have advanced. Partitions take turns: otherwise a busy one could keep the others waiting for
-//! ever.
+//! except that time may have advanced. Partitions take turns of a few batches: otherwise a busy one could keep the
+//! others waiting for ever.
 
 use super::message::Message;
 use super::proposer::Proposer;

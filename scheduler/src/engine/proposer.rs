@@ -20,8 +20,13 @@ use crate::state::State;
 pub struct Proposer {
     pub(super) shared: Arc<Shared>,
     pub(super) scratch: Scratch,
-    /// Where the search for a set starts. Proposers start apart; each goes on after the set it had last.
+    /// Where the search for a set starts. Proposers start apart; each goes on after the set it had last, at the end of
+    /// that set's turn.
     start: u32,
+    /// A set's turn ends after this many batches, or before with a batch that is not full.
+    pub(super) turn_batches: u32,
+    /// Batches in the present turn.
+    turn: u32,
     /// Panics since the last batch.
     pub(super) panics: u32,
     /// Whether its last batch was a search for gangs.
@@ -31,7 +36,9 @@ pub struct Proposer {
 impl Proposer {
     pub(super) fn new(shared: &Arc<Shared>, start: u32) -> Self {
         shared.report_progress(|progress| progress.proposers += 1);
-        Self { shared: Arc::clone(shared), scratch: Scratch::default(), start, panics: 0, searched: false }
+        let shared = Arc::clone(shared);
+        let scratch = Scratch::default();
+        Self { shared, scratch, start, turn_batches: 1, turn: 0, panics: 0, searched: false }
     }
 
     /// Proposes until the engine is shut down. [`run`](Self::run) does so again after a panic.
@@ -83,8 +90,13 @@ impl Proposer {
                 return None;
             }
         };
-        self.start = set.id().index() as u32 + 1;
-        Some(propose(&self.shared, set, &mut self.scratch))
+        let place = set.id().index() as u32;
+        let batch = propose(&self.shared, set, &mut self.scratch);
+        self.turn = if place == self.start { self.turn + 1 } else { 1 };
+        let is_over =
+            self.turn == self.turn_batches || batch.requests().len() < self.shared.pass_limits.requests;
+        (self.start, self.turn) = if is_over { (place + 1, 0) } else { (place, self.turn) };
+        Some(batch)
     }
 
     /// Sends a batch to the committer; blocks while the inbox is full.

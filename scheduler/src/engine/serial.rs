@@ -14,6 +14,10 @@ use crate::config::EngineConfig;
 use crate::log::LogSink;
 use crate::propose::PassScope;
 
+/// A busy partition gets this many batches before the others get theirs. With one batch each, half of the passes would
+/// be over small partitions, for a few containers.
+const TURN_BATCHES: u32 = 4;
+
 /// Both halves of a serial engine.
 pub(crate) struct SerialDriver {
     pub(super) shared: Arc<Shared>,
@@ -32,7 +36,8 @@ impl SerialDriver {
         // One set gives the exact policy, for any number of nodes. Not in the log: another mode may continue it.
         config.limits.single_set_nodes = u32::MAX as usize;
         let (shared, mut parts) = Engine::make(origin, Arc::new(config), inbox_capacity, 1, clock, sink)?;
-        let proposer = parts.proposers.remove(0);
+        let mut proposer = parts.proposers.remove(0);
+        proposer.turn_batches = TURN_BATCHES;
         Ok(Self { shared, committer: parts.committer, proposer })
     }
 

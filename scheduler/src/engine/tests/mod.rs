@@ -31,15 +31,18 @@ mod wakes;
 
 use std::sync::Arc;
 
+use super::message::Message;
 use super::proposer::propose;
 use super::shared::Shared;
 use super::{Driver, Engine, Mode};
 use crate::change::{ApplicationSpec, AskSpec, NodeSpec};
 use crate::clock::ManualClock;
-use crate::config::{Capacity, EngineConfig, LocalityDelay, Maximum, Percent, QueueConfig, QueueOrdering};
+use crate::config::{
+    Capacity, EngineConfig, LocalityDelay, Maximum, PartitionAccess, Percent, QueueConfig, QueueOrdering,
+};
 use crate::engine::EventStream;
 use crate::ids::{ApplicationId, AskId, NodeId, PartitionId, SetId};
-use crate::propose::{ProposalBatch, Scratch};
+use crate::propose::{ProposalBatch, Scratch, Work};
 use crate::resource::{ResourceTypes, Resources};
 
 /// A serial engine whose passes the test makes one at a time.
@@ -280,6 +283,43 @@ fn a_pass_ends_after_b_requests() {
     bench.ask(application, 1, 5);
     bench.commit();
     assert_eq!(bench.pass(0).proposals.requests.len(), 2);
+}
+
+/// The partitions of the batches that the thread of background mode makes, one after another.
+fn batches_in_order(bench: &Bench) -> Vec<u32> {
+    let Driver::Serial(driver) = &mut *bench.engine.driver.lock() else { panic!("a serial engine") };
+    let batches = std::iter::from_fn(|| {
+        let batch = driver.proposer.propose_or_recover()?;
+        let Work::Pass(set) = &batch.work else { panic!("a pass") };
+        let partition = set.id().partition().0;
+        driver.committer.commit_group(Some(Message::Batch(batch)));
+        Some(partition)
+    });
+    batches.collect()
+}
+
+#[test]
+fn a_busy_partition_has_a_turn_of_four_batches_and_the_others_wait_no_longer() {
+    let mut config = config([leaf("a").with_access(PartitionAccess::All)]);
+    config.partitions = vec!["x".to_owned()];
+    config.limits.batch_requests = 2;
+    let bench = Bench::serial(config);
+    bench.node("n1", 100);
+    let of_x = NodeSpec::new("n2", memory(100)).in_partition(PartitionId(1));
+    bench.engine.handle().add_node(of_x).unwrap();
+    let application = bench.application("root.a");
+    let ask = |partition: u32, count: u32| {
+        let spec = AskSpec::new(memory(1), count).in_partition(PartitionId(partition));
+        bench.engine.handle().submit_ask(application, spec).unwrap();
+    };
+    (ask(0, 20), ask(1, 12));
+    bench.commit();
+    // Six full batches of the second partition; its last turn has only two.
+    assert_eq!(batches_in_order(&bench), [0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0, 1, 1, 0, 0]);
+    // The turn of the first partition goes on, and the second begins with a batch that is not full.
+    (ask(0, 4), ask(1, 1));
+    bench.commit();
+    assert_eq!(batches_in_order(&bench), [0, 0, 1]);
 }
 
 /// If a pass left the most deserving leaf early, its room would go to the others.
