@@ -49,7 +49,7 @@ pub struct GroupCommitter {
 }
 
 /// The most messages without weight in a group. A thread that sends them without end must not keep others waiting.
-const WEIGHTLESS_MAX: usize = 1_024;
+pub(super) const WEIGHTLESS_MAX: usize = 1_024;
 
 impl GroupCommitter {
     /// Commits one group: `first`, if any, and the waiting messages.
@@ -67,6 +67,8 @@ impl GroupCommitter {
     /// [`WEIGHTLESS_MAX`] without weight end it too.
     fn gather(&mut self, first: Option<Message>) -> VecDeque<Message> {
         let mut messages = std::mem::take(&mut self.messages);
+        // The ring begins at its first slot again. Otherwise small groups would wander through all of its memory.
+        messages.clear();
         let (mut weight, mut weightless, mut next) = (0, 0, first);
         while let Some(message) = next {
             let of_message = message.weight();

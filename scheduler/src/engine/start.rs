@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::concurrency_limit::ConcurrencyLimit;
-use super::group::GroupCommitter;
+use super::group::{GroupCommitter, WEIGHTLESS_MAX};
 use super::message::Message;
 use super::parallel::Threads;
 use super::proposer::Proposer;
@@ -139,7 +139,7 @@ impl GroupCommitter {
         Self {
             shared,
             inbox,
-            messages: VecDeque::new(),
+            messages: VecDeque::with_capacity(WEIGHTLESS_MAX),
             publisher,
             stats,
             processed: 0,

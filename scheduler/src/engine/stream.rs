@@ -128,6 +128,10 @@ impl StreamCore {
         if queue.lagging {
             return;
         }
+        if queue.events.capacity() == 0 {
+            // Room for a burst. Memory is taken as events come, and waiting events are not moved.
+            queue.events.reserve(self.capacity.min(1 << 14));
+        }
         debug_assert!(
             events.is_sorted_by_key(|event| event.seq),
             "events come in the order of their changes"

@@ -141,7 +141,7 @@ impl Facts {
         (0..self.racks.len() as u32).map(RackId)
     }
 
-    /// The facts without any queue.
+    /// The facts without any queue. Tables of asks and containers have room for a first burst.
     fn empty(config: &Arc<EngineConfig>) -> Self {
         let tree = QueueTree::empty(config);
         Self {
@@ -152,10 +152,10 @@ impl Facts {
             nodes: Table::new(),
             applications: Table::new(),
             applications_submitted: 0,
-            asks: Table::new(),
+            asks: Table::with_capacity(1 << 16),
             asks_submitted: 0,
             served: 0,
-            containers: Table::new(),
+            containers: Table::with_capacity(1 << 16),
             opportunistic: BTreeMap::new(),
             stopping: BTreeMap::new(),
             container_ids: IdPool::new(),

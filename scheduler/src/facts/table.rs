@@ -27,7 +27,12 @@ pub(super) struct Slot<T> {
 
 impl<I: SlotId, T> Table<I, T> {
     pub(crate) fn new() -> Self {
-        Self { slots: Vec::new(), live: 0, id: PhantomData }
+        Self::with_capacity(0)
+    }
+
+    /// With room for this many slots. Memory is taken as slots are used. Within its room a table grows without a move.
+    pub(crate) fn with_capacity(slots: usize) -> Self {
+        Self { slots: Vec::with_capacity(slots), live: 0, id: PhantomData }
     }
 
     pub(crate) fn len(&self) -> usize {
