@@ -119,7 +119,7 @@ impl State {
             let size = &facts.shapes.at(lane.shape).need.resources;
             let has_room = match key {
                 WaitKey::QueueLimit(queue) => {
-                    let in_flight = self.in_flight.queues.of(queue, partition).load();
+                    let in_flight = self.in_flight.queues.load(queue, partition);
                     facts.tree.queue_admits(
                         queue,
                         share,
@@ -129,13 +129,13 @@ impl State {
                 }
                 WaitKey::LimitUsage(id) => {
                     let (in_flight, usage) =
-                        (self.in_flight.limit_usages.of(id, partition).load(), facts.tree.limit_usage(id));
+                        (self.in_flight.limit_usages.load(id, partition), facts.tree.limit_usage(id));
                     usage.admits(&(usage.used[partition.index()] + in_flight), size)
                 }
                 WaitKey::UserLimit(id) => {
-                    let used = facts.user(id).used[partition.index()]
-                        + self.in_flight.users.of(id, partition).load();
-                    let besides = self.in_flight.queues.of(lane.leaf, partition).load();
+                    let used =
+                        facts.user(id).used[partition.index()] + self.in_flight.users.load(id, partition);
+                    let besides = self.in_flight.queues.load(lane.leaf, partition);
                     facts.tree.user_may_grow(id, share, &used, size, || {
                         facts.tree.leaf_use(lane.leaf, partition, besides)
                     })

@@ -32,27 +32,44 @@ use crate::sync::{InFlightList, InFlightResources, InFlightUnits};
 pub(crate) struct Counters<I> {
     partitions: usize,
     counters: Vec<InFlightResources>,
+    /// The number of amounts that batches have in flight. Without any, no counter is read.
+    amounts: InFlightUnits,
     items: PhantomData<I>,
 }
 
 impl<I: DenseId> Counters<I> {
     fn new(partitions: usize) -> Self {
-        Self { partitions, counters: Vec::new(), items: PhantomData }
+        Self { partitions, counters: Vec::new(), amounts: InFlightUnits::default(), items: PhantomData }
     }
 
     /// Makes room for new items, up to this number.
-    pub(crate) fn add(&mut self, items: usize) {
+    pub(crate) fn add_items(&mut self, items: usize) {
         let needed = self.counters.len().max(items * self.partitions);
         self.counters.resize_with(needed, InFlightResources::default);
     }
 
+    /// The amounts of all batches.
+    #[inline]
+    pub(crate) fn load(&self, item: I, partition: PartitionId) -> Resources {
+        if self.amounts.load() == 0 { Resources::ZERO } else { self.of(item, partition).load() }
+    }
+
+    /// Adds an amount of a batch.
+    pub(crate) fn add(&self, item: I, partition: PartitionId, resources: &Resources) {
+        self.amounts.add();
+        self.of(item, partition).add(resources);
+    }
+
+    /// The counter, to which an amount of a batch may be added when it grows.
     #[inline]
     pub(crate) fn of(&self, item: I, partition: PartitionId) -> &InFlightResources {
         &self.counters[item.index() * self.partitions + partition.index()]
     }
 
+    /// Takes back an amount of a batch.
     #[inline]
     pub(crate) fn give_back(&mut self, item: I, partition: PartitionId, resources: &Resources) {
+        self.amounts.give_back();
         self.counters[item.index() * self.partitions + partition.index()].give_back(resources);
     }
 }
@@ -83,14 +100,14 @@ impl InFlight {
             picks: InFlightUnits::default(),
             given: InFlightList::default(),
         };
-        in_flight.queues.add(queues);
+        in_flight.queues.add_items(queues);
         in_flight
     }
 
     /// Makes room for new users and limit usages.
     pub(crate) fn add_users(&mut self, users: usize, limit_usages: usize) {
-        self.users.add(users);
-        self.limit_usages.add(limit_usages);
+        self.users.add_items(users);
+        self.limit_usages.add_items(limit_usages);
     }
 
     /// Resets the counter of the ask's slot, which has a new occupant or none.
@@ -141,8 +158,9 @@ impl InFlight {
 
     /// Whether every counter is zero and no unit is listed (I9).
     pub(crate) fn is_zero(&self) -> bool {
+        let counts = [&self.picks, &self.queues.amounts, &self.users.amounts, &self.limit_usages.amounts];
         self.given.is_empty()
-            && self.asks.iter().chain([&self.picks]).all(|units| units.load() == 0)
+            && self.asks.iter().chain(counts).all(|units| units.load() == 0)
             && [&self.queues.counters, &self.users.counters, &self.limit_usages.counters, &self.nodes]
                 .into_iter()
                 .flatten()

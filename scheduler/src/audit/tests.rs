@@ -194,7 +194,7 @@ fn i9_nothing_stays_in_flight() {
     let mut report = state.audit();
     state.audit_nothing_in_flight(&mut report);
     assert!(report.is_clean());
-    state.in_flight.queues.of(QueueId::ROOT, PartitionId::DEFAULT).add(&Resources::new(&[1]));
+    state.in_flight.queues.add(QueueId::ROOT, PartitionId::DEFAULT, &Resources::new(&[1]));
     state.audit_nothing_in_flight(&mut report);
     assert_eq!(report.violations[0].invariant, "I9");
 }

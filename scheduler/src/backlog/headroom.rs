@@ -39,14 +39,12 @@ impl BlockedHeadroom {
 }
 
 impl Backlog {
-    /// The headroom that lanes at or below `queue` block, at limits above it, for queues that come after `queue`.
-    pub(crate) fn blocked_headroom(&self, queue: QueueId, partition: PartitionId) -> &Resources {
-        &self.headroom.queues[queue.index()][partition.index()]
-    }
-
-    /// Whether lanes at or below `queue` block headroom, at limits above it.
-    pub(crate) fn has_blocked_headroom(&self, queue: QueueId, partition: PartitionId) -> bool {
-        !self.headroom.owners.is_empty() && !self.blocked_headroom(queue, partition).is_zero()
+    /// The headroom that lanes at or below `queue` block, at limits above it, for later queues. Mostly there is none.
+    pub(crate) fn blocked_headroom(&self, queue: QueueId, partition: PartitionId) -> Option<&Resources> {
+        if self.headroom.owners.is_empty() {
+            return None;
+        }
+        Some(&self.headroom.queues[queue.index()][partition.index()]).filter(|blocked| !blocked.is_zero())
     }
 
     /// Wakes the lanes without headroom if use or blocked headroom has changed. Then passes look at the owners again,

@@ -10,25 +10,24 @@ use crate::ids::{LaneId, QueueId};
 /// The runnable lanes of each leaf in the order of their first applications, and the queues above that have any.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RunnableLanes {
-    queues: Vec<QueueLanes>,
-    positions: Positions,
-}
-
-#[derive(Clone, Debug)]
-struct QueueLanes {
-    /// By share; leaves only.
+    /// By queue and share; empty for parents.
     lanes: Vec<LaneHeap>,
-    /// By share: the runnable lanes of a leaf, or the children of a parent with a runnable lane in their subtree.
+    /// By queue and share: the runnable lanes of a leaf, or the children of a parent with one in their subtree.
     below: Vec<u32>,
+    /// The number of shares.
+    shares: usize,
+    positions: Positions,
 }
 
 impl RunnableLanes {
     pub(super) fn add_queues(&mut self, facts: &Facts) {
-        let partition_shares = facts.tree.partitions.len() * 2;
-        self.queues.resize_with(facts.tree.queues.len(), || QueueLanes {
-            lanes: vec![LaneHeap::default(); partition_shares],
-            below: vec![0; partition_shares],
-        });
+        self.shares = facts.tree.partitions.len() * 2;
+        self.lanes.resize_with(facts.tree.queues.len() * self.shares, LaneHeap::default);
+        self.below.resize(self.lanes.len(), 0);
+    }
+
+    fn place(&self, queue: QueueId, share: PartitionShare) -> usize {
+        queue.index() * self.shares + share.index()
     }
 
     /// Makes room for a lane, which is not runnable.
@@ -38,7 +37,7 @@ impl RunnableLanes {
 
     /// The leaf's lanes on a share.
     pub(super) fn of(&self, leaf: QueueId, share: PartitionShare) -> &LaneHeap {
-        &self.queues[leaf.index()].lanes[share.index()]
+        &self.lanes[self.place(leaf, share)]
     }
 
     /// Whether the lane is runnable: exactly the runnable lanes are listed.
@@ -54,14 +53,14 @@ impl RunnableLanes {
 
     /// Whether any leaf at or below `queue` has a runnable lane on this share.
     pub(super) fn is_any_below(&self, queue: QueueId, share: PartitionShare) -> bool {
-        self.queues[queue.index()].below[share.index()] > 0
+        self.below[self.place(queue, share)] > 0
     }
 
     /// Lists the lane under this key, or removes it if there is none. Returns the change of the number of lanes, if it
     /// changes.
     pub(super) fn list(&mut self, id: LaneId, lane: &Lane, key: Option<OrderKey>) -> Option<Count> {
-        let Self { queues, positions } = self;
-        let lanes = &mut queues[lane.leaf.index()].lanes[lane.share.index()];
+        let place = self.place(lane.leaf, lane.share);
+        let (lanes, positions) = (&mut self.lanes[place], &mut self.positions);
         match (positions.get(id), key) {
             (None, Some(key)) => {
                 lanes.insert(ListedLane { key, lane: id }, positions);
@@ -91,7 +90,8 @@ impl RunnableLanes {
     ) {
         let mut queue = Some(leaf);
         while let Some(id) = queue {
-            let below = &mut self.queues[id.index()].below[share.index()];
+            let place = self.place(id, share);
+            let below = &mut self.below[place];
             let before = *below;
             count.add_to(below);
             queue = parents[id.index()].filter(|_| before == 0 || *below == 0);
@@ -100,16 +100,16 @@ impl RunnableLanes {
 
     /// The number of lanes listed.
     pub(super) fn count_listed(&self) -> usize {
-        self.queues.iter().flat_map(|queue| &queue.lanes).map(LaneHeap::len).sum()
+        self.lanes.iter().map(LaneHeap::len).sum()
     }
 
     /// What is wrong with the heaps.
     pub(super) fn mistakes(&self) -> impl Iterator<Item = String> {
-        self.queues.iter().flat_map(|queue| &queue.lanes).filter_map(|lanes| lanes.mistake(&self.positions))
+        self.lanes.iter().filter_map(|lanes| lanes.mistake(&self.positions))
     }
 
     /// The counts by share of lanes below a queue.
     pub(super) fn below(&self, queue: usize) -> &[u32] {
-        &self.queues[queue].below
+        &self.below[queue * self.shares..][..self.shares]
     }
 }

@@ -39,7 +39,7 @@ pub(super) fn headroom_blocker(state: &State, ask: &Ask) -> Option<Blocker> {
             }
         }
         let quota = facts.queue(above).quota(partition);
-        let in_flight = state.in_flight.queues.of(above, partition).load();
+        let in_flight = state.in_flight.queues.load(above, partition);
         if !blocked.is_zero() && !quota.admits(&(quota.used + in_flight + blocked), size) {
             // Blocked headroom never exceeds the headroom.
             let limit = (quota.maximum - blocked).max(&(quota.used + in_flight));
@@ -55,7 +55,7 @@ pub(super) fn headroom_blocker(state: &State, ask: &Ask) -> Option<Blocker> {
 }
 
 fn level(state: &State, queue: QueueId, partition: PartitionId) -> Resources {
-    state.facts.queue(queue).quota(partition).used + state.in_flight.queues.of(queue, partition).load()
+    state.facts.queue(queue).quota(partition).used + state.in_flight.queues.load(queue, partition)
 }
 
 /// Equal asks of one user that block headroom for one container.

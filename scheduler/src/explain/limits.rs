@@ -200,7 +200,7 @@ pub(super) fn first_limit_of(state: &State, ask: &Ask, shape: &Shape) -> Option<
     let (partition, size) = (shape.partition, &shape.need.resources);
     for &queue in &facts.queue(application.leaf).chain {
         let quota = facts.queue(queue).quota(partition);
-        let in_flight = state.in_flight.queues.of(queue, partition).load();
+        let in_flight = state.in_flight.queues.load(queue, partition);
         if !facts.tree.queue_admits(queue, shape.share(), &(quota.used + in_flight), size) {
             let level = Level { used: quota.used, in_flight, limit: quota.maximum };
             return Some(Blocker::QueueMaximum(level.reached(state, &facts.queue(queue).path, size)));
@@ -218,10 +218,10 @@ pub(super) fn limit_of_user(state: &State, id: LeafUserId, shape: &Shape) -> Opt
     }
     let user = facts.user(id);
     let leaf = facts.queue(user.leaf);
-    let in_flight = state.in_flight.users.of(id, partition).load();
+    let in_flight = state.in_flight.users.load(id, partition);
     let used = user.used[partition.index()];
     let leaf_use = || {
-        let in_flight = state.in_flight.queues.of(user.leaf, partition).load();
+        let in_flight = state.in_flight.queues.load(user.leaf, partition);
         facts.tree.leaf_use(user.leaf, partition, in_flight)
     };
     if facts.tree.user_may_grow(id, shape.share(), &(used + in_flight), size, leaf_use) {
@@ -291,7 +291,7 @@ fn holder_limit(
     size: &Resources,
 ) -> Option<Blocker> {
     let facts = &state.facts;
-    let in_flight = |id| state.in_flight.limit_usages.of(id, partition).load();
+    let in_flight = |id| state.in_flight.limit_usages.load(id, partition);
     let used = |id| facts.tree.limit_usage(id).used[partition.index()];
     let id = facts.tree.exhausted_limit_usage(user, size, |id| used(id) + in_flight(id))?;
     let limit_usage = facts.tree.limit_usage(id);

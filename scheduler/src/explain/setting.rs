@@ -121,7 +121,7 @@ fn is_share_smaller(state: &State, ask: &Ask, shape: &Shape, reached: &LimitReac
     let facts = &state.facts;
     let user = facts.applications.at(ask.application).user;
     let leaf = facts.user(user).leaf;
-    let in_flight = state.in_flight.queues.of(leaf, shape.partition).load();
+    let in_flight = state.in_flight.queues.load(leaf, shape.partition);
     let leaf_use = facts.tree.leaf_use(leaf, shape.partition, in_flight);
     let Some(share) = facts.tree.user_share(user, shape.share(), &shape.need.resources, leaf_use) else {
         return false;

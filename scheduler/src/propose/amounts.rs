@@ -52,17 +52,17 @@ impl QueueWalk<'_> {
         let left = if self.publishes_each_pick { &[][..] } else { &scratch.touched_queues };
         for &id in left {
             let resources = scratch.queues[id.index()].level.given();
-            state.in_flight.queues.of(id, partition).add(&resources);
+            state.in_flight.queues.add(id, partition, &resources);
             proposals.amounts.queues.push(Amount { of: id, share, resources });
         }
         for &id in &scratch.touched_users {
             let resources = scratch.users[id.index()].level.given();
-            state.in_flight.users.of(id, partition).add(&resources);
+            state.in_flight.users.add(id, partition, &resources);
             proposals.amounts.users.push(Amount { of: id, share, resources });
         }
         for &id in &scratch.touched_limit_usages {
             let resources = scratch.limit_usages[id.index()].given();
-            state.in_flight.limit_usages.of(id, partition).add(&resources);
+            state.in_flight.limit_usages.add(id, partition, &resources);
             proposals.amounts.limit_usages.push(Amount { of: id, share, resources });
         }
     }

@@ -9,7 +9,6 @@ use super::amounts::{Amount, Amounts};
 use super::pick::Pick;
 use super::queue_walk::{NextAsk, QueueWalk};
 use crate::ids::{AskId, QueueId};
-use crate::resource::Resources;
 use crate::state::State;
 
 impl QueueWalk<'_> {
@@ -41,12 +40,15 @@ impl QueueWalk<'_> {
         let size = self.size_of(next.shape);
         for &queue in &self.state.facts.queue(next.leaf).chain {
             let scratch = &mut self.scratch.queues[queue.index()];
-            if !scratch.level.is_charged() {
+            let (in_flight, partition) = (&self.state.in_flight.queues, self.share.partition);
+            if scratch.level.is_charged() {
+                in_flight.of(queue, partition).add(size);
+                amounts.queues[scratch.place].resources += *size;
+            } else {
+                in_flight.add(queue, partition, size);
                 scratch.place = amounts.queues.len();
-                amounts.queues.push(Amount { of: queue, share: self.share, resources: Resources::ZERO });
+                amounts.queues.push(Amount { of: queue, share: self.share, resources: *size });
             }
-            self.state.in_flight.queues.of(queue, self.share.partition).add(size);
-            amounts.queues[scratch.place].resources += *size;
         }
         if pick == Pick::Placed {
             list_unit(self.state, next.pending.ask, amounts);
@@ -71,6 +73,7 @@ mod tests {
     use crate::config::{Capacity, EngineConfig, Percent, QueueConfig, QueueOrdering};
     use crate::ids::{PartitionId, SetId};
     use crate::propose::{PassLimits, PassScope, Scratch};
+    use crate::resource::Resources;
     use crate::{ApplicationSpec, AskSpec, Engine, ManualClock, Mode, NodeSpec, ResourceTypes};
 
     fn amount(memory: i64) -> Resources {
@@ -106,7 +109,7 @@ mod tests {
         let mut walk = QueueWalk::start(&state, &mut scratch, set, &limits);
         let first = walk.next(&mut proposals).unwrap().leaf;
         assert_eq!(walk.next(&mut proposals).unwrap().leaf, first);
-        state.in_flight.queues.of(first, PartitionId::DEFAULT).add(&amount(4));
+        state.in_flight.queues.add(first, PartitionId::DEFAULT, &amount(4));
         assert_ne!(walk.next(&mut proposals).unwrap().leaf, first);
     }
 }

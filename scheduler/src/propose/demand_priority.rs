@@ -1,14 +1,32 @@
 //! Queues ordered by the priority of their pending asks: units that this pass or another pass has given no longer
 //! count.
 
+use rustc_hash::FxHashMap;
+
 use super::queue_walk::QueueWalk;
+use crate::facts::PendingPriorities;
 use crate::ids::{AskId, QueueId, SlotId};
+
+/// The demand that given units leave, as one pass has counted them. Empty where no queues are ordered by demand.
+#[derive(Debug, Default)]
+pub(super) struct DemandLeft {
+    /// How many of the units listed as given this pass has counted.
+    units_seen: usize,
+    /// Counted units by ask.
+    of_asks: FxHashMap<AskId, u32>,
+    /// Counted units by application slot.
+    of_applications: FxHashMap<u32, u64>,
+    /// Pending priorities of leaves, without applications whose units are all given.
+    leaves: FxHashMap<QueueId, PendingPriorities>,
+    /// Demand priorities of queues that the given units change.
+    priorities: FxHashMap<QueueId, i32>,
+}
 
 impl QueueWalk<'_> {
     /// The queue's demand priority without the given units.
     pub(super) fn demand_priority(&self, id: QueueId) -> i32 {
         let known = || self.state.facts.queue(id).demand_priority;
-        self.scratch.priorities.get(&id).copied().unwrap_or_else(known)
+        self.scratch.demand.priorities.get(&id).copied().unwrap_or_else(known)
     }
 
     /// Subtracts the units that this pass and others have given since the last call from the pending units.
@@ -16,8 +34,8 @@ impl QueueWalk<'_> {
         if !self.state.facts.tree.looks_at_demand {
             return;
         }
-        for ask in self.state.in_flight.given.behind(self.scratch.units_seen) {
-            self.scratch.units_seen += 1;
+        for ask in self.state.in_flight.given.behind(self.scratch.demand.units_seen) {
+            self.scratch.demand.units_seen += 1;
             self.take_from_demand(ask);
         }
     }
@@ -27,19 +45,20 @@ impl QueueWalk<'_> {
     fn take_from_demand(&mut self, id: AskId) {
         let facts = &self.state.facts;
         let Some(ask) = facts.asks.get(id) else { return };
-        let of_ask = self.scratch.given_of_asks.entry(id).or_default();
+        let of_ask = self.scratch.demand.of_asks.entry(id).or_default();
         *of_ask += 1;
         if *of_ask > ask.outstanding() {
             return;
         }
         let application = facts.applications.at(ask.application);
-        let given = self.scratch.given_units.entry(ask.application.index() as u32).or_default();
+        let given = self.scratch.demand.of_applications.entry(ask.application.index() as u32).or_default();
         *given += 1;
         if *given < application.outstanding {
             return;
         }
         let leaf = application.leaf;
-        let demand = self.scratch.demands.entry(leaf).or_insert_with(|| facts.queue(leaf).demand.clone());
+        let demand =
+            self.scratch.demand.leaves.entry(leaf).or_insert_with(|| facts.queue(leaf).demand.clone());
         if demand.remove(application.priority) {
             let priority = facts.tree.priority_with(leaf, demand);
             self.set_priority(leaf, priority);
@@ -49,7 +68,7 @@ impl QueueWalk<'_> {
     fn set_priority(&mut self, leaf: QueueId, mut priority: i32) {
         let mut level = leaf;
         loop {
-            self.scratch.priorities.insert(level, priority);
+            self.scratch.demand.priorities.insert(level, priority);
             let facts = &self.state.facts;
             let Some(parent) = facts.queue(level).parent else { return };
             let below = facts.queue(parent).children.iter().map(|child| self.demand_priority(*child));

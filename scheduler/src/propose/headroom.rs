@@ -30,43 +30,41 @@ impl QueueWalk<'_> {
             return Resources::ZERO;
         }
         for queue in facts.queue(leaf).chain.iter().rev().take_while(|queue| **queue != limited) {
-            self.scratch.queues[queue.index()].blocks += *size;
+            *self.scratch.blocks.entry(*queue).or_default() += *size;
         }
         *size
     }
 
     /// Keeps the headroom that a queue blocks from later siblings. The pass is about to leave the queue.
     pub(super) fn block_headroom_for_siblings(&mut self, parent: QueueId, queue: QueueId) {
-        let blocks = self.scratch.queues[queue.index()].blocks
-            + *self.state.backlog.blocked_headroom(queue, self.share.partition);
-        if !blocks.is_zero() && self.share.is_limited_by_queues() {
-            self.scratch.queues[parent.index()].blocked_headroom += blocks;
-            self.scratch.blocks_headroom = true;
+        if !self.share.is_limited_by_queues() {
+            return;
+        }
+        let parked = self.state.backlog.blocked_headroom(queue, self.share.partition).copied();
+        let found = self.scratch.blocks.get(&queue).copied();
+        for blocks in parked.into_iter().chain(found) {
+            *self.scratch.blocked_headroom.entry(parent).or_default() += blocks;
         }
     }
 
     /// Whether the walk has to visit the queue for the headroom that its parked lanes block.
     pub(super) fn has_blocked_headroom(&self, queue: QueueId) -> bool {
         self.share.is_limited_by_queues()
-            && self.state.backlog.has_blocked_headroom(queue, self.share.partition)
+            && self.state.backlog.blocked_headroom(queue, self.share.partition).is_some()
     }
 
     /// Whether a queue above the leaf lacks room only because earlier queues block its headroom.
     pub(super) fn lacks_headroom(&self, leaf: QueueId, size: &Resources) -> bool {
-        if !self.scratch.blocks_headroom {
+        if self.scratch.blocked_headroom.is_empty() {
             return false;
         }
         let facts = &self.state.facts;
         let mut blocked = Resources::ZERO;
         for queue in facts.queue(leaf).chain.iter().rev() {
-            let scratch = &self.scratch.queues[queue.index()];
             // Headroom blocked in a lower queue counts here too, unless the limit is in a lower queue anyway.
-            blocked += scratch.blocked_headroom;
-            if !facts
-                .queue(*queue)
-                .quota(self.share.partition)
-                .admits(&(*scratch.level.now() + blocked), size)
-            {
+            blocked += self.scratch.blocked_headroom.get(queue).copied().unwrap_or_default();
+            let level = *self.scratch.queues[queue.index()].level.now() + blocked;
+            if !facts.queue(*queue).quota(self.share.partition).admits(&level, size) {
                 return true;
             }
         }

@@ -125,7 +125,7 @@ impl<'a> QueueWalk<'a> {
 
     /// Use and amounts in flight.
     pub(super) fn level_of(&self, id: QueueId) -> Resources {
-        let in_flight = self.state.in_flight.queues.of(id, self.share.partition).load();
+        let in_flight = self.state.in_flight.queues.load(id, self.share.partition);
         self.state.facts.queue(id).quota(self.share.partition).used + in_flight
     }
 

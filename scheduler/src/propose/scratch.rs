@@ -5,10 +5,11 @@ use std::collections::BinaryHeap;
 
 use rustc_hash::FxHashMap;
 
+use super::demand_priority::DemandLeft;
 use super::level::Level;
 use crate::backlog::{Given, LaneWalk, OrderKey, PendingAsk};
-use crate::facts::{Facts, PendingPriorities, QueueKey};
-use crate::ids::{AskId, LaneId, LeafUserId, LimitUsageId, QueueId, ShapeId};
+use crate::facts::{Facts, QueueKey};
+use crate::ids::{LaneId, LeafUserId, LimitUsageId, QueueId, ShapeId};
 use crate::resource::{RESOURCE_TYPES_MAX, Resources, UNLIMITED};
 
 /// Working memory of a proposer. An entry belongs to the current pass if it carries its stamp.
@@ -29,19 +30,11 @@ pub(crate) struct Scratch {
     pub(super) given: FxHashMap<u32, Given>,
     /// Containers and reservations proposed in this pass.
     pub(super) picks: u64,
-    /// Whether any queue blocks headroom for later siblings.
-    pub(super) blocks_headroom: bool,
-    /// How many of the units listed as given this pass has counted. Used only where queues are ordered by demand, as
-    /// are the next four fields.
-    pub(super) units_seen: usize,
-    /// Counted units by ask.
-    pub(super) given_of_asks: FxHashMap<AskId, u32>,
-    /// Counted units by application slot.
-    pub(super) given_units: FxHashMap<u32, u64>,
-    /// Pending priorities of leaves, without applications whose units are all given.
-    pub(super) demands: FxHashMap<QueueId, PendingPriorities>,
-    /// Demand priorities of queues that the given units change.
-    pub(super) priorities: FxHashMap<QueueId, i32>,
+    /// By queue: the headroom that is blocked by children which this pass has left. Mostly there is none.
+    pub(super) blocked_headroom: FxHashMap<QueueId, Resources>,
+    /// By queue: the headroom that lanes at or below the queue block at limits above it, as this pass found.
+    pub(super) blocks: FxHashMap<QueueId, Resources>,
+    pub(super) demand: DemandLeft,
     /// Slots of applications that get nothing more in this pass, because one of their higher keys waits for its hosts.
     pub(super) left_applications: Vec<u32>,
     /// Queues, users and limit usages to which this pass gave something.
@@ -55,10 +48,6 @@ pub(super) struct QueueScratch {
     pub(super) level: Level,
     /// Index into the batch's amounts, if the queue is listed and picks are published at once.
     pub(super) place: usize,
-    /// The headroom that is blocked by children which this pass has left.
-    pub(super) blocked_headroom: Resources,
-    /// The headroom that lanes at or below the queue block at limits above it, as this pass found.
-    pub(super) blocks: Resources,
     /// Children that this pass has not left, the most deserving on top; parents only.
     pub(super) children: BinaryHeap<Reverse<QueueKey>>,
     /// Leaves only.
@@ -191,12 +180,11 @@ impl Scratch {
         }
         self.given.clear();
         self.picks = 0;
-        self.blocks_headroom = false;
-        self.units_seen = 0;
-        self.given_of_asks.clear();
-        self.given_units.clear();
-        self.demands.clear();
-        self.priorities.clear();
+        self.blocked_headroom.clear();
+        self.blocks.clear();
+        if facts.tree.looks_at_demand {
+            self.demand = DemandLeft::default();
+        }
         self.left_applications.clear();
         self.touched_queues.clear();
         self.touched_users.clear();
@@ -220,7 +208,6 @@ impl QueueScratch {
     /// Begins to count for the pass with this stamp.
     pub(super) fn begin(&mut self, stamp: u64, level: Resources) {
         self.level.begin(stamp, level);
-        (self.blocked_headroom, self.blocks) = (Resources::ZERO, Resources::ZERO);
         self.leaf.clear();
     }
 }

@@ -42,7 +42,7 @@ impl QueueWalk<'_> {
     #[inline(never)]
     fn begin_user(&mut self, user: LeafUserId) {
         let (stamp, scratch) = (self.scratch.stamp, &mut self.scratch.users[user.index()]);
-        let in_flight = self.state.in_flight.users.of(user, self.share.partition).load();
+        let in_flight = self.state.in_flight.users.load(user, self.share.partition);
         let used = self.state.facts.user(user).used[self.share.partition.index()];
         scratch.level.begin(stamp, used + in_flight);
         scratch.given_units = 0;
@@ -63,7 +63,7 @@ impl QueueWalk<'_> {
     fn limit_usage_level(&mut self, limit_usage: LimitUsageId) -> &mut Level {
         let (stamp, level) = (self.scratch.stamp, &mut self.scratch.limit_usages[limit_usage.index()]);
         if !level.is_begun(stamp) {
-            let in_flight = self.state.in_flight.limit_usages.of(limit_usage, self.share.partition).load();
+            let in_flight = self.state.in_flight.limit_usages.load(limit_usage, self.share.partition);
             let used = self.state.facts.tree.limit_usage(limit_usage).used[self.share.partition.index()];
             level.begin(stamp, used + in_flight);
         }

@@ -57,7 +57,7 @@ impl Applier<'_> {
     fn add_queues(&mut self) {
         let state = &mut *self.state;
         state.backlog.add_queues(&state.facts);
-        state.in_flight.queues.add(state.facts.tree.queues.len());
+        state.in_flight.queues.add_items(state.facts.tree.queues.len());
         state.in_flight.add_users(state.facts.tree.users.len(), state.facts.tree.limit_usages().len());
         state.mark_limits_stale();
     }

@@ -97,7 +97,7 @@ fn picks_that_are_published_at_once_are_summed_and_taken_back() {
     assert_eq!(amounts, [8, 4, 4]);
     for amount in &batch.proposals.amounts.queues {
         assert_eq!(
-            bench.shared.state.read().in_flight.queues.of(amount.of, amount.share.partition).load(),
+            bench.shared.state.read().in_flight.queues.load(amount.of, amount.share.partition),
             amount.resources
         );
     }

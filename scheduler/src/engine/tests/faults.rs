@@ -243,7 +243,7 @@ fn amounts_of_a_batch_without_requests_are_given_back() {
     batch.proposals.requests.clear();
     let in_flight = |hand: &Hand| {
         let state = hand.engine.shared.state.read();
-        state.in_flight.queues.of(QueueId::ROOT, PartitionId::DEFAULT).load()
+        state.in_flight.queues.load(QueueId::ROOT, PartitionId::DEFAULT)
     };
     assert_ne!(in_flight(&hand), Resources::ZERO);
     drop(batch);
