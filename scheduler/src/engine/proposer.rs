@@ -23,10 +23,10 @@ pub struct Proposer {
     /// Where the search for a set starts. Proposers start apart; each goes on after the set it had last, at the end of
     /// that set's turn.
     start: u32,
-    /// A set's turn ends after this many batches, or before with a batch that is not full.
-    pub(super) turn_batches: u32,
-    /// Batches in the present turn.
-    turn: u32,
+    /// The most batches in a set's turn. A turn ends earlier, after a batch that is not full.
+    pub(super) batches_per_turn_max: u32,
+    /// Batches in the present turn, which goes on after idle time; 0 between turns.
+    batches_in_turn: u32,
     /// Panics since the last batch.
     pub(super) panics: u32,
     /// Whether its last batch was a search for gangs.
@@ -38,7 +38,15 @@ impl Proposer {
         shared.report_progress(|progress| progress.proposers += 1);
         let shared = Arc::clone(shared);
         let scratch = Scratch::default();
-        Self { shared, scratch, start, turn_batches: 1, turn: 0, panics: 0, searched: false }
+        Self {
+            shared,
+            scratch,
+            start,
+            batches_per_turn_max: 1,
+            batches_in_turn: 0,
+            panics: 0,
+            searched: false,
+        }
     }
 
     /// Proposes until the engine is shut down. [`run`](Self::run) does so again after a panic.
@@ -75,7 +83,7 @@ impl Proposer {
         if let Some(batch) = compute_round(&self.shared) {
             return Some(batch);
         }
-        // A search and a pass take turns, so that neither keeps ordinary asks or gangs waiting.
+        // Searches and passes alternate, so that neither keeps ordinary asks or gangs waiting.
         let may_search = !std::mem::take(&mut self.searched);
         if may_search && let Some(batch) = search_for_gang(&self.shared) {
             self.searched = true;
@@ -90,12 +98,15 @@ impl Proposer {
                 return None;
             }
         };
-        let place = set.id().index() as u32;
+        let number = set.id().index() as u32;
+        let batches = if number == self.start { self.batches_in_turn + 1 } else { 1 };
+        // Before the pass: a set whose pass panics loses its turn.
+        (self.start, self.batches_in_turn) = (number + 1, 0);
         let batch = propose(&self.shared, set, &mut self.scratch);
-        self.turn = if place == self.start { self.turn + 1 } else { 1 };
-        let is_over =
-            self.turn == self.turn_batches || batch.requests().len() < self.shared.pass_limits.requests;
-        (self.start, self.turn) = if is_over { (place + 1, 0) } else { (place, self.turn) };
+        let is_full = batch.requests().len() >= self.shared.pass_limits.requests;
+        if is_full && batches < self.batches_per_turn_max {
+            (self.start, self.batches_in_turn) = (number, batches);
+        }
         Some(batch)
     }
 

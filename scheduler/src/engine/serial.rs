@@ -14,9 +14,10 @@ use crate::config::EngineConfig;
 use crate::log::LogSink;
 use crate::propose::PassScope;
 
-/// A busy partition gets this many batches before the others get theirs. With one batch each, half of the passes would
-/// be over small partitions, for a few containers.
-const TURN_BATCHES: u32 = 4;
+/// In background mode a busy partition gets at most this many batches before the others get theirs. With one batch
+/// each, half of the passes would be over a small partition, for a few containers. Serial mode has no turns: it always
+/// starts at the first set.
+const BATCHES_PER_TURN_MAX: u32 = 4;
 
 /// Both halves of a serial engine.
 pub(crate) struct SerialDriver {
@@ -37,7 +38,7 @@ impl SerialDriver {
         config.limits.single_set_nodes = u32::MAX as usize;
         let (shared, mut parts) = Engine::make(origin, Arc::new(config), inbox_capacity, 1, clock, sink)?;
         let mut proposer = parts.proposers.remove(0);
-        proposer.turn_batches = TURN_BATCHES;
+        proposer.batches_per_turn_max = BATCHES_PER_TURN_MAX;
         Ok(Self { shared, committer: parts.committer, proposer })
     }
 

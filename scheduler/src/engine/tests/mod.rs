@@ -44,6 +44,7 @@ use crate::engine::EventStream;
 use crate::ids::{ApplicationId, AskId, NodeId, PartitionId, SetId};
 use crate::propose::{ProposalBatch, Scratch, Work};
 use crate::resource::{ResourceTypes, Resources};
+use crate::sync::fault;
 
 /// A serial engine whose passes the test makes one at a time.
 struct Bench {
@@ -285,8 +286,26 @@ fn a_pass_ends_after_b_requests() {
     assert_eq!(bench.pass(0).proposals.requests.len(), 2);
 }
 
+/// An engine with two partitions, of which each has a large node.
+fn with_two_partitions(pass_visits: usize) -> (Bench, impl Fn(u32, u32)) {
+    let mut config = config([leaf("a").with_access(PartitionAccess::All)]);
+    config.partitions = vec!["x".to_owned()];
+    (config.limits.batch_requests, config.limits.pass_visits) = (2, pass_visits);
+    let bench = Bench::serial(config);
+    bench.node("n1", 100);
+    let handle = bench.engine.handle();
+    handle.add_node(NodeSpec::new("n2", memory(100)).in_partition(PartitionId(1))).unwrap();
+    let application = bench.application("root.a");
+    let ask = move |partition, count| {
+        let spec = AskSpec::new(memory(1), count).in_partition(PartitionId(partition));
+        handle.submit_ask(application, spec).unwrap();
+    };
+    (bench, ask)
+}
+
 /// The partitions of the batches that the thread of background mode makes, one after another.
-fn batches_in_order(bench: &Bench) -> Vec<u32> {
+fn partitions_in_turn(bench: &Bench) -> Vec<u32> {
+    bench.commit();
     let Driver::Serial(driver) = &mut *bench.engine.driver.lock() else { panic!("a serial engine") };
     let batches = std::iter::from_fn(|| {
         let batch = driver.proposer.propose_or_recover()?;
@@ -299,27 +318,44 @@ fn batches_in_order(bench: &Bench) -> Vec<u32> {
 }
 
 #[test]
-fn a_busy_partition_has_a_turn_of_four_batches_and_the_others_wait_no_longer() {
-    let mut config = config([leaf("a").with_access(PartitionAccess::All)]);
-    config.partitions = vec!["x".to_owned()];
-    config.limits.batch_requests = 2;
-    let bench = Bench::serial(config);
-    bench.node("n1", 100);
-    let of_x = NodeSpec::new("n2", memory(100)).in_partition(PartitionId(1));
-    bench.engine.handle().add_node(of_x).unwrap();
-    let application = bench.application("root.a");
-    let ask = |partition: u32, count: u32| {
-        let spec = AskSpec::new(memory(1), count).in_partition(PartitionId(partition));
-        bench.engine.handle().submit_ask(application, spec).unwrap();
-    };
-    (ask(0, 20), ask(1, 12));
-    bench.commit();
+fn a_turn_in_background_mode_ends_after_four_batches() {
+    let (bench, ask) = with_two_partitions(usize::MAX);
+    ask(0, 20);
+    ask(1, 12);
     // Six full batches of the second partition; its last turn has only two.
-    assert_eq!(batches_in_order(&bench), [0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0, 1, 1, 0, 0]);
-    // The turn of the first partition goes on, and the second begins with a batch that is not full.
-    (ask(0, 4), ask(1, 1));
-    bench.commit();
-    assert_eq!(batches_in_order(&bench), [0, 0, 1]);
+    assert_eq!(partitions_in_turn(&bench), [0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0, 1, 1, 0, 0]);
+    // The first partition's turn has two batches left. Then the second gets its one batch.
+    ask(0, 8);
+    ask(1, 1);
+    assert_eq!(partitions_in_turn(&bench), [0, 0, 1, 0, 0]);
+}
+
+#[test]
+fn a_turn_ends_with_a_batch_that_is_not_full() {
+    let (bench, ask) = with_two_partitions(1);
+    ask(0, 3);
+    ask(1, 3);
+    assert_eq!(partitions_in_turn(&bench), [0, 1, 0, 1, 0, 1]);
+}
+
+/// Otherwise a set in which each pass panics would keep the others waiting until the proposer gives up.
+#[test]
+fn a_set_whose_pass_panics_loses_its_turn() {
+    let order_after_panic_at = |step| {
+        let (bench, ask) = with_two_partitions(usize::MAX);
+        ask(0, 4);
+        ask(1, 4);
+        bench.commit();
+        {
+            let Driver::Serial(driver) = &mut *bench.engine.driver.lock() else { panic!("a serial engine") };
+            fault::ask_for_panic(step);
+            assert!(driver.proposer.propose_or_recover().is_none(), "no panic at step {step}");
+        }
+        partitions_in_turn(&bench)
+    };
+    // Before a set is taken, a panic changes no turn. Some step is the first of a pass.
+    let order = (0..).map(order_after_panic_at).find(|order| order != &[0, 0, 1, 1]);
+    assert_eq!(order, Some(vec![1, 1, 0, 0]));
 }
 
 /// If a pass left the most deserving leaf early, its room would go to the others.
