@@ -32,14 +32,14 @@ use crate::sync::{InFlightList, InFlightResources, InFlightUnits};
 pub(crate) struct Counters<I> {
     partitions: usize,
     counters: Vec<InFlightResources>,
-    /// The number of amounts that batches have in flight. Without any, no counter is read.
-    amounts: InFlightUnits,
+    /// The number of amounts that batches have listed. While it is 0, every counter is 0, and `load` reads none.
+    listed: InFlightUnits,
     items: PhantomData<I>,
 }
 
 impl<I: DenseId> Counters<I> {
     fn new(partitions: usize) -> Self {
-        Self { partitions, counters: Vec::new(), amounts: InFlightUnits::default(), items: PhantomData }
+        Self { partitions, counters: Vec::new(), listed: InFlightUnits::default(), items: PhantomData }
     }
 
     /// Makes room for new items, up to this number.
@@ -51,25 +51,29 @@ impl<I: DenseId> Counters<I> {
     /// The amounts of all batches.
     #[inline]
     pub(crate) fn load(&self, item: I, partition: PartitionId) -> Resources {
-        if self.amounts.load() == 0 { Resources::ZERO } else { self.of(item, partition).load() }
+        if self.listed.load() == 0 { Resources::ZERO } else { self.of(item, partition).load() }
     }
 
-    /// Adds an amount of a batch.
+    /// Adds an amount that a batch lists now.
     pub(crate) fn add(&self, item: I, partition: PartitionId, resources: &Resources) {
-        self.amounts.add();
+        self.listed.add();
         self.of(item, partition).add(resources);
     }
 
-    /// The counter, to which an amount of a batch may be added when it grows.
+    /// Raises an amount that a batch has listed before.
+    pub(crate) fn raise(&self, item: I, partition: PartitionId, more: &Resources) {
+        self.of(item, partition).add(more);
+    }
+
     #[inline]
-    pub(crate) fn of(&self, item: I, partition: PartitionId) -> &InFlightResources {
+    fn of(&self, item: I, partition: PartitionId) -> &InFlightResources {
         &self.counters[item.index() * self.partitions + partition.index()]
     }
 
-    /// Takes back an amount of a batch.
+    /// Takes back an amount that a batch has listed.
     #[inline]
     pub(crate) fn give_back(&mut self, item: I, partition: PartitionId, resources: &Resources) {
-        self.amounts.give_back();
+        self.listed.give_back();
         self.counters[item.index() * self.partitions + partition.index()].give_back(resources);
     }
 }
@@ -158,7 +162,7 @@ impl InFlight {
 
     /// Whether every counter is zero and no unit is listed (I9).
     pub(crate) fn is_zero(&self) -> bool {
-        let counts = [&self.picks, &self.queues.amounts, &self.users.amounts, &self.limit_usages.amounts];
+        let counts = [&self.picks, &self.queues.listed, &self.users.listed, &self.limit_usages.listed];
         self.given.is_empty()
             && self.asks.iter().chain(counts).all(|units| units.load() == 0)
             && [&self.queues.counters, &self.users.counters, &self.limit_usages.counters, &self.nodes]

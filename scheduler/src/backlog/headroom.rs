@@ -39,7 +39,7 @@ impl BlockedHeadroom {
 }
 
 impl Backlog {
-    /// The headroom that lanes at or below `queue` block, at limits above it, for later queues. Mostly there is none.
+    /// The headroom that lanes at or below `queue` block, at limits above it, for later queues, if there is any.
     pub(crate) fn blocked_headroom(&self, queue: QueueId, partition: PartitionId) -> Option<&Resources> {
         if self.headroom.owners.is_empty() {
             return None;

@@ -12,22 +12,22 @@ use crate::ids::{LaneId, QueueId};
 pub(super) struct RunnableLanes {
     /// By queue and share; empty for parents.
     lanes: Vec<LaneHeap>,
-    /// By queue and share: the runnable lanes of a leaf, or the children of a parent with one in their subtree.
+    /// By queue and share: the runnable lanes of a leaf, or for a parent, its children that have one below.
     below: Vec<u32>,
-    /// The number of shares.
-    shares: usize,
+    /// Two for each partition. The partitions of an engine are fixed.
+    shares_per_queue: usize,
     positions: Positions,
 }
 
 impl RunnableLanes {
     pub(super) fn add_queues(&mut self, facts: &Facts) {
-        self.shares = facts.tree.partitions.len() * 2;
-        self.lanes.resize_with(facts.tree.queues.len() * self.shares, LaneHeap::default);
+        self.shares_per_queue = facts.tree.partitions.len() * 2;
+        self.lanes.resize_with(facts.tree.queues.len() * self.shares_per_queue, LaneHeap::default);
         self.below.resize(self.lanes.len(), 0);
     }
 
-    fn place(&self, queue: QueueId, share: PartitionShare) -> usize {
-        queue.index() * self.shares + share.index()
+    fn index_of(&self, queue: QueueId, share: PartitionShare) -> usize {
+        queue.index() * self.shares_per_queue + share.index()
     }
 
     /// Makes room for a lane, which is not runnable.
@@ -37,7 +37,7 @@ impl RunnableLanes {
 
     /// The leaf's lanes on a share.
     pub(super) fn of(&self, leaf: QueueId, share: PartitionShare) -> &LaneHeap {
-        &self.lanes[self.place(leaf, share)]
+        &self.lanes[self.index_of(leaf, share)]
     }
 
     /// Whether the lane is runnable: exactly the runnable lanes are listed.
@@ -53,14 +53,14 @@ impl RunnableLanes {
 
     /// Whether any leaf at or below `queue` has a runnable lane on this share.
     pub(super) fn is_any_below(&self, queue: QueueId, share: PartitionShare) -> bool {
-        self.below[self.place(queue, share)] > 0
+        self.below[self.index_of(queue, share)] > 0
     }
 
     /// Lists the lane under this key, or removes it if there is none. Returns the change of the number of lanes, if it
     /// changes.
     pub(super) fn list(&mut self, id: LaneId, lane: &Lane, key: Option<OrderKey>) -> Option<Count> {
-        let place = self.place(lane.leaf, lane.share);
-        let (lanes, positions) = (&mut self.lanes[place], &mut self.positions);
+        let index = self.index_of(lane.leaf, lane.share);
+        let (lanes, positions) = (&mut self.lanes[index], &mut self.positions);
         match (positions.get(id), key) {
             (None, Some(key)) => {
                 lanes.insert(ListedLane { key, lane: id }, positions);
@@ -90,8 +90,8 @@ impl RunnableLanes {
     ) {
         let mut queue = Some(leaf);
         while let Some(id) = queue {
-            let place = self.place(id, share);
-            let below = &mut self.below[place];
+            let index = self.index_of(id, share);
+            let below = &mut self.below[index];
             let before = *below;
             count.add_to(below);
             queue = parents[id.index()].filter(|_| before == 0 || *below == 0);
@@ -110,6 +110,6 @@ impl RunnableLanes {
 
     /// The counts by share of lanes below a queue.
     pub(super) fn below(&self, queue: usize) -> &[u32] {
-        &self.below[queue * self.shares..][..self.shares]
+        &self.below[queue * self.shares_per_queue..][..self.shares_per_queue]
     }
 }

@@ -67,7 +67,8 @@ impl GroupCommitter {
     /// [`WEIGHTLESS_MAX`] without weight end it too.
     fn gather(&mut self, first: Option<Message>) -> VecDeque<Message> {
         let mut messages = std::mem::take(&mut self.messages);
-        // The ring begins at its first slot again. Otherwise small groups would wander through all of its memory.
+        // It is empty, but `clear` also moves the ring back to its first slot. Otherwise small groups would wander
+        // through all of its memory.
         messages.clear();
         let (mut weight, mut weightless, mut next) = (0, 0, first);
         while let Some(message) = next {

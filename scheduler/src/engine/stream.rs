@@ -28,6 +28,9 @@ pub struct Lagging;
 #[derive(Clone, Debug)]
 pub struct EventStream(Arc<StreamCore>);
 
+/// A stream has room for so many events before its list has to move. A page of it takes memory once it is used.
+const FIRST_BURST_EVENTS: usize = 1 << 14;
+
 #[derive(Debug)]
 pub(crate) struct StreamCore {
     queue: Mutex<Queue>,
@@ -128,9 +131,10 @@ impl StreamCore {
         if queue.lagging {
             return;
         }
-        if queue.events.capacity() == 0 {
-            // Room for a burst. Memory is taken as events come, and waiting events are not moved.
-            queue.events.reserve(self.capacity.min(1 << 14));
+        if queue.events.is_empty() {
+            // Back to the first slot of the ring: a stream with few waiting events stays within a few cache lines.
+            queue.events.clear();
+            queue.events.reserve(self.capacity.min(FIRST_BURST_EVENTS));
         }
         debug_assert!(
             events.is_sorted_by_key(|event| event.seq),

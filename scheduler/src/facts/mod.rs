@@ -77,6 +77,9 @@ use crate::ids::{
 };
 use crate::resource::Resources;
 
+/// The tables of asks and containers have room for so many before they have to move.
+const FIRST_BURST_SLOTS: usize = 1 << 16;
+
 /// The engine's authoritative state. Only the [ledger] moves quantities in it.
 #[derive(Clone, Debug)]
 pub(crate) struct Facts {
@@ -141,7 +144,7 @@ impl Facts {
         (0..self.racks.len() as u32).map(RackId)
     }
 
-    /// The facts without any queue. Tables of asks and containers have room for a first burst.
+    /// The facts without any queue.
     fn empty(config: &Arc<EngineConfig>) -> Self {
         let tree = QueueTree::empty(config);
         Self {
@@ -152,10 +155,10 @@ impl Facts {
             nodes: Table::new(),
             applications: Table::new(),
             applications_submitted: 0,
-            asks: Table::with_capacity(1 << 16),
+            asks: Table::with_capacity(FIRST_BURST_SLOTS),
             asks_submitted: 0,
             served: 0,
-            containers: Table::with_capacity(1 << 16),
+            containers: Table::with_capacity(FIRST_BURST_SLOTS),
             opportunistic: BTreeMap::new(),
             stopping: BTreeMap::new(),
             container_ids: IdPool::new(),

@@ -30,7 +30,7 @@ impl<I: SlotId, T> Table<I, T> {
         Self::with_capacity(0)
     }
 
-    /// With room for this many slots. Memory is taken as slots are used. Within its room a table grows without a move.
+    /// With room for this many slots. A page of it takes memory once it is used. Within its room a table never moves.
     pub(crate) fn with_capacity(slots: usize) -> Self {
         Self { slots: Vec::with_capacity(slots), live: 0, id: PhantomData }
     }

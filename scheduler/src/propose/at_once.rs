@@ -41,8 +41,9 @@ impl QueueWalk<'_> {
         for &queue in &self.state.facts.queue(next.leaf).chain {
             let scratch = &mut self.scratch.queues[queue.index()];
             let (in_flight, partition) = (&self.state.in_flight.queues, self.share.partition);
+            // An earlier pick of this pass has listed the queue.
             if scratch.level.is_charged() {
-                in_flight.of(queue, partition).add(size);
+                in_flight.raise(queue, partition, size);
                 amounts.queues[scratch.place].resources += *size;
             } else {
                 in_flight.add(queue, partition, size);

@@ -7,19 +7,30 @@ use super::queue_walk::QueueWalk;
 use crate::facts::PendingPriorities;
 use crate::ids::{AskId, QueueId, SlotId};
 
-/// The demand that given units leave, as one pass has counted them. Empty where no queues are ordered by demand.
+/// The demand of queues without the given units that this pass has counted. Read only where it orders queues.
 #[derive(Debug, Default)]
-pub(super) struct DemandLeft {
+pub(super) struct RemainingDemand {
     /// How many of the units listed as given this pass has counted.
     units_seen: usize,
     /// Counted units by ask.
-    of_asks: FxHashMap<AskId, u32>,
+    given_of_asks: FxHashMap<AskId, u32>,
     /// Counted units by application slot.
-    of_applications: FxHashMap<u32, u64>,
+    given_of_applications: FxHashMap<u32, u64>,
     /// Pending priorities of leaves, without applications whose units are all given.
-    leaves: FxHashMap<QueueId, PendingPriorities>,
+    pending_of_leaves: FxHashMap<QueueId, PendingPriorities>,
     /// Demand priorities of queues that the given units change.
     priorities: FxHashMap<QueueId, i32>,
+}
+
+impl RemainingDemand {
+    /// Begins a pass.
+    pub(super) fn clear(&mut self) {
+        self.units_seen = 0;
+        self.given_of_asks.clear();
+        self.given_of_applications.clear();
+        self.pending_of_leaves.clear();
+        self.priorities.clear();
+    }
 }
 
 impl QueueWalk<'_> {
@@ -45,20 +56,25 @@ impl QueueWalk<'_> {
     fn take_from_demand(&mut self, id: AskId) {
         let facts = &self.state.facts;
         let Some(ask) = facts.asks.get(id) else { return };
-        let of_ask = self.scratch.demand.of_asks.entry(id).or_default();
+        let of_ask = self.scratch.demand.given_of_asks.entry(id).or_default();
         *of_ask += 1;
         if *of_ask > ask.outstanding() {
             return;
         }
         let application = facts.applications.at(ask.application);
-        let given = self.scratch.demand.of_applications.entry(ask.application.index() as u32).or_default();
+        let given =
+            self.scratch.demand.given_of_applications.entry(ask.application.index() as u32).or_default();
         *given += 1;
         if *given < application.outstanding {
             return;
         }
         let leaf = application.leaf;
-        let demand =
-            self.scratch.demand.leaves.entry(leaf).or_insert_with(|| facts.queue(leaf).demand.clone());
+        let demand = self
+            .scratch
+            .demand
+            .pending_of_leaves
+            .entry(leaf)
+            .or_insert_with(|| facts.queue(leaf).demand.clone());
         if demand.remove(application.priority) {
             let priority = facts.tree.priority_with(leaf, demand);
             self.set_priority(leaf, priority);

@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 
 use rustc_hash::FxHashMap;
 
-use super::demand_priority::DemandLeft;
+use super::demand_priority::RemainingDemand;
 use super::level::Level;
 use crate::backlog::{Given, LaneWalk, OrderKey, PendingAsk};
 use crate::facts::{Facts, QueueKey};
@@ -30,11 +30,12 @@ pub(crate) struct Scratch {
     pub(super) given: FxHashMap<u32, Given>,
     /// Containers and reservations proposed in this pass.
     pub(super) picks: u64,
-    /// By queue: the headroom that is blocked by children which this pass has left. Mostly there is none.
+    /// By queue: the headroom that is blocked by children which this pass has left. Usually empty.
     pub(super) blocked_headroom: FxHashMap<QueueId, Resources>,
     /// By queue: the headroom that lanes at or below the queue block at limits above it, as this pass found.
     pub(super) blocks: FxHashMap<QueueId, Resources>,
-    pub(super) demand: DemandLeft,
+    /// Used only where queues are ordered by demand.
+    pub(super) demand: RemainingDemand,
     /// Slots of applications that get nothing more in this pass, because one of their higher keys waits for its hosts.
     pub(super) left_applications: Vec<u32>,
     /// Queues, users and limit usages to which this pass gave something.
@@ -183,7 +184,7 @@ impl Scratch {
         self.blocked_headroom.clear();
         self.blocks.clear();
         if facts.tree.looks_at_demand {
-            self.demand = DemandLeft::default();
+            self.demand.clear();
         }
         self.left_applications.clear();
         self.touched_queues.clear();

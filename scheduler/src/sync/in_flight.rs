@@ -15,7 +15,7 @@ use super::backend::atomic::{AtomicI64, AtomicU32, Ordering};
 use super::fault;
 use crate::resource::{RESOURCE_TYPES_MAX, Resources};
 
-/// Units of one ask in flight.
+/// A count of things in flight: units of one ask, picks, or listed amounts.
 #[derive(Debug, Default)]
 pub(crate) struct InFlightUnits(AtomicU32);
 
