@@ -67,14 +67,20 @@ impl<I: DenseId> Counters<I> {
 
     #[inline]
     fn of(&self, item: I, partition: PartitionId) -> &InFlightResources {
-        &self.counters[item.index() * self.partitions + partition.index()]
+        &self.counters[self.index_of(item, partition)]
+    }
+
+    #[inline]
+    fn index_of(&self, item: I, partition: PartitionId) -> usize {
+        item.index() * self.partitions + partition.index()
     }
 
     /// Takes back an amount that a batch has listed.
     #[inline]
     pub(crate) fn give_back(&mut self, item: I, partition: PartitionId, resources: &Resources) {
         self.listed.give_back();
-        self.counters[item.index() * self.partitions + partition.index()].give_back(resources);
+        let index = self.index_of(item, partition);
+        self.counters[index].give_back(resources);
     }
 }
 

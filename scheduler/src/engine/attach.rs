@@ -57,7 +57,8 @@ pub struct AttachedAsk {
 ///
 /// A stream serves the applications that are submitted with it or [attached](Self::attach) to it.
 impl Handle {
-    /// Makes a stream for the events of applications submitted with it. It holds up to `capacity` events.
+    /// Makes a stream for the events of applications submitted with it. It holds up to `capacity` events. The first
+    /// event reserves addresses for up to 16,384; memory is taken as events come.
     #[must_use]
     pub fn event_stream(&self, capacity: usize) -> EventStream {
         let events = EventStream::new(capacity);
