@@ -1,32 +1,24 @@
 //! The candidates of a placement set by position, and the index over their free resources.
 
+use super::candidate_list::{Candidate, CandidateList};
 use super::index::BucketIndex;
-use super::order::{ScoredNode, score};
+use super::order::step;
 use crate::config::NodeOrderKind;
 use crate::ids::NodeId;
-use crate::resource::{Need, Resources, Room, fits};
-
-/// A node as a set sees it, or a position without one.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Candidate {
-    pub(super) node: Option<NodeId>,
-    pub(super) capacity: Resources,
-    pub(super) room: Room,
-}
+use crate::resource::{Need, Resources};
 
 /// Every change goes through its methods, so the index has each candidate at the step of its score.
 #[derive(Debug)]
 pub(super) struct Candidates {
     order: NodeOrderKind,
-    nodes: Vec<Candidate>,
+    nodes: CandidateList,
     index: BucketIndex,
 }
 
 impl Candidates {
     /// Positions without candidates.
     pub(super) fn new(order: NodeOrderKind, positions: usize) -> Self {
-        let nodes = vec![Candidate::default(); positions];
-        Self { order, nodes, index: BucketIndex::new(positions) }
+        Self { order, nodes: CandidateList::new(positions), index: BucketIndex::new(positions) }
     }
 
     /// The order of the nodes.
@@ -41,8 +33,17 @@ impl Candidates {
 
     /// The position's entry, with or without a node.
     #[inline]
-    pub(super) fn at(&self, position: usize) -> &Candidate {
-        &self.nodes[position]
+    pub(super) fn at(&self, position: usize) -> Candidate {
+        self.nodes.at(position)
+    }
+
+    #[inline]
+    pub(super) fn node(&self, position: usize) -> Option<NodeId> {
+        self.nodes.node(position)
+    }
+
+    pub(super) fn free(&self, position: usize) -> Resources {
+        self.nodes.free(position)
     }
 
     /// The step of the candidate at a position in the order of nodes.
@@ -51,30 +52,29 @@ impl Candidates {
     }
 
     /// Replaces the entry of a position.
-    pub(super) fn put(&mut self, position: usize, candidate: Candidate) {
+    pub(super) fn put(&mut self, position: usize, candidate: &Candidate) {
         // A node that changed several times equals its candidate after the first look.
-        if self.nodes[position] != candidate {
-            self.nodes[position] = candidate;
+        if self.nodes.at(position) != *candidate {
+            self.nodes.set(position, candidate);
             self.list(position);
         }
     }
 
     /// Adds the resources of an ended container.
     pub(super) fn add_freed(&mut self, position: usize, freed: &Resources) {
-        self.nodes[position].room.free += *freed;
+        self.nodes.add_freed(position, freed);
         self.list(position);
     }
 
     /// Subtracts the resources of a container.
     pub(super) fn debit(&mut self, position: usize, need: &Need) {
-        self.nodes[position].room.take(need);
-        let step = self.step(position);
-        self.index.lower(position, step, &self.nodes[position].room.free);
+        self.nodes.debit(position, need);
+        self.index.lower(position, self.step(position), || self.nodes.free(position));
     }
 
     /// Makes a position vacant.
     pub(super) fn remove(&mut self, position: usize) {
-        self.nodes[position].node = None;
+        self.nodes.set(position, &Candidate { node: None, ..self.nodes.at(position) });
         self.list(position);
     }
 
@@ -88,25 +88,21 @@ impl Candidates {
         visits: &mut usize,
     ) -> Option<usize> {
         let Self { nodes, index, .. } = self;
-        let suits = |position: usize| {
-            let Candidate { node, room, .. } = &nodes[position];
-            node.is_some_and(|node| fits(need, room) && suits(position, node))
-        };
-        index.search(&need.resources, suits, |position| nodes[position].room.free, visits)
+        let suits =
+            |position: usize| nodes.node_with_room(position, need).is_some_and(|node| suits(position, node));
+        index.search(&need.resources, suits, |position| nodes.free(position), visits)
     }
 
     fn list(&mut self, position: usize) {
-        let candidate = &self.nodes[position];
-        if candidate.node.is_none() {
+        if self.nodes.node(position).is_none() {
             self.index.remove(position);
             return;
         }
-        self.index.put(position, self.step(position), &candidate.room.free);
+        self.index.put(position, self.step(position), &self.nodes.free(position));
     }
 
     #[inline]
     fn step(&self, position: usize) -> usize {
-        let Candidate { capacity, room, .. } = &self.nodes[position];
-        score(self.order, &ScoredNode { capacity, free: &room.free, position, positions: self.nodes.len() })
+        step(self.order, position, self.nodes.len(), || self.nodes.used_share(position))
     }
 }

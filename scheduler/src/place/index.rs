@@ -63,9 +63,9 @@ impl BucketIndex {
     }
 
     /// As [`put`](Self::put), for a position whose free resources only fell: the bound of its present step still holds.
-    pub(super) fn lower(&mut self, position: usize, step: usize, free: &Resources) {
+    pub(super) fn lower(&mut self, position: usize, step: usize, free: impl FnOnce() -> Resources) {
         if self.steps[position] != step as u8 {
-            self.put(position, step, free);
+            self.put(position, step, &free());
         }
     }
 

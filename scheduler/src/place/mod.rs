@@ -21,6 +21,7 @@
 //! A batch debits its own set's view. If the whole batch was accepted, the view already contains its changes. Otherwise
 //! the next pass looks these positions up again, so a dropped or rejected batch leaves no trace.
 
+mod candidate_list;
 mod candidates;
 mod gang_search;
 mod index;

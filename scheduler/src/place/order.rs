@@ -27,15 +27,26 @@ pub(crate) struct ScoredNode<'a> {
 
 /// The node's step, from 0 (tried first) to [`BUCKETS`]` - 1`. It depends on `node` alone.
 pub(crate) fn score(order: NodeOrderKind, node: &ScoredNode<'_>) -> usize {
+    step(order, node.position, node.positions, || used_share(node.free, node.capacity))
+}
+
+/// The same, where `used_share` returns the share of the node's capacity that is in use.
+#[inline]
+pub(super) fn step(
+    order: NodeOrderKind,
+    position: usize,
+    positions: usize,
+    used_share: impl FnOnce() -> u64,
+) -> usize {
     match order {
-        NodeOrderKind::Spread => used_step(node),
-        NodeOrderKind::Pack => BUCKETS - 1 - used_step(node),
-        NodeOrderKind::First => node.position * BUCKETS / node.positions.max(1),
+        NodeOrderKind::Spread => used_step(used_share()),
+        NodeOrderKind::Pack => BUCKETS - 1 - used_step(used_share()),
+        NodeOrderKind::First => position * BUCKETS / positions.max(1),
     }
 }
 
-fn used_step(node: &ScoredNode<'_>) -> usize {
-    let share = used_share(node.free, node.capacity).min(SHARE_ONE);
+fn used_step(share: u64) -> usize {
+    let share = share.min(SHARE_ONE);
     usize::try_from(share * (BUCKETS as u64 - 1) / SHARE_ONE).unwrap_or(BUCKETS - 1)
 }
 

@@ -6,7 +6,8 @@ mod separate_view;
 
 use std::hint::black_box;
 
-use super::candidates::{Candidate, Candidates};
+use super::candidate_list::Candidate;
+use super::candidates::Candidates;
 use super::nodes::Nodes;
 use super::ring::NodeChange;
 use crate::config::NodeOrderKind;
@@ -75,7 +76,7 @@ impl PlacementSet {
                 self.fetch(nodes.node_shards.changes_since(self.id, self.seen));
                 for NodeChange { position, freed } in changes {
                     match freed {
-                        Some(freed) if self.candidates.at(position as usize).node.is_some() => {
+                        Some(freed) if self.candidates.node(position as usize).is_some() => {
                             self.candidates.add_freed(position as usize, &freed);
                         }
                         _ => changed.push(position),
@@ -96,11 +97,8 @@ impl PlacementSet {
     /// Prefetches the changed nodes, independently of each other. In a large set hardly any of them is in a cache, and
     /// this way the processor loads many at a time.
     fn fetch(&self, changes: Option<impl Iterator<Item = NodeChange>>) {
-        let candidates =
-            changes.into_iter().flatten().map(|change| self.candidates.at(change.position as usize));
-        black_box(candidates.fold(0, |sum, candidate| {
-            sum ^ candidate.capacity[0] ^ candidate.room.free[0] ^ i64::from(candidate.node.is_some())
-        }));
+        let positions = changes.into_iter().flatten().map(|change| change.position as usize);
+        black_box(positions.filter(|position| self.candidates.node(*position).is_some()).count());
     }
 
     fn rebuild(&mut self, nodes: Nodes<'_>, positions: usize) {
@@ -120,7 +118,7 @@ impl PlacementSet {
                 room: nodes.room_left(id, node),
             })
         });
-        self.candidates.put(position, candidate.unwrap_or_default());
+        self.candidates.put(position, &candidate.unwrap_or_default());
     }
 
     /// The first node in order on which a container of this shape fits. `visits` counts the nodes looked at.
@@ -133,7 +131,7 @@ impl PlacementSet {
 
     /// The node at a position that a search returned.
     pub(crate) fn node(&self, position: usize) -> NodeId {
-        self.candidates.at(position).node.expect("a search returns candidates")
+        self.candidates.node(position).expect("a search returns candidates")
     }
 
     /// Subtracts a proposed container's resources from the view.

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::vector::CommonAmounts;
 use super::{DeviceMask, DeviceNeed, Devices, Resources};
 
 /// The resources and devices that one container needs.
@@ -52,15 +53,46 @@ impl Room {
 ///
 /// Types that the container does not need are ignored. So a node that shrank below its use can still take
 /// containers of other types.
+#[inline]
 #[must_use]
 pub fn fits(need: &Need, room: &Room) -> bool {
     Resources::ZERO.can_grow(&need.resources, &room.free)
         && need.devices.is_none_or(|devices| room.devices.can_hold(devices))
 }
 
+/// Whether `need` fits into a room without devices, where only common types have free amounts.
+#[inline]
+pub(crate) fn common_fits(need: &Need, free: CommonAmounts) -> bool {
+    match (need.devices, need.resources.to_common()) {
+        (None, Some(need)) => (0..free.len()).all(|i| need[i] <= 0 || need[i] <= free[i]),
+        _ => fits_common_room(need, free),
+    }
+}
+
+#[inline(never)]
+fn fits_common_room(need: &Need, free: CommonAmounts) -> bool {
+    fits(need, &Room { free: Resources::of_common(free), devices: Devices::NONE })
+}
+
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn a_room_of_common_types_fits_as_any_room(
+            size in proptest::collection::vec(-1..3i64, 0..4),
+            free in proptest::array::uniform2(-1..3i64),
+            has_devices: bool,
+        ) {
+            let devices = has_devices.then_some(DeviceNeed { count: 1, milli: 1 });
+            let need = Need { resources: Resources::new(&size), devices };
+            let room = Room { free: Resources::new(&free), devices: Devices::NONE };
+            prop_assert_eq!(common_fits(&need, free), fits(&need, &room));
+        }
+    }
 
     #[test]
     fn every_type_must_fit_and_devices_one_by_one() {

@@ -1,6 +1,6 @@
 //! Dominant shares in fixed-point integers, so that equal states have the same order on every machine.
 
-use super::vector::{COMMON_TYPES, RARE_TYPES};
+use super::vector::{COMMON_TYPES, CommonAmounts, RARE_TYPES};
 use super::{RESOURCE_TYPES_MAX, Resources};
 
 /// The whole in fixed point: the share of a queue that uses exactly its guarantee.
@@ -18,13 +18,19 @@ pub fn dominant_share(used: &Resources, total: &Resources) -> u64 {
 /// The dominant share of a node's used resources in its capacity.
 #[must_use]
 pub(crate) fn used_share(free: &Resources, capacity: &Resources) -> u64 {
-    let larger = |most: u64, i: usize| {
-        let used = capacity[i] - free[i];
-        if used > 0 { most.max(share(used, capacity[i])) } else { most }
-    };
-    let common = (0..COMMON_TYPES).fold(0, larger);
-    let has_more = capacity.may_have_rare_types() || free.may_have_rare_types();
-    if has_more { RARE_TYPES.fold(common, larger) } else { common }
+    (0..RESOURCE_TYPES_MAX).fold(0, |most, i| most.max(used_share_of_type(free[i], capacity[i])))
+}
+
+/// The same for a node that has only common types.
+#[inline]
+pub(crate) fn common_used_share(free: CommonAmounts, capacity: CommonAmounts) -> u64 {
+    (0..COMMON_TYPES).fold(0, |most, i| most.max(used_share_of_type(free[i], capacity[i])))
+}
+
+#[inline]
+fn used_share_of_type(free: i64, capacity: i64) -> u64 {
+    let used = capacity - free;
+    if used > 0 { share(used, capacity) } else { 0 }
 }
 
 /// The part of `need` that exceeds the free amount.
@@ -56,6 +62,16 @@ fn share(used: i64, total: i64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_node_of_common_types_has_the_same_share() {
+        for [free, capacity] in
+            [[[5, 100], [10, 100]], [[10, 7], [10, 100]], [[-3, 0], [0, 0]], [[9, 9], [5, 5]]]
+        {
+            let whole = used_share(&Resources::new(&free), &Resources::new(&capacity));
+            assert_eq!(common_used_share(free, capacity), whole);
+        }
+    }
 
     #[test]
     fn the_largest_share_dominates() {

@@ -22,6 +22,8 @@ pub(crate) const UNLIMITED: i64 = 1 << 62;
 
 /// Most engines count two types. Operations look at the others only if one of them may have an amount.
 pub(super) const COMMON_TYPES: usize = 2;
+/// An amount of each common type.
+pub(crate) type CommonAmounts = [i64; COMMON_TYPES];
 pub(super) const RARE_TYPES: Range<usize> = COMMON_TYPES..RESOURCE_TYPES_MAX;
 
 /// An amount of each resource type, in the order of the engine's [`ResourceTypes`](super::ResourceTypes).
@@ -56,6 +58,20 @@ impl Resources {
     fn from_all(amounts: [i64; RESOURCE_TYPES_MAX]) -> Self {
         let may_have_rare = amounts[COMMON_TYPES..].iter().fold(0, |bits, amount| bits | amount) != 0;
         Self { may_have_rare, amounts }
+    }
+
+    /// Amounts of common types, and none of the others.
+    #[inline]
+    pub(crate) fn of_common([first, second]: CommonAmounts) -> Self {
+        let mut amounts = [0; RESOURCE_TYPES_MAX];
+        (amounts[0], amounts[1]) = (first, second);
+        Self { may_have_rare: false, amounts }
+    }
+
+    /// The amounts of common types, if there surely are no others.
+    #[inline]
+    pub(crate) fn to_common(self) -> Option<CommonAmounts> {
+        (!self.may_have_rare).then_some([self.amounts[0], self.amounts[1]])
     }
 
     /// The same amount of all [`RESOURCE_TYPES_MAX`] types.
@@ -101,13 +117,23 @@ impl Resources {
     /// Whether `self` plus `more` stays within `bound`, for each type that grows.
     ///
     /// Other types may already exceed a bound that was lowered.
+    #[inline]
     #[must_use]
     pub fn can_grow(&self, more: &Self, bound: &Self) -> bool {
-        let may_grow = |i: usize| {
-            let more = more.amounts[i];
-            more <= 0 || self.amounts[i].wrapping_add(more) <= bound.amounts[i]
-        };
-        (0..COMMON_TYPES).all(may_grow) && (!more.may_have_rare || RARE_TYPES.into_iter().all(may_grow))
+        let mut common = 0..COMMON_TYPES;
+        common.all(|i| self.can_type_grow(i, more, bound))
+            && (!more.may_have_rare || self.can_rare_types_grow(more, bound))
+    }
+
+    #[inline(never)]
+    fn can_rare_types_grow(&self, more: &Self, bound: &Self) -> bool {
+        RARE_TYPES.into_iter().all(|i| self.can_type_grow(i, more, bound))
+    }
+
+    #[inline]
+    fn can_type_grow(&self, i: usize, more: &Self, bound: &Self) -> bool {
+        let more = more.amounts[i];
+        more <= 0 || self.amounts[i].wrapping_add(more) <= bound.amounts[i]
     }
 
     /// The smaller amount of each type.

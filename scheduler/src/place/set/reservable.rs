@@ -9,7 +9,7 @@ impl PlacementSet {
     /// that lacks least of the shape's need, or in the compatible mode the last one in order.
     pub(crate) fn reservable(&self, facts: &Facts, shape: &Shape) -> Option<usize> {
         let could_hold = |position: &usize| {
-            self.candidates.at(*position).node.is_some_and(|id| {
+            self.candidates.node(*position).is_some_and(|id| {
                 let node = facts.nodes.at(id);
                 // A reservation on a node with held room would wait for a gang.
                 fits(&shape.need, &node.empty_room())
@@ -21,8 +21,7 @@ impl PlacementSet {
         if facts.config.semantics.reserves_last_node() {
             return reservable.max_by_key(|position| (self.candidates.step_of(*position), *position));
         }
-        let lacks =
-            |position: &usize| missing_share(&shape.need.resources, &self.candidates.at(*position).room.free);
+        let lacks = |position: &usize| missing_share(&shape.need.resources, &self.candidates.free(*position));
         reservable.min_by_key(|position| (lacks(position), *position))
     }
 

@@ -7,7 +7,7 @@ use super::{Found, PlacementSet};
 use crate::facts::{Node, Shape, TagCounts};
 use crate::ids::{ApplicationId, NodeId};
 use crate::place::Nodes;
-use crate::place::candidates::Candidate;
+use crate::place::candidate_list::Candidate;
 use crate::resource::fits;
 
 /// The containers of the current pass that rules count.
@@ -58,7 +58,7 @@ impl PlacementSet {
         let Candidate { node, room, .. } = self.candidates.at(position);
         let node = node.and_then(|id| nodes.facts.nodes.get(id));
         node.is_some_and(|node| {
-            fits(&shape.need, room) && nodes.facts.breach_with(shape, node, Some(&self.given.tags)).is_none()
+            fits(&shape.need, &room) && nodes.facts.breach_with(shape, node, Some(&self.given.tags)).is_none()
         })
     }
 
