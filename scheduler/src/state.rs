@@ -167,9 +167,9 @@ impl State {
         bytes
     }
 
-    /// Updates derived state after a container on the node ended and freed `freed`.
+    /// Updates derived state after a container without devices on the node ended and freed these resources.
     pub(crate) fn node_freed(&mut self, id: NodeId, freed: &Resources) {
-        let set = self.node_shards.record_freed(id, self.facts.nodes.at(id), freed);
+        let set = self.node_shards.record_freed(id, self.facts.nodes.at(id).partition, freed);
         self.tell_of_gain(id, set);
     }
 

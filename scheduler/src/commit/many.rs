@@ -2,7 +2,7 @@
 
 use super::admit_ask::admit_ask;
 use super::committer::Committer;
-use super::fetch::{ended_by, fetch_ended};
+use super::fetch::{ended_by, fetch_asked, fetch_ended};
 use crate::change::{AskSpec, Change, SubmittedAsk};
 use crate::event::Refusal;
 use crate::facts::EndCause;
@@ -35,6 +35,7 @@ impl Committer<'_> {
         mut asks: Vec<SubmittedAsk>,
         mut refuse: impl FnMut(&mut Self, &Change, Refusal),
     ) {
+        fetch_asked(&self.state.facts, &asks);
         asks.retain(|ask| {
             // The handle checked the kind.
             let kind = &kinds[ask.of.kind.index()];

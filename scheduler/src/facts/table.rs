@@ -153,6 +153,11 @@ impl<I: SlotId> IdPool<I> {
         })
     }
 
+    /// The next identifiers of vacated slots, up to this number.
+    pub(crate) fn next_ones(&self, count: usize) -> impl Iterator<Item = I> {
+        self.vacant.iter().rev().take(count).copied()
+    }
+
     /// Makes the slot of `id` available again, under the next generation.
     #[inline]
     pub(crate) fn give_back(&mut self, id: I) {

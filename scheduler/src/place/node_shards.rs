@@ -141,11 +141,9 @@ impl NodeShards {
     }
 
     /// Tells the node's set that the node has these more resources free and is otherwise unchanged.
-    pub(crate) fn record_freed(&mut self, id: NodeId, node: &Node, freed: &Resources) -> SetId {
-        let (set, position) = self.place_of(id, node.partition);
-        // Only the node knows which devices were freed.
-        let freed = (node.room.devices.count() == 0).then_some(freed);
-        self.changes[set.index()].push(position as u32, freed);
+    pub(crate) fn record_freed(&mut self, node: NodeId, partition: PartitionId, freed: &Resources) -> SetId {
+        let (set, position) = self.place_of(node, partition);
+        self.changes[set.index()].push(position as u32, Some(freed));
         set
     }
 

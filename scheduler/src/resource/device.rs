@@ -49,6 +49,10 @@ impl DeviceMask {
     pub(crate) fn count(self) -> u32 {
         self.0.count_ones()
     }
+
+    pub(crate) fn is_empty(self) -> bool {
+        self.0 == 0
+    }
 }
 
 /// The devices of one node.

@@ -79,7 +79,12 @@ impl Applier<'_> {
     pub(super) fn end_container(&mut self, container: ContainerId, cause: EndCause) {
         let (ended, charged) = self.state.facts.transition_end_container(container);
         self.use_fell(&charged);
-        self.state.node_freed(charged.node, &charged.resources);
+        if ended.devices.is_empty() {
+            self.state.node_freed(charged.node, &charged.resources);
+        } else {
+            // Only the node knows which devices were freed.
+            self.state.node_gained(charged.node);
+        }
         self.state.tags_ended(&charged);
         let allocation_request_id = ended.allocation_request_id;
         self.tell(charged.application, EventKind::ContainerEnded { container, cause, allocation_request_id });
