@@ -158,7 +158,7 @@ impl State {
         for (lane, _) in self.backlog.parked().filter(|(_, key)| *key == WaitKey::AllInFlight) {
             let is_reserved = |ask: &AskId| {
                 let ask = self.facts.asks.at(*ask);
-                ask.outstanding() <= ask.reservations.len() as u32
+                ask.outstanding() <= ask.reservations().len() as u32
             };
             let all_reserved = self.backlog.asks_of_lane(lane).all(|ask| is_reserved(&ask));
             report.check(all_reserved, "I13", || format!("{lane} waits for units in flight, and none are"));
@@ -287,10 +287,12 @@ fn check_asks(facts: &Facts, report: &mut AuditReport) {
     let mut pending: BTreeMap<(QueueId, PartitionId), Resources> = BTreeMap::new();
     let mut counts: BTreeMap<_, u32> = BTreeMap::new();
     for (id, ask) in facts.asks.iter() {
-        let done = u64::from(ask.allocated) + u64::from(ask.cancelled);
-        report.check(done < u64::from(ask.asked), "I4", || format!("{id} has nothing outstanding: {ask:?}"));
-        let reservations = ask.reservations.len();
-        let surplus = facts.surplus_reservations(ask.asked.saturating_sub(done as u32), reservations);
+        let done = u64::from(ask.allocated) + u64::from(ask.uncommon().cancelled);
+        report.check(done < u64::from(ask.asked.get()), "I4", || {
+            format!("{id} has nothing outstanding: {ask:?}")
+        });
+        let reservations = ask.reservations().len();
+        let surplus = facts.surplus_reservations(ask.asked.get().saturating_sub(done as u32), reservations);
         report.check(surplus == 0, "I4", || format!("{id} has {surplus} surplus reservations"));
         let Some(application) = facts.applications.get(ask.application) else {
             report.check(false, "I10", || format!("{id} has lost its application"));
@@ -416,7 +418,7 @@ fn check_reservations(facts: &Facts, report: &mut AuditReport) {
         let at_node = facts.nodes.get(reservation.node).and_then(|node| node.reservation);
         report.check(at_node == Some(id), "I6", || format!("{id} is not known to its node"));
         let ask = facts.asks.get(reservation.ask);
-        let at_ask = ask.map_or(0, |ask| ask.reservations.iter().filter(|r| **r == id).count());
+        let at_ask = ask.map_or(0, |ask| ask.reservations().iter().filter(|r| **r == id).count());
         report.check(at_ask == 1, "I6", || format!("{id} is not known once to its ask"));
         let could_serve = |node| ask.is_some_and(|ask| facts.could_hold(facts.shapes.at(ask.shape), node));
         report.check(facts.nodes.get(reservation.node).is_some_and(could_serve), "I6", || {
@@ -424,7 +426,7 @@ fn check_reservations(facts: &Facts, report: &mut AuditReport) {
         });
     }
     let at_nodes = facts.nodes.iter().filter(|(_, node)| node.reservation.is_some()).count();
-    let at_asks: usize = facts.asks.iter().map(|(_, ask)| ask.reservations.len()).sum();
+    let at_asks: usize = facts.asks.iter().map(|(_, ask)| ask.reservations().len()).sum();
     let count = facts.reservations.len();
     report.check(at_nodes == count && at_asks == count, "I6", || {
         format!("reservations: {count}; nodes know {at_nodes}, asks {at_asks}")

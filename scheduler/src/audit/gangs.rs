@@ -15,7 +15,7 @@ pub(super) fn check(facts: &Facts, report: &mut AuditReport) {
             let is_whole = facts.asks.get(*ask).is_some_and(|ask| {
                 ask.application == gang.application
                     && ask.allocated == 0
-                    && ask.reservations.is_empty()
+                    && ask.reservations().is_empty()
                     && ask.outstanding() >= *minimum
             });
             report.check(is_whole, "I4", || format!("{id} waits, but {ask} cannot start with {minimum}"));

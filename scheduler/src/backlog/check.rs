@@ -130,7 +130,7 @@ impl Backlog {
             let has_room =
                 |node: &NodeId| facts.nodes.get(*node).is_some_and(|node| facts.can_take(shape, node));
             let allowed = self.locality.allowed(facts, id, ask);
-            let found = node_shards.preferred_nodes(&ask.preference, allowed).find(has_room);
+            let found = node_shards.preferred_nodes(ask.preference(), allowed).find(has_room);
             findings.check(found.is_none(), "I13", || format!("{id} waits, and {found:?} has room"));
         }
     }

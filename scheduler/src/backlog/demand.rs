@@ -253,7 +253,7 @@ impl Backlog {
     /// Lists a reservation that ends once any other node has room. Reservations of strictly local asks end only by room
     /// on their own node or by age, so they are not listed. The same holds for all if passes do not continue looking.
     pub(crate) fn add_reservation(&mut self, facts: &Facts, reservation: ReservationId, ask: &Ask) {
-        if ask.preference.loosest() < Locality::OffSwitch || !facts.config.reservations.continue_looking {
+        if ask.preference().loosest() < Locality::OffSwitch || !facts.config.reservations.continue_looking {
             return;
         }
         let demand = &self.demand[ask.shape.index()];

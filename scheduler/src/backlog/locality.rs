@@ -67,8 +67,8 @@ impl LocalityWaits {
             }
         };
         // Named racks need no delay if the ask names no host.
-        let least = if ask.preference.hosts.is_empty() { Locality::RackLocal } else { Locality::NodeLocal };
-        reached.max(least).min(ask.preference.loosest())
+        let least = if ask.preference().hosts.is_empty() { Locality::RackLocal } else { Locality::NodeLocal };
+        reached.max(least).min(ask.preference().loosest())
     }
 
     /// When the ask may next look further, if its locality delay is a time.
@@ -89,7 +89,7 @@ impl LocalityWaits {
 
     /// The number of offers to the ask that count: missed opportunities, or else distinct nodes.
     pub(crate) fn offered_count(&self, facts: &Facts, id: AskId, ask: &Ask) -> usize {
-        if facts.counts_opportunities() { ask.missed as usize } else { self.offered(id).len() }
+        if facts.counts_opportunities() { ask.uncommon().missed as usize } else { self.offered(id).len() }
     }
 
     /// The distinct nodes that were offered to the ask, ascending.
@@ -112,7 +112,7 @@ impl LocalityWaits {
     /// Drops the record of the ask. Returns whether it was waiting.
     pub(super) fn forget(&mut self, id: AskId, ask: &Ask) -> bool {
         let waited =
-            !ask.preference.is_empty() && self.with_locality.remove(&id).is_some_and(|entry| entry.waits);
+            !ask.preference().is_empty() && self.with_locality.remove(&id).is_some_and(|entry| entry.waits);
         if waited {
             self.unlist(id, ask);
         }
@@ -136,7 +136,7 @@ impl LocalityWaits {
 
     /// Removes the ask from the lists of its hosts, its racks and its partition.
     fn unlist(&mut self, id: AskId, ask: &Ask) {
-        for host in &ask.preference.hosts {
+        for host in &ask.preference().hosts {
             if let Entry::Occupied(mut registered) = self.by_node.entry(*host) {
                 registered.get_mut().remove(&id);
                 if registered.get().is_empty() {
@@ -144,7 +144,7 @@ impl LocalityWaits {
                 }
             }
         }
-        for rack in &ask.preference.racks {
+        for rack in &ask.preference().racks {
             if let Entry::Occupied(mut registered) = self.by_rack.entry(*rack) {
                 registered.get_mut().remove(&id);
                 if registered.get().is_empty() {
@@ -160,16 +160,16 @@ impl LocalityWaits {
     fn register(&mut self, facts: &Facts, id: AskId, ask: &Ask) {
         let allowed = self.allowed(facts, id, ask);
         self.with_locality.entry(id).or_default().waits = true;
-        for host in &ask.preference.hosts {
+        for host in &ask.preference().hosts {
             self.by_node.entry(*host).or_default().insert(id);
         }
         if allowed >= Locality::RackLocal {
-            for rack in &ask.preference.racks {
+            for rack in &ask.preference().racks {
                 self.by_rack.entry(*rack).or_default().insert(id);
             }
         }
         let counts_nodes = facts.config.locality_delay.counts_nodes();
-        if counts_nodes && allowed < ask.preference.loosest() {
+        if counts_nodes && allowed < ask.preference().loosest() {
             let partition = facts.shapes.at(ask.shape).partition;
             self.delayed[partition.index()].insert(id);
         }
@@ -266,7 +266,7 @@ fn offers_possible(facts: &Facts, ask: &Ask, most: usize) -> usize {
     let may_be_offered = |id: NodeId, node: &Node| {
         node.partition == shape.partition
             && node.is_candidate()
-            && !ask.preference.hosts.contains(&id)
+            && !ask.preference().hosts.contains(&id)
             && facts.could_hold(shape, node)
     };
     facts.nodes.iter().filter(|(id, node)| may_be_offered(*id, node)).take(most).count()

@@ -18,7 +18,7 @@ pub(crate) struct PendingAsk {
 
 impl PendingAsk {
     pub(crate) fn of(id: AskId, ask: &Ask) -> Self {
-        Self { priority: ask.priority, number: ask.number, ask: id, is_single: ask.asked == 1 }
+        Self { priority: ask.priority, number: ask.number, ask: id, is_single: ask.asked.get() == 1 }
     }
 }
 

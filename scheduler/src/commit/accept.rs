@@ -48,7 +48,7 @@ pub(super) fn accept(
     }
     let Some(proposal) = request.as_single() else { return accept_sums(facts, request) };
     let candidate = candidate(facts, proposal.ask, proposal.node, None)?;
-    if !candidate.ask.reservations.is_empty() {
+    if !candidate.ask.reservations().is_empty() {
         return accept_sums(facts, request);
     }
     let verdict = accept_single(facts, &candidate, is_batch_within_limits);
@@ -158,7 +158,7 @@ pub(super) fn candidate<'a>(
         return Err(RejectReason::NodeNotCandidate);
     }
     let shape = facts.shapes.at(facts.shape_on(ask.shape, node).ok_or(RejectReason::WrongPartition)?);
-    if !ask.preference.will_do(id, node.rack) {
+    if !ask.preference().will_do(id, node.rack) {
         return Err(RejectReason::ConstraintViolated);
     }
     match facts.breach_with(shape, node, tags) {

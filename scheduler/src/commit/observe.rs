@@ -158,9 +158,9 @@ impl State {
         let allowed = self.backlog.locality.allowed(&self.facts, id, ask);
         let shape = self.facts.shapes.at(ask.shape);
         let missed_some = !offered.is_empty() && self.facts.counts_opportunities();
-        let named = || Some(self.node_shards.preferred_nodes(&ask.preference, allowed));
+        let named = || Some(self.node_shards.preferred_nodes(ask.preference(), allowed));
         let counts_more =
-            self.facts.config.locality_delay.counts_nodes() && allowed < ask.preference.loosest();
+            self.facts.config.locality_delay.counts_nodes() && allowed < ask.preference().loosest();
         let not_offered = || {
             let known = self.backlog.locality.offered(id);
             let gained = self.node_shards.gained_since(shape.partition, seen)?;

@@ -182,7 +182,7 @@ impl Sums {
             self.asks.iter().copied().filter(|sum| sum.allocated > 0).collect();
         for sum in served {
             let ask = facts.asks.at(sum.ask);
-            let kept = ask.reservations.len() as i64 + sum.reservations;
+            let kept = ask.reservations().len() as i64 + sum.reservations;
             let outstanding = ask.outstanding() - sum.allocated;
             let surplus = facts.surplus_reservations(outstanding, kept.max(0) as usize) as i64;
             let shape = facts.shapes.at(ask.shape);
@@ -212,13 +212,13 @@ impl Sums {
             return Err(RejectReason::ReservationLimit);
         }
         let sum = self.ask(proposal.ask);
-        let reservations = (ask.reservations.len() as i64 + sum.reservations).max(0) as usize;
+        let reservations = (ask.reservations().len() as i64 + sum.reservations).max(0) as usize;
         let outstanding = ask.outstanding() - sum.allocated;
         sum.reservations += 1;
         // A reservation that is made or ends resets the ask's re-reservations.
         let is_reset =
             !is_first || self.ended.iter().any(|id| facts.reservations.at(*id).ask == proposal.ask);
-        let re_reservations = if is_reset { 0 } else { ask.re_reservations };
+        let re_reservations = if is_reset { 0 } else { ask.uncommon().re_reservations };
         if reservations as u64 >= facts.reservations_max(ask, outstanding, reservations, re_reservations) {
             return Err(RejectReason::NothingOutstanding);
         }

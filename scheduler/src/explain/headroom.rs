@@ -85,7 +85,7 @@ fn blocking_asks(state: &State, partition: PartitionId) -> Vec<BlockingAsks> {
     for (_, ask) in facts.asks.iter() {
         let shape = facts.shapes.at(ask.shape);
         let Application { leaf, user, is_active, .. } = *facts.applications.at(ask.application);
-        let is_unreserved = ask.outstanding() as usize > ask.reservations.len();
+        let is_unreserved = ask.outstanding() as usize > ask.reservations().len();
         if shape.partition != partition || !is_active || !is_unreserved || !seen.insert((user, ask.shape)) {
             continue;
         }

@@ -137,11 +137,11 @@ pub(super) fn first_blocker(filter: &NodeFilter<'_>, id: AskId) -> Option<Blocke
         return Some(gang);
     }
     let in_flight = state.in_flight.of_ask(id).load();
-    let unreserved = ask.outstanding().saturating_sub(ask.reservations.len() as u32);
+    let unreserved = ask.outstanding().saturating_sub(ask.reservations().len() as u32);
     if unreserved == 0 {
         // Reserved units are charged already, so no limit blocks them.
-        let is_bound = ask.preference.loosest() < Locality::OffSwitch;
-        return is_bound.then_some(Blocker::Reservations { nodes: ask.reservations.len() });
+        let is_bound = ask.preference().loosest() < Locality::OffSwitch;
+        return is_bound.then_some(Blocker::Reservations { nodes: ask.reservations().len() });
     }
     if in_flight >= unreserved {
         return Some(Blocker::InFlight { units: in_flight });

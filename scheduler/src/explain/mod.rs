@@ -228,7 +228,7 @@ fn explain_pending(state: &State, id: AskId, ask: &Ask) -> WhyPending {
         size: facts.config.resources.amounts(&shape.need.resources),
         devices: shape.need.devices,
         rule: shape.rule.as_ref().and_then(|rule| rule.attributes.as_deref().cloned()),
-        asked: ask.asked,
+        asked: ask.asked.get(),
         outstanding: ask.outstanding(),
         in_flight: state.in_flight.of_ask(id).load(),
         since_ms: ask.pending_since_ms,
@@ -249,7 +249,7 @@ fn explain_pending(state: &State, id: AskId, ask: &Ask) -> WhyPending {
 fn reservations(state: &State, ask: &Ask) -> Vec<ReservedNode> {
     let facts = &state.facts;
     let need = &facts.shapes.at(ask.shape).need.resources;
-    let reserved = ask.reservations.iter().map(|reservation| {
+    let reserved = ask.reservations().iter().map(|reservation| {
         let reservation = facts.reservations.at(*reservation);
         let node = facts.nodes.at(reservation.node);
         ReservedNode {
@@ -265,7 +265,7 @@ fn reservations(state: &State, ask: &Ask) -> Vec<ReservedNode> {
 fn locality_wait(state: &State, id: AskId, ask: &Ask) -> Option<LocalityWait> {
     let waiting = &state.backlog.locality;
     let allowed = waiting.allowed(&state.facts, id, ask);
-    if ask.preference.is_empty() || allowed == ask.preference.loosest() {
+    if ask.preference().is_empty() || allowed == ask.preference().loosest() {
         return None;
     }
     let until_ms = LocalityWaits::looks_further_ms(&state.facts, ask);

@@ -113,15 +113,15 @@ impl<'a> NodeFilter<'a> {
     pub(crate) fn new(state: &'a State, id: AskId, ask: &'a Ask) -> Self {
         let shape = state.facts.shapes.at(ask.shape);
         // An ask with a reserved node has waited long enough to go anywhere, if it accepts any node at all.
-        let is_bound = ask.preference.loosest() < Locality::OffSwitch;
+        let is_bound = ask.preference().loosest() < Locality::OffSwitch;
         // Members of a gang that start together look everywhere at once.
         let is_held = state.facts.gang_of(id).is_some();
-        let allowed = if shape.has_locality && !is_held && (is_bound || ask.reservations.is_empty()) {
+        let allowed = if shape.has_locality && !is_held && (is_bound || ask.reservations().is_empty()) {
             state.backlog.locality.allowed(&state.facts, id, ask)
         } else {
-            ask.preference.loosest()
+            ask.preference().loosest()
         };
-        let is_unreserved = ask.outstanding() as usize > ask.reservations.len();
+        let is_unreserved = ask.outstanding() as usize > ask.reservations().len();
         let variants = state.facts.shapes.variants_of(ask.shape).iter().filter(|_| is_unreserved);
         let lender = |variant: &ShapeId| {
             let variant = state.facts.shapes.at(*variant);
@@ -159,12 +159,12 @@ impl<'a> NodeFilter<'a> {
 
     /// Whether the node could hold one container if it were empty and took containers.
     pub(super) fn could_hold(&self, id: NodeId, node: &Node) -> bool {
-        self.ask.preference.will_do(id, node.rack) && self.state.facts.could_hold(self.shape, node)
+        self.ask.preference().will_do(id, node.rack) && self.state.facts.could_hold(self.shape, node)
     }
 
     /// Whether the node has room for one container of the ask, now or after the locality delay.
     pub(super) fn has_room(&self, id: NodeId, node: &Node) -> bool {
-        self.ask.preference.will_do(id, node.rack)
+        self.ask.preference().will_do(id, node.rack)
             && self.is_in_reach_now(node)
             && node.is_open()
             && fits(&self.shape.need, &node.room)
@@ -175,7 +175,7 @@ impl<'a> NodeFilter<'a> {
     pub(crate) fn lacks_at_most_room(&self, id: NodeId, node: &Node) -> bool {
         node.partition == self.shape.partition
             && node.is_candidate()
-            && self.ask.preference.will_do(id, node.rack)
+            && self.ask.preference().will_do(id, node.rack)
             && self.is_near(id, node)
             && fits(&self.shape.need, &node.empty_room())
             && self.state.facts.meets_rule(self.shape, node)
@@ -183,7 +183,7 @@ impl<'a> NodeFilter<'a> {
 
     /// Whether only a tag limit keeps the ask off the node, now or after the locality delay.
     pub(super) fn is_capped(&self, id: NodeId, node: &Node) -> bool {
-        self.ask.preference.will_do(id, node.rack)
+        self.ask.preference().will_do(id, node.rack)
             && node.is_open()
             && fits(&self.shape.need, &node.room)
             && self.state.facts.breach(self.shape, node) == Some(Breach::TagLimit)
@@ -191,7 +191,7 @@ impl<'a> NodeFilter<'a> {
 
     /// Whether the node is near enough to the ask's hosts and racks now.
     pub(super) fn is_near(&self, id: NodeId, node: &Node) -> bool {
-        self.ask.preference.locality_of(id, node.rack) <= self.allowed
+        self.ask.preference().locality_of(id, node.rack) <= self.allowed
     }
 
     /// The stage at which the node drops out.
@@ -203,7 +203,7 @@ impl<'a> NodeFilter<'a> {
             Stage::Draining
         } else if !node.is_candidate() {
             Stage::Silent
-        } else if !ask.preference.will_do(id, node.rack) {
+        } else if !ask.preference().will_do(id, node.rack) {
             Stage::NotNamed
         } else if let Some(breach) = state.facts.breach(shape, node) {
             breach.into()
@@ -217,7 +217,7 @@ impl<'a> NodeFilter<'a> {
             Stage::NoRoom
         } else if !fits(&shape.need, &node.room) {
             Stage::NoDevice
-        } else if node.reservation.is_some_and(|reservation| !ask.reservations.contains(&reservation)) {
+        } else if node.reservation.is_some_and(|reservation| !ask.reservations().contains(&reservation)) {
             Stage::ReservedForOther
         } else if !fits(&shape.need, &state.nodes().room_left(id, node)) {
             Stage::InFlight

@@ -51,7 +51,7 @@ pub(crate) fn pending_reason(state: &State, id: AskId, ask: &Ask) -> PendingReas
     if state.facts.gang_of(id).is_some() {
         return PendingReason::WaitsForGang;
     }
-    if !ask.reservations.is_empty() {
+    if !ask.reservations().is_empty() {
         return PendingReason::HoldsReservation;
     }
     match filter.unless_lent(first_limit(state, ask)) {

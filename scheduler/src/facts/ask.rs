@@ -1,10 +1,15 @@
 //! Asks, containers and reservations.
 
+mod record;
+
+use std::num::NonZeroU32;
+
 use serde::{Deserialize, Serialize};
 use thin_vec::ThinVec;
 
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, RackId, ReservationId, ShapeId};
 use crate::resource::DeviceMask;
+use record::AskRecord;
 
 /// How near to its named hosts and racks an ask may be or was placed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -36,6 +41,11 @@ impl LocalityPreference {
         self.hosts.is_empty() && self.racks.is_empty()
     }
 
+    /// Whether most asks have this preference, or the lack of one.
+    pub(crate) fn is_common(&self) -> bool {
+        self.is_empty() && self.relax_locality == COMMON.preference.relax_locality
+    }
+
     pub(crate) fn locality_of(&self, node: NodeId, rack: RackId) -> Locality {
         if self.hosts.contains(&node) {
             Locality::NodeLocal
@@ -62,35 +72,77 @@ impl LocalityPreference {
     }
 }
 
+/// An ask with outstanding units or reservations. In the table of asks it takes one cache line.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(from = "AskRecord", into = "AskRecord")]
 pub(crate) struct Ask {
     pub(crate) application: ApplicationId,
     /// Order of submission over the engine's life.
     pub(crate) number: u64,
     /// The lowest number is first, as in YARN.
     pub(crate) priority: u32,
-    #[serde(skip, default = "crate::facts::image::unknown_shape")]
     pub(crate) shape: ShapeId,
-    pub(crate) preference: LocalityPreference,
-    pub(crate) asked: u32,
+    pub(crate) asked: NonZeroU32,
     pub(crate) allocated: u32,
+    pub(crate) pending_since_ms: u64,
+    /// The caller's own number.
+    pub(crate) allocation_request_id: u64,
+    /// `None` for most asks; [`uncommon`](Self::uncommon) reads it.
+    pub(crate) uncommon: Option<Box<UncommonAsk>>,
+}
+
+/// The properties that most asks do not have.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct UncommonAsk {
+    pub(crate) preference: LocalityPreference,
     pub(crate) cancelled: u32,
     /// Reservations held for units that are still outstanding.
     pub(crate) reservations: ThinVec<ReservationId>,
-    pub(crate) pending_since_ms: u64,
     /// Opportunities missed since it last got a container at a preferred place; counted in the compatible mode.
     pub(crate) missed: u32,
-    /// The caller's own number.
-    pub(crate) allocation_request_id: u64,
     /// Passes without success over its reserved nodes, since one of its reservations was last made or ended; counted
     /// in the compatible mode.
     pub(crate) re_reservations: u32,
 }
 
+impl UncommonAsk {
+    /// Those of an ask as [`AskSpec::new`](crate::AskSpec::new) describes it.
+    const NONE: Self = Self {
+        preference: LocalityPreference { hosts: ThinVec::new(), racks: ThinVec::new(), relax_locality: true },
+        cancelled: 0,
+        reservations: ThinVec::new(),
+        missed: 0,
+        re_reservations: 0,
+    };
+}
+
+static COMMON: UncommonAsk = UncommonAsk::NONE;
+
 impl Ask {
     /// Units not yet placed or cancelled (I4).
     pub(crate) fn outstanding(&self) -> u32 {
-        self.asked - self.allocated - self.cancelled
+        self.asked.get() - self.allocated - self.uncommon().cancelled
+    }
+
+    /// The properties that most asks do not have.
+    #[inline]
+    pub(crate) fn uncommon(&self) -> &UncommonAsk {
+        self.uncommon.as_deref().unwrap_or(&COMMON)
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn uncommon_mut(&mut self) -> &mut UncommonAsk {
+        self.uncommon.get_or_insert_with(|| Box::new(UncommonAsk::NONE))
+    }
+
+    #[inline]
+    pub(crate) fn preference(&self) -> &LocalityPreference {
+        &self.uncommon().preference
+    }
+
+    #[inline]
+    pub(crate) fn reservations(&self) -> &ThinVec<ReservationId> {
+        &self.uncommon().reservations
     }
 }
 

@@ -302,7 +302,7 @@ impl Facts {
         if held.is_some_and(|held| held.gang != gang)
             || !node.is_open()
             || node.partition != shape.partition
-            || !known.preference.will_do(node.id, node.rack)
+            || !known.preference().will_do(node.id, node.rack)
             || !self.could_hold(shape, node)
         {
             return None;

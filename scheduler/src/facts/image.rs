@@ -125,8 +125,9 @@ impl FactsImage {
             && live(&self.nodes).all(|node| self.is_node_coherent(node))
             && live(&self.asks).all(|ask| {
                 is_live(&self.applications, ask.application)
-                    && u64::from(ask.asked) >= u64::from(ask.allocated) + u64::from(ask.cancelled)
-                    && ask.reservations.iter().all(|id| is_live(&self.reservations, *id))
+                    && u64::from(ask.asked.get())
+                        >= u64::from(ask.allocated) + u64::from(ask.uncommon().cancelled)
+                    && ask.reservations().iter().all(|id| is_live(&self.reservations, *id))
             })
             && live(&self.containers)
                 .all(|one| is_live(&self.applications, one.application) && is_live(&self.nodes, one.node))
@@ -275,7 +276,7 @@ impl Facts {
         let with_ask = |(id, one): (_, &Reservation)| (id, one.created_ms, self.asks.at(one.ask));
         let mut all: Vec<_> = self.reservations.iter().map(with_ask).collect();
         all.sort_by_key(|(id, created_ms, ask)| {
-            (*created_ms, ask.number, ask.reservations.iter().position(|other| other == id))
+            (*created_ms, ask.number, ask.reservations().iter().position(|other| other == id))
         });
         all.into_iter().map(|(id, _, ask)| (id, ask)).collect()
     }

@@ -97,7 +97,7 @@ impl Facts {
     /// Removes an ask that has nothing outstanding and no reservations left.
     pub(crate) fn transition_forget_ask(&mut self, id: AskId) -> Ask {
         let ask = self.asks.remove(id).expect("the caller checked that it is alive");
-        debug_assert!(ask.outstanding() == 0 && ask.reservations.is_empty(), "{id} is still wanted");
+        debug_assert!(ask.outstanding() == 0 && ask.reservations().is_empty(), "{id} is still wanted");
         self.applications.at_mut(ask.application).asks -= 1;
         self.shapes.remove_user(ask.shape);
         ask

@@ -20,7 +20,7 @@ pub(crate) struct Opportunities {
 
 impl Opportunities {
     pub(crate) fn of(ask: &Ask) -> Self {
-        Self { missed: ask.missed, outstanding: ask.outstanding() }
+        Self { missed: ask.uncommon().missed, outstanding: ask.outstanding() }
     }
 
     /// The counts after a container of this locality, for which the ask needed an opportunity unless it had a
@@ -59,7 +59,7 @@ impl Facts {
             None => {
                 // Threshold: outstanding units x named hosts and racks / nodes, at most the number of nodes. Both sides
                 // are multiplied by the number of nodes to stay in integers.
-                let named = distinct(&ask.preference.hosts) + distinct(&ask.preference.racks);
+                let named = distinct(&ask.preference().hosts) + distinct(&ask.preference().racks);
                 count * nodes > (nodes * nodes).min(u64::from(now.outstanding) * named.min(nodes))
             }
         };
@@ -72,15 +72,16 @@ impl Facts {
 
     /// Counts `count` nodes that were offered to the ask without success.
     pub(crate) fn miss_opportunities(&mut self, id: AskId, count: u32) {
-        let ask = self.asks.at_mut(id);
-        ask.missed = ask.missed.saturating_add(count);
+        let missed = &mut self.asks.at_mut(id).uncommon_mut().missed;
+        *missed = missed.saturating_add(count);
     }
 
     /// Updates the ask's count when it gets a container of this locality.
     pub(crate) fn take_opportunity(&mut self, id: AskId, locality: Locality, from: Option<ReservationId>) {
         let ask = self.asks.at_mut(id);
-        if !ask.preference.is_empty() {
-            ask.missed = Opportunities::of(ask).after(locality, from, self.config.locality_delay).missed;
+        if !ask.preference().is_empty() {
+            let missed = Opportunities::of(ask).after(locality, from, self.config.locality_delay).missed;
+            ask.uncommon_mut().missed = missed;
         }
     }
 }

@@ -32,16 +32,16 @@ impl Facts {
     /// Whether the ask may reserve one more node, even if it has a node for each outstanding unit.
     #[cold]
     pub(crate) fn may_reserve_more(&self, ask: &Ask) -> bool {
-        let reservations = ask.reservations.len();
+        let reservations = ask.reservations().len();
         (reservations as u64)
-            < self.reservations_max(ask, ask.outstanding(), reservations, ask.re_reservations)
+            < self.reservations_max(ask, ask.outstanding(), reservations, ask.uncommon().re_reservations)
     }
 
     /// Whether the ask may get a container or reserve a node, and keep all of its reservations.
     pub(crate) fn has_unreserved_unit(&self, ask: &Ask, in_flight: u32) -> bool {
-        let is_available = in_flight as usize + ask.reservations.len() < ask.outstanding() as usize;
+        let is_available = in_flight as usize + ask.reservations().len() < ask.outstanding() as usize;
         // One at a time: a further reservation resets the count.
-        is_available || ask.re_reservations > 0 && in_flight == 0 && self.may_reserve_more(ask)
+        is_available || ask.uncommon().re_reservations > 0 && in_flight == 0 && self.may_reserve_more(ask)
     }
 
     /// The number of nodes that it may reserve beyond its outstanding units. Zero except in the compatible mode.
@@ -75,8 +75,8 @@ impl Facts {
     /// Counts a pass without success over a reserved node of the ask. The count is reset when the ask reserves
     /// another node or a reservation ends.
     pub(crate) fn reserve_again(&mut self, ask: AskId) {
-        let ask = self.asks.at_mut(ask);
-        ask.re_reservations = ask.re_reservations.saturating_add(1);
+        let re_reservations = &mut self.asks.at_mut(ask).uncommon_mut().re_reservations;
+        *re_reservations = re_reservations.saturating_add(1);
     }
 }
 

@@ -17,9 +17,10 @@ pub(crate) struct Table<I, T> {
     id: PhantomData<fn() -> I>,
 }
 
-/// In this order in memory, so that a comparison of the generation also loads the beginning of the value.
+/// In this order in memory, so that a comparison of the generation also loads the beginning of the value. Aligned, so
+/// that an ask or a container takes one cache line.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-#[repr(C)]
+#[repr(C, align(64))]
 pub(super) struct Slot<T> {
     pub(super) generation: u32,
     pub(super) value: Option<T>,
@@ -168,7 +169,13 @@ impl<I: SlotId> IdPool<I> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::facts::{Ask, Container};
     use crate::ids::NodeId;
+
+    #[test]
+    fn an_ask_or_a_container_takes_one_cache_line() {
+        assert_eq!((size_of::<Slot<Ask>>(), size_of::<Slot<Container>>()), (64, 64));
+    }
 
     #[test]
     fn a_stale_identifier_does_not_resolve_to_its_successor() {

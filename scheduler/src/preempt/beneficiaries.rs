@@ -86,7 +86,7 @@ impl Beneficiaries {
                     priority: ask.priority,
                     number: ask.number,
                 };
-                let mut reservations = ask.reservations.clone();
+                let mut reservations = ask.reservations().clone();
                 reservations.reverse();
                 let reserved = reservations.len();
                 let due = Due {

@@ -122,7 +122,7 @@ fn add_pending(facts: &Facts, partition: PartitionId, pending: &mut [Resources])
             continue;
         }
         let wanted = wanted(facts, id, ask);
-        let reserved = wanted.min(ask.reservations.len() as i64);
+        let reserved = wanted.min(ask.reservations().len() as i64);
         let unreserved = wanted - reserved;
         pending[application.leaf.index()] += shape.need.resources.times(2 * reserved);
         *by_user.entry(application.user).or_default() += shape.need.resources.times(unreserved);

@@ -159,7 +159,7 @@ impl Picker<'_> {
         match time {
             SwapTime::AfterWalk => !self.state.facts.has_unreserved_unit(ask, in_flight),
             SwapTime::BeforeWalk => {
-                ask.reservations.iter().take(in_flight as usize).any(|first| *first == reservation)
+                ask.reservations().iter().take(in_flight as usize).any(|first| *first == reservation)
             }
         }
     }

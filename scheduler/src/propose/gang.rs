@@ -236,7 +236,7 @@ impl<'a> MemberWalk<'a> for Search<'a> {
         node.is_open()
             && node.partition == shape.partition
             && fits(&shape.need, self.room(node))
-            && ask.preference.will_do(node.id, node.rack)
+            && ask.preference().will_do(node.id, node.rack)
             && self.state.facts.breach_with(shape, node, Some(&self.tags)).is_none()
     }
 

@@ -308,7 +308,7 @@ impl<'a> MemberWalk<'a> for Targets<'a> {
     fn can_take(&self, ask: &Ask, shape: &Shape, node: &Node) -> bool {
         node.is_candidate()
             && node.partition == shape.partition
-            && ask.preference.will_do(node.id, node.rack)
+            && ask.preference().will_do(node.id, node.rack)
             && fits(&shape.need, &self.rooms_of(node).if_empty)
             && self.state.facts.breach_with(shape, node, Some(&self.tags)).is_none()
     }

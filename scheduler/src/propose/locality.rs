@@ -60,7 +60,7 @@ impl Picker<'_> {
     pub(super) fn preferred_node(&mut self, ask: &Ask, shape: &Shape, allowed: Locality) -> Option<NodeId> {
         let (state, set) = (self.state, &*self.set);
         let (mut visits, mut in_use) = (0, false);
-        let found = state.node_shards.preferred_nodes(&ask.preference, allowed).find(|&id| {
+        let found = state.node_shards.preferred_nodes(ask.preference(), allowed).find(|&id| {
             visits += 1;
             let has_room = has_room(state, set, id, shape);
             in_use |=
@@ -79,7 +79,7 @@ impl Picker<'_> {
         let LocalityDelay::Nodes { rack, any, .. } = state.facts.config.locality_delay else {
             return Vec::new();
         };
-        if allowed == ask.preference.loosest() {
+        if allowed == ask.preference().loosest() {
             return Vec::new();
         }
         let counts_all = state.facts.counts_opportunities();
@@ -119,7 +119,7 @@ impl Picker<'_> {
         let given =
             proposals.requests.iter().flat_map(|request| &request.allocate).filter(|unit| unit.ask == id);
         given.fold(before, |now, unit| {
-            let locality = ask.preference.locality_of(unit.node, facts.nodes.at(unit.node).rack);
+            let locality = ask.preference().locality_of(unit.node, facts.nodes.at(unit.node).rack);
             now.after(locality, unit.from_reservation, facts.config.locality_delay)
         })
     }
@@ -130,7 +130,7 @@ impl Picker<'_> {
         !offered.is_empty()
             && self.is_confined()
             && self.state.facts.counts_opportunities()
-            && ask.preference.loosest() == Locality::OffSwitch
+            && ask.preference().loosest() == Locality::OffSwitch
     }
 
     /// Counts a container on a node that its ask does not name, if the configuration limits these per node and pass.
@@ -139,7 +139,7 @@ impl Picker<'_> {
         if facts.config.limits.off_switch_per_pass.is_none() {
             return;
         }
-        let locality = facts.asks.at(ask).preference.locality_of(node, facts.nodes.at(node).rack);
+        let locality = facts.asks.at(ask).preference().locality_of(node, facts.nodes.at(node).rack);
         if locality == Locality::OffSwitch {
             self.set.give_off_switch(position);
         }

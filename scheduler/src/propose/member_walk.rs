@@ -78,7 +78,7 @@ fn candidates<'a, W: MemberWalk<'a> + ?Sized>(walk: &W, ask: &Ask, shape: &Shape
     }
     let candidate = |(position, node): (usize, &Node)| {
         let position =
-            Position { locality: ask.preference.locality_of(node.id, node.rack), position, positions };
+            Position { locality: ask.preference().locality_of(node.id, node.rack), position, positions };
         Reverse((walk.key(shape, node, position), node.id, position))
     };
     let candidates: Vec<_> = fitting.into_iter().map(candidate).collect();

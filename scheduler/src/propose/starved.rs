@@ -12,7 +12,7 @@ pub(crate) fn propose_for_starved(state: &State, id: AskId) -> Option<ResourceAl
     let ask = state.facts.asks.get(id)?;
     let is_further_unit = state.facts.has_unreserved_unit(ask, 0);
     // A reservation that the ask may swap for the container. Its charge may be all that the container needs.
-    let first = ask.reservations.first().filter(|_| state.facts.config.reservations.continue_looking);
+    let first = ask.reservations().first().filter(|_| state.facts.config.reservations.continue_looking);
     state.facts.shapes_of(id).find_map(|shape| {
         let shape = state.facts.shapes.at(shape);
         let (user, size) = (state.facts.applications.at(ask.application).user, &shape.need.resources);
@@ -32,7 +32,7 @@ fn best_node(state: &State, id: AskId, ask: &Ask, shape: &Shape) -> Option<NodeI
         |node: &NodeId| state.facts.nodes.get(*node).is_some_and(|node| state.facts.can_take(shape, node));
     if shape.has_locality {
         let allowed = state.backlog.locality.allowed(&state.facts, id, ask);
-        let preferred = state.node_shards.preferred_nodes(&ask.preference, allowed).find(has_room);
+        let preferred = state.node_shards.preferred_nodes(ask.preference(), allowed).find(has_room);
         if preferred.is_some() || allowed < Locality::OffSwitch {
             return preferred;
         }

@@ -96,7 +96,7 @@ fn a_snapshot_keeps_the_order_of_reservations() {
     replay.step(reserve(ask(1), node(1))).unwrap();
     replay.step(Change::AskCancelled { ask: ask(0), units: 1 }).unwrap();
     replay.step(reserve(ask(1), node(2))).unwrap();
-    let of_ask = |replay: &Replay| replay.state.facts.asks.at(ask(1)).reservations.to_vec();
+    let of_ask = |replay: &Replay| replay.state.facts.asks.at(ask(1)).reservations().to_vec();
     let listed = |replay: &Replay| {
         let shape = replay.state.facts.asks.at(ask(1)).shape;
         replay.state.backlog.reservations_for(shape).to_vec()

@@ -48,7 +48,7 @@ fn due_times(facts: &Facts) -> impl Iterator<Item = (u64, Timer)> {
         .iter()
         .filter(|(_, application)| application.ending.is_none())
         .filter_map(|(id, application)| Some((application.expires_ms?, Timer::Lifetime(id))));
-    let asks = facts.asks.iter().filter(|(_, ask)| !ask.preference.is_empty()).flat_map(|(id, ask)| {
+    let asks = facts.asks.iter().filter(|(_, ask)| !ask.preference().is_empty()).flat_map(|(id, ask)| {
         LocalityWaits::further_times(facts, ask).map(move |at_ms| (at_ms, Timer::Locality(id)))
     });
     let stops = facts.stopping.iter().map(|(id, stopping)| (stopping.until_ms, Timer::Stop(*id)));

@@ -81,20 +81,20 @@ impl<'a> AskView<'a> {
     /// missed opportunities.
     #[must_use]
     pub fn missed_opportunities(&self) -> u32 {
-        self.guaranteed().map_or(0, |ask| ask.missed)
+        self.guaranteed().map_or(0, |ask| ask.uncommon().missed)
     }
 
     /// The failed passes over its reserved nodes since its last reservation was made or ended, in the mode that
     /// counts re-reservations.
     #[must_use]
     pub fn re_reservations(&self) -> u32 {
-        self.guaranteed().map_or(0, |ask| ask.re_reservations)
+        self.guaranteed().map_or(0, |ask| ask.uncommon().re_reservations)
     }
 
     /// The number of nodes reserved for it.
     #[must_use]
     pub fn reserved(&self) -> u32 {
-        self.guaranteed().map_or(0, |ask| ask.reservations.len() as u32)
+        self.guaranteed().map_or(0, |ask| ask.reservations().len() as u32)
     }
 
     /// The time of submission.

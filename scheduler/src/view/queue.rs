@@ -155,7 +155,7 @@ impl<'a> QueueView<'a> {
         for (_, ask) in facts.asks.iter() {
             let (application, shape) = (facts.applications.at(ask.application), facts.shapes.at(ask.shape));
             if shape.partition == partition && facts.queue(application.leaf).chain.contains(&self.id) {
-                let (outstanding, reserved) = (i64::from(ask.outstanding()), ask.reservations.len() as i64);
+                let (outstanding, reserved) = (i64::from(ask.outstanding()), ask.reservations().len() as i64);
                 let of_user = pending.entry(application.user).or_default();
                 of_user.all += shape.need.resources.times(outstanding);
                 of_user.unreserved += shape.need.resources.times((outstanding - reserved).max(0));

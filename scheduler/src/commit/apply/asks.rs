@@ -1,6 +1,6 @@
 //! Adds an admitted ask to the facts and its lane, and forgets it once it is satisfied. `applications.rs` cancels.
 
-use thin_vec::ThinVec;
+use std::num::NonZeroU32;
 
 use super::Applier;
 use super::shapes::rule_of;
@@ -28,25 +28,24 @@ impl Applier<'_> {
         }
         let leaf = self.state.facts.applications.at(application).leaf;
         let shape = shape_for(&self.state.facts, application, spec);
-        let preference = self.with_racks_of_hosts(&spec.preference);
         let shape_id = self.intern(&shape);
         let state = &mut *self.state;
         state.facts.asks_submitted += 1;
-        let ask = Ask {
+        let mut ask = Ask {
             application,
             number: state.facts.asks_submitted,
             priority: spec.priority,
             shape: shape_id,
-            preference,
-            asked: count,
+            asked: NonZeroU32::new(count).expect("an admitted ask has units"),
             allocated: 0,
-            cancelled: 0,
-            reservations: ThinVec::new(),
             pending_since_ms: state.facts.now_ms,
-            missed: 0,
             allocation_request_id,
-            re_reservations: 0,
+            uncommon: None,
         };
+        if !spec.preference.is_common() {
+            ask.uncommon_mut().preference = self.with_racks_of_hosts(&spec.preference);
+        }
+        let state = &mut *self.state;
         state.facts.transition_submit_ask(id, ask);
         state.backlog.leaf_changed(leaf, state.version);
         state.in_flight.reset_ask(id);
@@ -90,7 +89,7 @@ impl Applier<'_> {
     pub(super) fn drop_surplus(&mut self, id: AskId) {
         let Some(ask) = self.state.facts.asks.get(id) else { return };
         let outstanding = ask.outstanding();
-        if !ask.reservations.is_empty() {
+        if !ask.reservations().is_empty() {
             self.drop_surplus_reservations(id);
         }
         if outstanding == 0 {
@@ -102,7 +101,7 @@ impl Applier<'_> {
             state.backlog.remove_ask(id, &ask);
             state.backlog.starved.forget(id);
             state.in_flight.reset_ask(id);
-            state.backlog.notes.record_end(id, ask.cancelled, ask.allocated);
+            state.backlog.notes.record_end(id, ask.uncommon().cancelled, ask.allocated);
             self.effects.vacated_asks.push(id);
         }
     }

@@ -37,7 +37,7 @@ impl Applier<'_> {
             blacklist.shuns(&node.name, &facts.racks[node.rack.index()])
         };
         let reservations: Vec<_> =
-            facts.asks.at(ask).reservations.iter().filter(is_shunned).copied().collect();
+            facts.asks.at(ask).reservations().iter().filter(is_shunned).copied().collect();
         reservations.into_iter().for_each(|reservation| self.drop_reservation(reservation));
     }
 
@@ -49,7 +49,7 @@ impl Applier<'_> {
         let rule = Rule { shunned, ..shape.rule.map_or_else(Rule::default, |rule| *rule) };
         let new = self.intern(&Shape { rule: rule.boxed(), ..shape });
         let state = &mut *self.state;
-        let reservations = state.facts.asks.at(id).reservations.clone();
+        let reservations = state.facts.asks.at(id).reservations().clone();
         reservations.iter().for_each(|reservation| state.backlog.remove_reservation(*reservation, old));
         let version = state.version;
         state

@@ -55,7 +55,7 @@ impl Applier<'_> {
         let State { facts, node_shards, backlog, version, .. } = &mut *self.state;
         let node = facts.nodes.at(proposal.node);
         let ask = facts.asks.at(proposal.ask);
-        let locality = ask.preference.locality_of(proposal.node, node.rack);
+        let locality = ask.preference().locality_of(proposal.node, node.rack);
         let allocation_request_id = ask.allocation_request_id;
         if Some(node_shards.place_of(proposal.node, node.partition).0) != debited_in {
             node_shards.record_change(proposal.node, node.partition);

@@ -33,7 +33,9 @@ impl Applier<'_> {
         if !state.facts.counts_re_reservations() {
             return;
         }
-        let Some(ask) = state.facts.asks.get(id).filter(|ask| ask.re_reservations > 0) else { return };
+        let Some(ask) = state.facts.asks.get(id).filter(|ask| ask.uncommon().re_reservations > 0) else {
+            return;
+        };
         let (user, shape) = (state.facts.applications.at(ask.application).user, ask.shape);
         if state.facts.may_reserve_more(ask) {
             state.backlog.units_returned(user, shape, state.version);
@@ -68,8 +70,8 @@ impl Applier<'_> {
     #[cold]
     pub(super) fn drop_surplus_reservations(&mut self, id: AskId) {
         let ask = self.state.facts.asks.at(id);
-        let surplus = self.state.facts.surplus_reservations(ask.outstanding(), ask.reservations.len());
-        let reservations: SmallVec<[_; 2]> = ask.reservations[..surplus].into();
+        let surplus = self.state.facts.surplus_reservations(ask.outstanding(), ask.reservations().len());
+        let reservations: SmallVec<[_; 2]> = ask.reservations()[..surplus].into();
         for reservation in reservations {
             self.drop_reservation(reservation);
         }

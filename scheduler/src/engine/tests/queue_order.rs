@@ -259,7 +259,7 @@ fn units_with_reservations_block_no_headroom_in_the_explanation() {
         let first = bench.ask(a, 4, units);
         bench.engine.run_until_quiet();
         let state = bench.shared.state.read();
-        assert_eq!(state.facts.asks.at(first).reservations.len(), 1);
+        assert_eq!(state.facts.asks.at(first).reservations().len(), 1);
         drop(state);
         assert_eq!(bench.is_headroom_blocked(b), is_blocked, "{units}");
     }

@@ -38,7 +38,7 @@ impl Facts {
         for ask in asks.iter().map(|ask| self.asks.at(*ask)) {
             let shape = self.shapes.at(ask.shape);
             let load = &mut loads[shape.partition.index()];
-            let reserved = shape.need.resources.times(ask.reservations.len() as i64);
+            let reserved = shape.need.resources.times(ask.reservations().len() as i64);
             load.used += reserved;
             load.reserved += reserved;
             load.pending += shape.need.resources.times(i64::from(ask.outstanding()));
