@@ -287,7 +287,7 @@ fn check_asks(facts: &Facts, report: &mut AuditReport) {
     let mut pending: BTreeMap<(QueueId, PartitionId), Resources> = BTreeMap::new();
     let mut counts: BTreeMap<_, u32> = BTreeMap::new();
     for (id, ask) in facts.asks.iter() {
-        let done = u64::from(ask.allocated) + u64::from(ask.uncommon().cancelled);
+        let done = u64::from(ask.allocated) + u64::from(ask.extras().cancelled);
         report.check(done < u64::from(ask.asked.get()), "I4", || {
             format!("{id} has nothing outstanding: {ask:?}")
         });

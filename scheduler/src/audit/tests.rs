@@ -146,7 +146,7 @@ fn i2_use_of_a_user_and_an_application() {
 fn i4_outstanding_units_of_an_ask() {
     expect("I4", |state| {
         let ask = last_ask(state);
-        state.facts.asks.at_mut(ask).uncommon_mut().cancelled += 1;
+        state.facts.asks.at_mut(ask).extras_mut().cancelled += 1;
     });
     expect("I4", |state| state.facts.tree.queues[1].quota[0].pending += Resources::new(&[1]));
 }
@@ -184,7 +184,7 @@ fn i6_a_reservation_is_known_to_its_node_and_its_ask() {
     });
     expect("I6", |state| {
         let ask = state.facts.reservations.at(reservation(state)).ask;
-        state.facts.asks.at_mut(ask).uncommon_mut().reservations.clear();
+        state.facts.asks.at_mut(ask).extras_mut().reservations.clear();
     });
 }
 
@@ -290,7 +290,7 @@ fn the_digest_covers_every_fact() {
         ("applications submitted", |state| state.facts.applications_submitted += 1),
         ("asks", |state| {
             let id = last_ask(state);
-            state.facts.asks.at_mut(id).uncommon_mut().cancelled += 1;
+            state.facts.asks.at_mut(id).extras_mut().cancelled += 1;
         }),
         ("asks submitted", |state| state.facts.asks_submitted += 1),
         ("containers", |state| {

@@ -89,7 +89,7 @@ impl LocalityWaits {
 
     /// The number of offers to the ask that count: missed opportunities, or else distinct nodes.
     pub(crate) fn offered_count(&self, facts: &Facts, id: AskId, ask: &Ask) -> usize {
-        if facts.counts_opportunities() { ask.uncommon().missed as usize } else { self.offered(id).len() }
+        if facts.counts_opportunities() { ask.extras().missed as usize } else { self.offered(id).len() }
     }
 
     /// The distinct nodes that were offered to the ask, ascending.

@@ -3,7 +3,7 @@
 use super::accept::{accept, is_batch_within_limits};
 use super::admit::{admit, needs_limits};
 use super::apply::{Applier, Effects};
-use super::fetch::fetch_proposed;
+use super::prefetch::prefetch_proposed;
 use crate::change::Change;
 use crate::event::Refusal;
 use crate::ids::SetId;
@@ -85,7 +85,7 @@ impl Committer<'_> {
             debited_in: set.as_ref().map(|set| set.id()),
         };
         let mut requests = std::mem::take(&mut proposals.requests);
-        fetch_proposed(&self.state.facts, &requests);
+        prefetch_proposed(&self.state.facts, &requests);
         let proposed = requests.len();
         requests.retain(|request| self.commit_proposed(request, &known));
         let rejected = proposed - requests.len();

@@ -2,7 +2,7 @@
 
 use super::admit_ask::admit_ask;
 use super::committer::Committer;
-use super::fetch::{ended_by, fetch_asked, fetch_ended};
+use super::prefetch::{ended_by, prefetch_ended, prefetch_new_asks};
 use crate::change::{AskSpec, Change, SubmittedAsk};
 use crate::event::Refusal;
 use crate::facts::EndCause;
@@ -17,7 +17,7 @@ impl Committer<'_> {
         mut changes: Vec<Change>,
         mut is_admitted: impl FnMut(&mut Self, &Change) -> bool,
     ) {
-        fetch_ended(&self.state.facts, ended_by(&changes));
+        prefetch_ended(&self.state.facts, ended_by(&changes));
         changes.retain(|change| {
             let is_admitted = is_admitted(self, change);
             if is_admitted {
@@ -35,7 +35,7 @@ impl Committer<'_> {
         mut asks: Vec<SubmittedAsk>,
         mut refuse: impl FnMut(&mut Self, &Change, Refusal),
     ) {
-        fetch_asked(&self.state.facts, &asks);
+        prefetch_new_asks(&self.state.facts, &asks);
         asks.retain(|ask| {
             // The handle checked the kind.
             let kind = &kinds[ask.of.kind.index()];
@@ -55,7 +55,7 @@ impl Committer<'_> {
         mut containers: Vec<ContainerId>,
         mut refuse: impl FnMut(&mut Self, &Change, Refusal),
     ) {
-        fetch_ended(&self.state.facts, containers.iter().copied());
+        prefetch_ended(&self.state.facts, containers.iter().copied());
         containers.retain(|container| {
             let is_known = self.state.facts.containers.get(*container).is_some();
             if is_known {

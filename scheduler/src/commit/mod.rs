@@ -48,7 +48,6 @@ mod apply;
 mod committer;
 mod configure;
 mod destination;
-mod fetch;
 mod gangs;
 mod gather;
 mod give_back;
@@ -56,6 +55,7 @@ mod many;
 mod moving;
 mod observe;
 mod placeholders;
+mod prefetch;
 mod resizing;
 mod sums;
 

@@ -218,7 +218,7 @@ impl Sums {
         // A reservation that is made or ends resets the ask's re-reservations.
         let is_reset =
             !is_first || self.ended.iter().any(|id| facts.reservations.at(*id).ask == proposal.ask);
-        let re_reservations = if is_reset { 0 } else { ask.uncommon().re_reservations };
+        let re_reservations = if is_reset { 0 } else { ask.extras().re_reservations };
         if reservations as u64 >= facts.reservations_max(ask, outstanding, reservations, re_reservations) {
             return Err(RejectReason::NothingOutstanding);
         }

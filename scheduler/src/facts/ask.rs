@@ -41,9 +41,9 @@ impl LocalityPreference {
         self.hosts.is_empty() && self.racks.is_empty()
     }
 
-    /// Whether most asks have this preference, or the lack of one.
-    pub(crate) fn is_common(&self) -> bool {
-        self.is_empty() && self.relax_locality == COMMON.preference.relax_locality
+    /// Whether it is the preference of [`AskSpec::new`](crate::AskSpec::new).
+    pub(crate) fn is_default(&self) -> bool {
+        self.is_empty() && self.relax_locality
     }
 
     pub(crate) fn locality_of(&self, node: NodeId, rack: RackId) -> Locality {
@@ -72,7 +72,7 @@ impl LocalityPreference {
     }
 }
 
-/// An ask with outstanding units or reservations. In the table of asks it takes one cache line.
+/// An ask with outstanding units. In the table of asks it takes one cache line.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(from = "AskRecord", into = "AskRecord")]
 pub(crate) struct Ask {
@@ -82,18 +82,19 @@ pub(crate) struct Ask {
     /// The lowest number is first, as in YARN.
     pub(crate) priority: u32,
     pub(crate) shape: ShapeId,
+    /// Never zero, so that a slot of the table needs no mark that it is taken.
     pub(crate) asked: NonZeroU32,
     pub(crate) allocated: u32,
     pub(crate) pending_since_ms: u64,
     /// The caller's own number.
     pub(crate) allocation_request_id: u64,
-    /// `None` for most asks; [`uncommon`](Self::uncommon) reads it.
-    pub(crate) uncommon: Option<Box<UncommonAsk>>,
+    /// `None` for most asks; [`extras`](Self::extras) reads them.
+    pub(crate) extras: Option<Box<AskExtras>>,
 }
 
-/// The properties that most asks do not have.
+/// Properties of an ask that are the same for most asks.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct UncommonAsk {
+pub(crate) struct AskExtras {
     pub(crate) preference: LocalityPreference,
     pub(crate) cancelled: u32,
     /// Reservations held for units that are still outstanding.
@@ -105,9 +106,9 @@ pub(crate) struct UncommonAsk {
     pub(crate) re_reservations: u32,
 }
 
-impl UncommonAsk {
-    /// Those of an ask as [`AskSpec::new`](crate::AskSpec::new) describes it.
-    const NONE: Self = Self {
+impl AskExtras {
+    /// Those of an ask that was submitted as [`AskSpec::new`](crate::AskSpec::new) describes it.
+    const DEFAULT: Self = Self {
         preference: LocalityPreference { hosts: ThinVec::new(), racks: ThinVec::new(), relax_locality: true },
         cancelled: 0,
         reservations: ThinVec::new(),
@@ -116,33 +117,33 @@ impl UncommonAsk {
     };
 }
 
-static COMMON: UncommonAsk = UncommonAsk::NONE;
+static DEFAULT_EXTRAS: AskExtras = AskExtras::DEFAULT;
 
 impl Ask {
     /// Units not yet placed or cancelled (I4).
     pub(crate) fn outstanding(&self) -> u32 {
-        self.asked.get() - self.allocated - self.uncommon().cancelled
+        self.asked.get() - self.allocated - self.extras().cancelled
     }
 
-    /// The properties that most asks do not have.
+    /// Its extras, or the default ones.
     #[inline]
-    pub(crate) fn uncommon(&self) -> &UncommonAsk {
-        self.uncommon.as_deref().unwrap_or(&COMMON)
+    pub(crate) fn extras(&self) -> &AskExtras {
+        self.extras.as_deref().unwrap_or(&DEFAULT_EXTRAS)
     }
 
-    /// The same, to be changed.
-    pub(crate) fn uncommon_mut(&mut self) -> &mut UncommonAsk {
-        self.uncommon.get_or_insert_with(|| Box::new(UncommonAsk::NONE))
+    /// Its extras to change. Takes memory for them if it has none.
+    pub(crate) fn extras_mut(&mut self) -> &mut AskExtras {
+        self.extras.get_or_insert_with(|| Box::new(AskExtras::DEFAULT))
     }
 
     #[inline]
     pub(crate) fn preference(&self) -> &LocalityPreference {
-        &self.uncommon().preference
+        &self.extras().preference
     }
 
     #[inline]
     pub(crate) fn reservations(&self) -> &ThinVec<ReservationId> {
-        &self.uncommon().reservations
+        &self.extras().reservations
     }
 }
 

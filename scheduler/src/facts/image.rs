@@ -126,7 +126,7 @@ impl FactsImage {
             && live(&self.asks).all(|ask| {
                 is_live(&self.applications, ask.application)
                     && u64::from(ask.asked.get())
-                        >= u64::from(ask.allocated) + u64::from(ask.uncommon().cancelled)
+                        >= u64::from(ask.allocated) + u64::from(ask.extras().cancelled)
                     && ask.reservations().iter().all(|id| is_live(&self.reservations, *id))
             })
             && live(&self.containers)

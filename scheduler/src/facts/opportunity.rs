@@ -20,7 +20,7 @@ pub(crate) struct Opportunities {
 
 impl Opportunities {
     pub(crate) fn of(ask: &Ask) -> Self {
-        Self { missed: ask.uncommon().missed, outstanding: ask.outstanding() }
+        Self { missed: ask.extras().missed, outstanding: ask.outstanding() }
     }
 
     /// The counts after a container of this locality, for which the ask needed an opportunity unless it had a
@@ -72,7 +72,7 @@ impl Facts {
 
     /// Counts `count` nodes that were offered to the ask without success.
     pub(crate) fn miss_opportunities(&mut self, id: AskId, count: u32) {
-        let missed = &mut self.asks.at_mut(id).uncommon_mut().missed;
+        let missed = &mut self.asks.at_mut(id).extras_mut().missed;
         *missed = missed.saturating_add(count);
     }
 
@@ -81,7 +81,7 @@ impl Facts {
         let ask = self.asks.at_mut(id);
         if !ask.preference().is_empty() {
             let missed = Opportunities::of(ask).after(locality, from, self.config.locality_delay).missed;
-            ask.uncommon_mut().missed = missed;
+            ask.extras_mut().missed = missed;
         }
     }
 }

@@ -34,14 +34,14 @@ impl Facts {
     pub(crate) fn may_reserve_more(&self, ask: &Ask) -> bool {
         let reservations = ask.reservations().len();
         (reservations as u64)
-            < self.reservations_max(ask, ask.outstanding(), reservations, ask.uncommon().re_reservations)
+            < self.reservations_max(ask, ask.outstanding(), reservations, ask.extras().re_reservations)
     }
 
     /// Whether the ask may get a container or reserve a node, and keep all of its reservations.
     pub(crate) fn has_unreserved_unit(&self, ask: &Ask, in_flight: u32) -> bool {
         let is_available = in_flight as usize + ask.reservations().len() < ask.outstanding() as usize;
         // One at a time: a further reservation resets the count.
-        is_available || ask.uncommon().re_reservations > 0 && in_flight == 0 && self.may_reserve_more(ask)
+        is_available || ask.extras().re_reservations > 0 && in_flight == 0 && self.may_reserve_more(ask)
     }
 
     /// The number of nodes that it may reserve beyond its outstanding units. Zero except in the compatible mode.
@@ -75,7 +75,7 @@ impl Facts {
     /// Counts a pass without success over a reserved node of the ask. The count is reset when the ask reserves
     /// another node or a reservation ends.
     pub(crate) fn reserve_again(&mut self, ask: AskId) {
-        let re_reservations = &mut self.asks.at_mut(ask).uncommon_mut().re_reservations;
+        let re_reservations = &mut self.asks.at_mut(ask).extras_mut().re_reservations;
         *re_reservations = re_reservations.saturating_add(1);
     }
 }

@@ -18,7 +18,7 @@ pub(crate) struct Table<I, T> {
 }
 
 /// In this order in memory, so that a comparison of the generation also loads the beginning of the value. Aligned, so
-/// that an ask or a container takes one cache line.
+/// that an ask or a container takes one cache line. Slots of all tables are.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[repr(C, align(64))]
 pub(super) struct Slot<T> {
@@ -154,8 +154,8 @@ impl<I: SlotId> IdPool<I> {
         })
     }
 
-    /// The next identifiers of vacated slots, up to this number.
-    pub(crate) fn next_ones(&self, count: usize) -> impl Iterator<Item = I> {
+    /// The identifiers that the next calls of [`take`](Self::take) return, as far as they use slots again.
+    pub(crate) fn next_vacated(&self, count: usize) -> impl Iterator<Item = I> {
         self.vacant.iter().rev().take(count).copied()
     }
 
@@ -187,6 +187,7 @@ mod tests {
         assert!(!table.insert(first, 'b'), "the slot is taken");
         assert_eq!(table.remove(first), Some('a'));
         pool.give_back(first);
+        assert_eq!(pool.next_vacated(2).collect::<Vec<_>>(), [first.successor()]);
         let second = pool.take();
         assert!(table.was_removed(first) && !table.was_removed(second));
         assert_eq!(second.index(), first.index());

@@ -2,7 +2,7 @@
 
 use crate::ids::NodeId;
 use crate::resource::{
-    CommonAmounts, Need, Resources, Room, common_fits, common_used_share, fits, used_share,
+    CommonAmounts, Need, Resources, Room, common_used_share, fits, fits_common, used_share,
 };
 
 /// A node as a set sees it, or a position without one.
@@ -16,7 +16,7 @@ pub(super) struct Candidate {
 /// A candidate without devices and without amounts of rare types, in one cache line.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(64))]
-pub(super) struct CommonCandidate {
+pub(super) struct CompactCandidate {
     node: Option<NodeId>,
     capacity: CommonAmounts,
     free: CommonAmounts,
@@ -26,38 +26,38 @@ pub(super) struct CommonCandidate {
 #[derive(Debug)]
 pub(super) enum CandidateList {
     /// As long as no candidate has devices or amounts of rare types.
-    Common(Vec<CommonCandidate>),
-    /// From then on.
-    All(Vec<Candidate>),
+    Compact(Vec<CompactCandidate>),
+    /// Once a candidate had some. The list never turns back.
+    Full(Vec<Candidate>),
 }
 
 impl CandidateList {
     /// Positions without candidates.
     pub(super) fn new(positions: usize) -> Self {
-        Self::Common(vec![CommonCandidate::default(); positions])
+        Self::Compact(vec![CompactCandidate::default(); positions])
     }
 
     /// The number of positions.
     pub(super) fn len(&self) -> usize {
         match self {
-            Self::Common(list) => list.len(),
-            Self::All(list) => list.len(),
+            Self::Compact(list) => list.len(),
+            Self::Full(list) => list.len(),
         }
     }
 
     #[inline]
     pub(super) fn node(&self, position: usize) -> Option<NodeId> {
         match self {
-            Self::Common(list) => list[position].node,
-            Self::All(list) => list[position].node,
+            Self::Compact(list) => list[position].node,
+            Self::Full(list) => list[position].node,
         }
     }
 
     #[inline]
     pub(super) fn free(&self, position: usize) -> Resources {
         match self {
-            Self::Common(list) => Resources::of_common(list[position].free),
-            Self::All(list) => list[position].room.free,
+            Self::Compact(list) => Resources::from_common(list[position].free),
+            Self::Full(list) => list[position].room.free,
         }
     }
 
@@ -65,8 +65,8 @@ impl CandidateList {
     #[inline]
     pub(super) fn node_with_room(&self, position: usize, need: &Need) -> Option<NodeId> {
         match self {
-            Self::Common(list) => list[position].node.filter(|_| common_fits(need, list[position].free)),
-            Self::All(list) => list[position].node.filter(|_| fits(need, &list[position].room)),
+            Self::Compact(list) => list[position].node.filter(|_| fits_common(need, list[position].free)),
+            Self::Full(list) => list[position].node.filter(|_| fits(need, &list[position].room)),
         }
     }
 
@@ -74,15 +74,15 @@ impl CandidateList {
     #[inline]
     pub(super) fn used_share(&self, position: usize) -> u64 {
         match self {
-            Self::Common(list) => common_used_share(list[position].free, list[position].capacity),
-            Self::All(list) => used_share(&list[position].room.free, &list[position].capacity),
+            Self::Compact(list) => common_used_share(list[position].free, list[position].capacity),
+            Self::Full(list) => used_share(&list[position].room.free, &list[position].capacity),
         }
     }
 
     /// Adds the resources of an ended container.
     #[inline]
     pub(super) fn add_freed(&mut self, position: usize, freed: &Resources) {
-        if let (Self::Common(list), Some([first, second])) = (&mut *self, freed.to_common()) {
+        if let (Self::Compact(list), Some([first, second])) = (&mut *self, freed.to_common()) {
             let free = &mut list[position].free;
             (free[0], free[1]) = (free[0] + first, free[1] + second);
             return;
@@ -92,10 +92,10 @@ impl CandidateList {
         self.set(position, &candidate);
     }
 
-    /// Subtracts the resources of a container.
+    /// Subtracts what a container needs. A container with devices fits on no candidate of a compact list.
     #[inline]
     pub(super) fn debit(&mut self, position: usize, need: &Need) {
-        if let (Self::Common(list), Some([first, second])) = (&mut *self, need.resources.to_common()) {
+        if let (Self::Compact(list), Some([first, second])) = (&mut *self, need.resources.to_common()) {
             let free = &mut list[position].free;
             (free[0], free[1]) = (free[0] - first, free[1] - second);
             return;
@@ -108,21 +108,21 @@ impl CandidateList {
     #[inline]
     pub(super) fn at(&self, position: usize) -> Candidate {
         match self {
-            Self::Common(list) => Candidate::of_common(&list[position]),
-            Self::All(list) => list[position],
+            Self::Compact(list) => Candidate::of_compact(&list[position]),
+            Self::Full(list) => list[position],
         }
     }
 
     #[inline]
     pub(super) fn set(&mut self, position: usize, candidate: &Candidate) {
-        if let Self::Common(list) = self {
-            if let Some(common) = candidate.to_common() {
-                list[position] = common;
+        if let Self::Compact(list) = self {
+            if let Some(compact) = candidate.to_compact() {
+                list[position] = compact;
                 return;
             }
-            *self = Self::All(list.iter().map(Candidate::of_common).collect());
+            *self = Self::Full(list.iter().map(Candidate::of_compact).collect());
         }
-        if let Self::All(list) = self {
+        if let Self::Full(list) = self {
             list[position] = *candidate;
         }
     }
@@ -130,45 +130,99 @@ impl CandidateList {
 
 impl Candidate {
     #[inline]
-    fn of_common(common: &CommonCandidate) -> Self {
-        let CommonCandidate { node, capacity, free } = *common;
-        let room = Room { free: Resources::of_common(free), ..Room::default() };
-        Self { node, capacity: Resources::of_common(capacity), room }
+    fn of_compact(compact: &CompactCandidate) -> Self {
+        let CompactCandidate { node, capacity, free } = *compact;
+        let room = Room { free: Resources::from_common(free), ..Room::default() };
+        Self { node, capacity: Resources::from_common(capacity), room }
     }
 
     #[inline]
-    fn to_common(self) -> Option<CommonCandidate> {
+    fn to_compact(self) -> Option<CompactCandidate> {
         let (capacity, free) = (self.capacity.to_common()?, self.room.free.to_common()?);
-        (self.room.devices.count() == 0).then_some(CommonCandidate { node: self.node, capacity, free })
+        (self.room.devices.count() == 0).then_some(CompactCandidate { node: self.node, capacity, free })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::ids::SlotId;
-    use crate::resource::Devices;
+    use crate::resource::{DeviceNeed, Devices};
+
+    #[derive(Clone, Debug)]
+    enum Step {
+        Set(Candidate),
+        AddFreed(Resources),
+        Debit(Need),
+    }
+
+    /// Amounts of two types, seldom of three.
+    fn amounts() -> impl Strategy<Value = Resources> {
+        let amounts = prop::collection::vec(0..4i64, 2..=2);
+        (amounts, prop::option::weighted(0.1, 0..4i64)).prop_map(|(mut amounts, third)| {
+            amounts.extend(third);
+            Resources::new(&amounts)
+        })
+    }
+
+    fn devices() -> impl Strategy<Value = u8> {
+        prop_oneof![9 => Just(0), 1 => 1..3u8]
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        let candidate = (prop::option::of(0..9u32), amounts(), amounts(), devices()).prop_map(
+            |(node, capacity, free, devices)| Candidate {
+                node: node.map(|number| NodeId::new(number, 0)),
+                capacity,
+                room: Room { free, devices: Devices::new(devices) },
+            },
+        );
+        let need = (amounts(), devices()).prop_map(|(resources, count)| Need {
+            resources,
+            devices: (count > 0).then_some(DeviceNeed { count, milli: 400 }),
+        });
+        prop_oneof![
+            candidate.prop_map(Step::Set),
+            amounts().prop_map(Step::AddFreed),
+            need.prop_map(Step::Debit),
+        ]
+    }
+
+    proptest! {
+        /// The form of the list shows nowhere.
+        #[test]
+        fn a_list_equals_plain_candidates(steps in prop::collection::vec((0..4usize, step()), 0..40)) {
+            let (mut list, mut model) = (CandidateList::new(4), [Candidate::default(); 4]);
+            for (position, step) in steps {
+                let candidate = &mut model[position];
+                match step {
+                    Step::Set(new) => {
+                        list.set(position, &new);
+                        *candidate = new;
+                    }
+                    Step::AddFreed(freed) => {
+                        list.add_freed(position, &freed);
+                        candidate.room.free += freed;
+                    }
+                    Step::Debit(need) => {
+                        let with_room = candidate.node.filter(|_| fits(&need, &candidate.room));
+                        prop_assert_eq!(list.node_with_room(position, &need), with_room);
+                        list.debit(position, &need);
+                        candidate.room.take(&need);
+                    }
+                }
+                prop_assert_eq!(list.at(position), *candidate);
+                prop_assert_eq!(list.node(position), candidate.node);
+                prop_assert_eq!(list.free(position), candidate.room.free);
+                prop_assert_eq!(list.used_share(position), used_share(&candidate.room.free, &candidate.capacity));
+            }
+        }
+    }
 
     #[test]
-    fn a_candidate_stays_as_it_was_set() {
-        let candidate = |number: i64, amounts: &[i64], devices: u8| Candidate {
-            node: Some(NodeId::new(number as u32, 0)),
-            capacity: Resources::new(amounts),
-            room: Room { free: Resources::new(&[-number, number]), devices: Devices::new(devices) },
-        };
-        let all = [
-            candidate(1, &[1, 2], 0),
-            candidate(2, &[3, 4, 5], 0),
-            Candidate::default(),
-            candidate(3, &[6, 7], 4),
-        ];
-        for first in 0..all.len() {
-            let mut list = CandidateList::new(all.len());
-            for position in (0..all.len()).cycle().skip(first).take(all.len()) {
-                list.set(position, &all[position]);
-            }
-            assert_eq!((list.len(), [0, 1, 2, 3].map(|position| list.at(position))), (all.len(), all));
-        }
-        assert_eq!(size_of::<CommonCandidate>(), 64);
+    fn a_compact_candidate_takes_one_cache_line() {
+        assert_eq!(size_of::<CompactCandidate>(), 64);
     }
 }

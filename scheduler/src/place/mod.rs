@@ -15,8 +15,8 @@
 //! # Views
 //!
 //! A set's view follows the state through a ring of changes (`ring.rs`). A view that was away for longer than the ring
-//! is rebuilt. For an ended container, the ring holds the freed amounts, so the view need not fetch the node. Other
-//! changes name only the position; the view looks these up after it has added all freed amounts.
+//! is rebuilt. For an ended container without devices, the ring holds the freed amounts, so the view need not
+//! fetch the node. Other changes name only the position; the view looks these up after it has added all freed amounts.
 //!
 //! A batch debits its own set's view. If the whole batch was accepted, the view already contains its changes. Otherwise
 //! the next pass looks these positions up again, so a dropped or rejected batch leaves no trace.

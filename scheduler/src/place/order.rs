@@ -27,20 +27,20 @@ pub(crate) struct ScoredNode<'a> {
 
 /// The node's step, from 0 (tried first) to [`BUCKETS`]` - 1`. It depends on `node` alone.
 pub(crate) fn score(order: NodeOrderKind, node: &ScoredNode<'_>) -> usize {
-    step(order, node.position, node.positions, || used_share(node.free, node.capacity))
+    score_of_share(order, node.position, node.positions, || used_share(node.free, node.capacity))
 }
 
-/// The same, where `used_share` returns the share of the node's capacity that is in use.
+/// The same, where `share` returns the share of the node's capacity that is in use.
 #[inline]
-pub(super) fn step(
+pub(super) fn score_of_share(
     order: NodeOrderKind,
     position: usize,
     positions: usize,
-    used_share: impl FnOnce() -> u64,
+    share: impl FnOnce() -> u64,
 ) -> usize {
     match order {
-        NodeOrderKind::Spread => used_step(used_share()),
-        NodeOrderKind::Pack => BUCKETS - 1 - used_step(used_share()),
+        NodeOrderKind::Spread => used_step(share()),
+        NodeOrderKind::Pack => BUCKETS - 1 - used_step(share()),
         NodeOrderKind::First => position * BUCKETS / positions.max(1),
     }
 }

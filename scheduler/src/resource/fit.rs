@@ -1,4 +1,5 @@
-//! The only test whether a container fits on a node. Proposers and the committer both call it.
+//! The only test whether a container fits on a node. Proposers and the committer both call it. `fits_common` gives its
+//! answer for a room that is stored in short form.
 
 use serde::{Deserialize, Serialize};
 
@@ -62,16 +63,17 @@ pub fn fits(need: &Need, room: &Room) -> bool {
 
 /// Whether `need` fits into a room without devices, where only common types have free amounts.
 #[inline]
-pub(crate) fn common_fits(need: &Need, free: CommonAmounts) -> bool {
+pub(crate) fn fits_common(need: &Need, free: CommonAmounts) -> bool {
     match (need.devices, need.resources.to_common()) {
         (None, Some(need)) => (0..free.len()).all(|i| need[i] <= 0 || need[i] <= free[i]),
-        _ => fits_common_room(need, free),
+        _ => fits_common_slowly(need, free),
     }
 }
 
+// Not inlined, so that no `Room` is made for most needs.
 #[inline(never)]
-fn fits_common_room(need: &Need, free: CommonAmounts) -> bool {
-    fits(need, &Room { free: Resources::of_common(free), devices: Devices::NONE })
+fn fits_common_slowly(need: &Need, free: CommonAmounts) -> bool {
+    fits(need, &Room { free: Resources::from_common(free), devices: Devices::NONE })
 }
 
 #[cfg(test)]
@@ -90,7 +92,7 @@ mod tests {
             let devices = has_devices.then_some(DeviceNeed { count: 1, milli: 1 });
             let need = Need { resources: Resources::new(&size), devices };
             let room = Room { free: Resources::new(&free), devices: Devices::NONE };
-            prop_assert_eq!(common_fits(&need, free), fits(&need, &room));
+            prop_assert_eq!(fits_common(&need, free), fits(&need, &room));
         }
     }
 

@@ -11,7 +11,7 @@ pub use amounts::Amounts;
 pub(crate) use amounts::WithUnit;
 pub(crate) use device::DeviceMask;
 pub use device::{DEVICE_MILLI, DEVICES_MAX, DeviceNeed, Devices};
-pub(crate) use fit::common_fits;
+pub(crate) use fit::fits_common;
 pub use fit::{Need, Room, fits};
 pub use share::{SHARE_ONE, dominant_share};
 pub(crate) use share::{common_used_share, missing, missing_share, used_share};

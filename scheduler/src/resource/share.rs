@@ -18,19 +18,21 @@ pub fn dominant_share(used: &Resources, total: &Resources) -> u64 {
 /// The dominant share of a node's used resources in its capacity.
 #[must_use]
 pub(crate) fn used_share(free: &Resources, capacity: &Resources) -> u64 {
-    (0..RESOURCE_TYPES_MAX).fold(0, |most, i| most.max(used_share_of_type(free[i], capacity[i])))
+    largest_used_share(free.amounts(), capacity.amounts())
 }
 
 /// The same for a node that has only common types.
 #[inline]
 pub(crate) fn common_used_share(free: CommonAmounts, capacity: CommonAmounts) -> u64 {
-    (0..COMMON_TYPES).fold(0, |most, i| most.max(used_share_of_type(free[i], capacity[i])))
+    largest_used_share(&free, &capacity)
 }
 
 #[inline]
-fn used_share_of_type(free: i64, capacity: i64) -> u64 {
-    let used = capacity - free;
-    if used > 0 { share(used, capacity) } else { 0 }
+fn largest_used_share<const TYPES: usize>(free: &[i64; TYPES], capacity: &[i64; TYPES]) -> u64 {
+    (0..TYPES).fold(0, |most, i| {
+        let used = capacity[i] - free[i];
+        if used > 0 { most.max(share(used, capacity[i])) } else { most }
+    })
 }
 
 /// The part of `need` that exceeds the free amount.

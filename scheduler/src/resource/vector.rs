@@ -62,13 +62,13 @@ impl Resources {
 
     /// Amounts of common types, and none of the others.
     #[inline]
-    pub(crate) fn of_common([first, second]: CommonAmounts) -> Self {
+    pub(crate) fn from_common([first, second]: CommonAmounts) -> Self {
         let mut amounts = [0; RESOURCE_TYPES_MAX];
         (amounts[0], amounts[1]) = (first, second);
         Self { may_have_rare: false, amounts }
     }
 
-    /// The amounts of common types, if there surely are no others.
+    /// The amounts of common types; `None` if another type may have an amount.
     #[inline]
     pub(crate) fn to_common(self) -> Option<CommonAmounts> {
         (!self.may_have_rare).then_some([self.amounts[0], self.amounts[1]])
@@ -86,7 +86,7 @@ impl Resources {
     }
 
     pub(crate) fn set(&mut self, type_index: usize, amount: i64) {
-        self.may_have_rare |= type_index >= COMMON_TYPES;
+        self.may_have_rare |= type_index >= COMMON_TYPES && amount != 0;
         self.amounts[type_index] = amount;
     }
 
@@ -120,8 +120,7 @@ impl Resources {
     #[inline]
     #[must_use]
     pub fn can_grow(&self, more: &Self, bound: &Self) -> bool {
-        let mut common = 0..COMMON_TYPES;
-        common.all(|i| self.can_type_grow(i, more, bound))
+        (0..COMMON_TYPES).all(|i| self.can_type_grow(i, more, bound))
             && (!more.may_have_rare || self.can_rare_types_grow(more, bound))
     }
 

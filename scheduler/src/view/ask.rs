@@ -81,14 +81,14 @@ impl<'a> AskView<'a> {
     /// missed opportunities.
     #[must_use]
     pub fn missed_opportunities(&self) -> u32 {
-        self.guaranteed().map_or(0, |ask| ask.uncommon().missed)
+        self.guaranteed().map_or(0, |ask| ask.extras().missed)
     }
 
     /// The failed passes over its reserved nodes since its last reservation was made or ended, in the mode that
     /// counts re-reservations.
     #[must_use]
     pub fn re_reservations(&self) -> u32 {
-        self.guaranteed().map_or(0, |ask| ask.uncommon().re_reservations)
+        self.guaranteed().map_or(0, |ask| ask.extras().re_reservations)
     }
 
     /// The number of nodes reserved for it.

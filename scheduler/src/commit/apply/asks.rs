@@ -28,6 +28,8 @@ impl Applier<'_> {
         }
         let leaf = self.state.facts.applications.at(application).leaf;
         let shape = shape_for(&self.state.facts, application, spec);
+        let is_default = spec.preference.is_default();
+        let preference = (!is_default).then(|| self.with_racks_of_hosts(&spec.preference));
         let shape_id = self.intern(&shape);
         let state = &mut *self.state;
         state.facts.asks_submitted += 1;
@@ -40,12 +42,11 @@ impl Applier<'_> {
             allocated: 0,
             pending_since_ms: state.facts.now_ms,
             allocation_request_id,
-            uncommon: None,
+            extras: None,
         };
-        if !spec.preference.is_common() {
-            ask.uncommon_mut().preference = self.with_racks_of_hosts(&spec.preference);
+        if let Some(preference) = preference {
+            ask.extras_mut().preference = preference;
         }
-        let state = &mut *self.state;
         state.facts.transition_submit_ask(id, ask);
         state.backlog.leaf_changed(leaf, state.version);
         state.in_flight.reset_ask(id);
@@ -101,7 +102,7 @@ impl Applier<'_> {
             state.backlog.remove_ask(id, &ask);
             state.backlog.starved.forget(id);
             state.in_flight.reset_ask(id);
-            state.backlog.notes.record_end(id, ask.uncommon().cancelled, ask.allocated);
+            state.backlog.notes.record_end(id, ask.extras().cancelled, ask.allocated);
             self.effects.vacated_asks.push(id);
         }
     }

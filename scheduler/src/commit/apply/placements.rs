@@ -82,7 +82,7 @@ impl Applier<'_> {
         if ended.devices.is_empty() {
             self.state.node_freed(charged.node, &charged.resources);
         } else {
-            // Only the node knows which devices were freed.
+            // The record of changes holds no devices, so the set looks at the node again.
             self.state.node_gained(charged.node);
         }
         self.state.tags_ended(&charged);

@@ -33,7 +33,7 @@ impl Applier<'_> {
         if !state.facts.counts_re_reservations() {
             return;
         }
-        let Some(ask) = state.facts.asks.get(id).filter(|ask| ask.uncommon().re_reservations > 0) else {
+        let Some(ask) = state.facts.asks.get(id).filter(|ask| ask.extras().re_reservations > 0) else {
             return;
         };
         let (user, shape) = (state.facts.applications.at(ask.application).user, ask.shape);

@@ -1,16 +1,15 @@
-//! An ask as it is written. The order of these fields is part of the format of logs and snapshots.
+//! An ask as it is written. The order of the fields is part of the format of snapshots and of the digest.
 
 use std::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
 use thin_vec::ThinVec;
 
-use super::{Ask, LocalityPreference, UncommonAsk};
+use super::{Ask, AskExtras, LocalityPreference};
 use crate::facts::image::unknown_shape;
 use crate::ids::{ApplicationId, ReservationId};
 
 #[derive(Serialize, Deserialize)]
-#[serde(rename = "Ask")]
 pub(super) struct AskRecord {
     application: ApplicationId,
     number: u64,
@@ -28,8 +27,8 @@ pub(super) struct AskRecord {
 
 impl From<Ask> for AskRecord {
     fn from(ask: Ask) -> Self {
-        let UncommonAsk { preference, cancelled, reservations, missed, re_reservations } =
-            ask.uncommon().clone();
+        let AskExtras { preference, cancelled, reservations, missed, re_reservations } =
+            ask.extras.map_or(AskExtras::DEFAULT, |extras| *extras);
         Self {
             application: ask.application,
             number: ask.number,
@@ -51,7 +50,8 @@ impl From<Ask> for AskRecord {
 impl From<AskRecord> for Ask {
     fn from(record: AskRecord) -> Self {
         let AskRecord { preference, cancelled, reservations, missed, re_reservations, .. } = record;
-        let mut ask = Self {
+        let extras = AskExtras { preference, cancelled, reservations, missed, re_reservations };
+        Self {
             application: record.application,
             number: record.number,
             priority: record.priority,
@@ -60,12 +60,7 @@ impl From<AskRecord> for Ask {
             allocated: record.allocated,
             pending_since_ms: record.pending_since_ms,
             allocation_request_id: record.allocation_request_id,
-            uncommon: None,
-        };
-        let uncommon = UncommonAsk { preference, cancelled, reservations, missed, re_reservations };
-        if uncommon != UncommonAsk::NONE {
-            *ask.uncommon_mut() = uncommon;
+            extras: (extras != AskExtras::DEFAULT).then(|| Box::new(extras)),
         }
-        ask
     }
 }

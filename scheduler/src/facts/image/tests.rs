@@ -117,10 +117,10 @@ fn values_in_tables_refer_to_what_is_there() {
         ("a negative capacity", |image, _| first(&mut image.nodes).capacity = Resources::new(&[-1])),
         ("an ask of no application", |image, _| first(&mut image.asks).application = unknown()),
         ("an ask with more units than it has", |image, _| {
-            first(&mut image.asks).uncommon_mut().cancelled = u32::MAX;
+            first(&mut image.asks).extras_mut().cancelled = u32::MAX;
         }),
         ("an ask with an unknown reservation", |image, _| {
-            first(&mut image.asks).uncommon_mut().reservations.push(unknown());
+            first(&mut image.asks).extras_mut().reservations.push(unknown());
         }),
         ("a container of no application", |image, _| first(&mut image.containers).application = unknown()),
         ("a container on no node", |image, _| first(&mut image.containers).node = unknown()),

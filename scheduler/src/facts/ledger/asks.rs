@@ -11,7 +11,7 @@ impl Facts {
     pub(crate) fn transition_cancel(&mut self, id: AskId, units: u32) {
         let ask = self.asks.at_mut(id);
         debug_assert!(units <= ask.outstanding(), "{id} has fewer outstanding");
-        ask.uncommon_mut().cancelled += units;
+        ask.extras_mut().cancelled += units;
         let id_of_application = ask.application;
         let Application { leaf, user, .. } = *self.applications.at(id_of_application);
         let shape = self.shapes.at(ask.shape);

@@ -11,9 +11,9 @@ impl Facts {
         let created_ms = self.now_ms;
         self.reservations.insert(id, Reservation { ask: ask_id, node: node_id, created_ms });
         let ask = self.asks.at_mut(ask_id);
-        let uncommon = ask.uncommon_mut();
-        uncommon.reservations.push(id);
-        uncommon.re_reservations = 0;
+        let extras = ask.extras_mut();
+        extras.reservations.push(id);
+        extras.re_reservations = 0;
         let (application, shape) = (ask.application, ask.shape);
         let node = self.nodes.at_mut(node_id);
         debug_assert!(node.reservation.is_none(), "{node_id} is reserved already");
@@ -28,9 +28,9 @@ impl Facts {
         let reservation = self.reservations.remove(id).expect("the caller checked that it is alive");
         self.reservation_ids.give_back(id);
         let ask = self.asks.at_mut(reservation.ask);
-        let uncommon = ask.uncommon_mut();
-        uncommon.reservations.retain(|held| *held != id);
-        uncommon.re_reservations = 0;
+        let extras = ask.extras_mut();
+        extras.reservations.retain(|held| *held != id);
+        extras.re_reservations = 0;
         let (application, shape) = (ask.application, ask.shape);
         self.nodes.at_mut(reservation.node).reservation = None;
         let charged = self.charge(application, shape, reservation.node, Use::Reserved, -1);

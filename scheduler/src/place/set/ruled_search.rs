@@ -7,8 +7,6 @@ use super::{Found, PlacementSet};
 use crate::facts::{Node, Shape, TagCounts};
 use crate::ids::{ApplicationId, NodeId};
 use crate::place::Nodes;
-use crate::place::candidate_list::Candidate;
-use crate::resource::fits;
 
 /// The containers of the current pass that rules count.
 #[derive(Debug, Default)]
@@ -55,11 +53,9 @@ impl PlacementSet {
         if position >= self.candidates.len() {
             return false;
         }
-        let Candidate { node, room, .. } = self.candidates.at(position);
-        let node = node.and_then(|id| nodes.facts.nodes.get(id));
-        node.is_some_and(|node| {
-            fits(&shape.need, &room) && nodes.facts.breach_with(shape, node, Some(&self.given.tags)).is_none()
-        })
+        let node = self.candidates.node_with_room(position, &shape.need);
+        node.and_then(|id| nodes.facts.nodes.get(id))
+            .is_some_and(|node| nodes.facts.breach_with(shape, node, Some(&self.given.tags)).is_none())
     }
 
     /// Containers with tags that the present pass proposed.

@@ -1,13 +1,13 @@
 //! Prefetching the records that the next changes touch.
 //!
-//! An ending container was placed long ago, so neither it nor its node is in a cache. An ask and its slot were last
-//! touched some hundred containers earlier, which is long, too. Waiting for one record after another takes most of the
-//! time of a change. Independent reads beforehand let the processor load them together. They decide nothing.
+//! An ending container was placed long ago, so neither it nor its node is in a cache. An ask was last touched some
+//! hundred containers earlier, so it has left the caches as well. Waiting for one record after another takes most of
+//! the time of a change. Independent reads beforehand let the processor load them together. They decide nothing.
 
 use std::hint::black_box;
 
 use crate::change::{Change, SubmittedAsk};
-use crate::facts::{Facts, Node};
+use crate::facts::Facts;
 use crate::ids::{ContainerId, SlotId};
 use crate::request::ResourceAllocationCommitRequest;
 
@@ -19,30 +19,33 @@ pub(super) fn ended_by(changes: &[Change]) -> impl Iterator<Item = ContainerId> 
     })
 }
 
-/// Touches the records of the asks and nodes of proposals, and the slots of the containers that they become.
-pub(super) fn fetch_proposed(facts: &Facts, requests: &[ResourceAllocationCommitRequest]) {
+/// Touches the records of the asks and nodes of proposals, and the vacated slots that their containers take.
+pub(super) fn prefetch_proposed(facts: &Facts, requests: &[ResourceAllocationCommitRequest]) {
     let proposals = requests.iter().flat_map(|request| &request.allocate);
     let found = proposals.filter_map(|proposal| {
         let (ask, node) = (facts.asks.get(proposal.ask)?, facts.nodes.get(proposal.node)?);
         Some(ask.number ^ node.room.free[0] as u64 ^ node.containers.len() as u64)
     });
     black_box(found.fold(0, |sum, bits| sum ^ bits));
-    let slots = facts.container_ids.next_ones(requests.len());
+    let slots = facts.container_ids.next_vacated(requests.len());
     black_box(slots.filter(|id| facts.containers.is_vacant(*id)).count());
 }
 
 /// Touches the slots of new asks.
-pub(super) fn fetch_asked(facts: &Facts, asks: &[SubmittedAsk]) {
+pub(super) fn prefetch_new_asks(facts: &Facts, asks: &[SubmittedAsk]) {
     black_box(asks.iter().filter(|ask| facts.asks.is_vacant(ask.ask)).count());
 }
 
 /// Touches the records of ending containers and their nodes.
-pub(super) fn fetch_ended(facts: &Facts, ended: impl Iterator<Item = ContainerId> + Clone) {
+pub(super) fn prefetch_ended(facts: &Facts, ended: impl Iterator<Item = ContainerId> + Clone) {
     let containers = ended.filter_map(|container| facts.containers.get(container));
     black_box(containers.clone().map(|container| container.shape.index()).sum::<usize>());
     let nodes = containers.filter_map(|container| facts.nodes.get(container.node));
     black_box(nodes.clone().map(|node| node.room.free[0]).sum::<i64>());
-    let listed =
-        nodes.flat_map(|Node { containers: list, .. }| [list.first(), list.get(list.len() / 2), list.last()]);
+    // The end of a container searches the list, which is in about three cache lines.
+    let listed = nodes.flat_map(|node| {
+        let list = &node.containers;
+        [list.first(), list.get(list.len() / 2), list.last()]
+    });
     black_box(listed.flatten().fold(0, |sum, id| sum ^ id.index()));
 }
