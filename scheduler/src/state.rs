@@ -29,7 +29,7 @@ use crate::facts::{Charged, Facts, Shape, StateDigest, TagCap, TagScope};
 use crate::ids::{AskId, NodeId, PartitionId, ReservationId, SetId, ShapeId};
 use crate::in_flight::InFlight;
 use crate::place::{NodeShards, Nodes};
-use crate::resource::{Resources, fits};
+use crate::resource::{DeviceMask, Resources, fits};
 use crate::timers::{Timer, Timers};
 use gang_waits::GangWaits;
 pub(crate) use image::{StateImage, StateImageOf};
@@ -167,8 +167,12 @@ impl State {
         bytes
     }
 
-    /// Updates derived state after a container without devices on the node ended and freed these resources.
-    pub(crate) fn node_freed(&mut self, id: NodeId, freed: &Resources) {
+    /// Updates derived state after a container on the node ended and freed these resources and devices.
+    pub(crate) fn node_freed(&mut self, id: NodeId, freed: &Resources, devices: DeviceMask) {
+        if !devices.is_empty() {
+            // The record of changes holds no devices, so the set looks at the node again.
+            return self.node_gained(id);
+        }
         let set = self.node_shards.record_freed(id, self.facts.nodes.at(id).partition, freed);
         self.tell_of_gain(id, set);
     }

@@ -79,12 +79,7 @@ impl Applier<'_> {
     pub(super) fn end_container(&mut self, container: ContainerId, cause: EndCause) {
         let (ended, charged) = self.state.facts.transition_end_container(container);
         self.use_fell(&charged);
-        if ended.devices.is_empty() {
-            self.state.node_freed(charged.node, &charged.resources);
-        } else {
-            // The record of changes holds no devices, so the set looks at the node again.
-            self.state.node_gained(charged.node);
-        }
+        self.state.node_freed(charged.node, &charged.resources, ended.devices);
         self.state.tags_ended(&charged);
         let allocation_request_id = ended.allocation_request_id;
         self.tell(charged.application, EventKind::ContainerEnded { container, cause, allocation_request_id });
