@@ -71,7 +71,8 @@ impl Backlog {
     /// The borrowed variants. Most shapes have none: then nothing is allocated.
     #[inline]
     pub(super) fn variants_of(&self, own: ShapeId) -> SmallVec<[ShapeId; 1]> {
-        SmallVec::from_slice(&self.demand[own.index()].variants)
+        let variants = &self.demand[own.index()].variants;
+        if variants.is_empty() { SmallVec::new() } else { SmallVec::from_slice(variants) }
     }
 
     /// Updates the borrowed variants after the shape was opened or closed in its partition.

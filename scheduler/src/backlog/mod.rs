@@ -186,8 +186,7 @@ impl Backlog {
         let lane_id = self.lane_for(facts, application.leaf, application.user, shape);
         let backlog = &mut self.applications[slot];
         let key = *backlog.key.get_or_insert_with(|| OrderKey::of(facts, application, &Given::default()));
-        let mut asks = PendingAsks::default();
-        asks.add(pending);
+        let asks = PendingAsks::of(pending);
         backlog.lanes.push(ApplicationLane { lane: lane_id, shape, asks });
         self.lanes[lane_id].order.insert((key, slot as u32));
         self.update_runnable(lane_id);
@@ -217,9 +216,10 @@ impl Backlog {
         let backlog = &mut self.applications[slot];
         let place =
             backlog.lanes.iter().position(|entry| entry.shape == shape).expect("a pending ask has a lane");
-        let was_listed = backlog.lanes[place].asks.remove(pending);
-        debug_assert!(was_listed, "{id} is listed in its lane");
-        if !backlog.lanes[place].asks.is_empty() {
+        let asks = &mut backlog.lanes[place].asks;
+        debug_assert!(asks.contains(pending), "{id} is listed in its lane");
+        if asks.has_several() {
+            asks.remove(pending);
             return;
         }
         let lane_id = backlog.lanes.swap_remove(place).lane;

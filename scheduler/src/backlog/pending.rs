@@ -45,12 +45,18 @@ struct PriorityList {
 }
 
 impl PendingAsks {
-    pub(crate) fn is_empty(&self) -> bool {
-        self.first[0].is_none()
-    }
-
     pub(crate) fn iter(&self) -> impl Iterator<Item = PendingAsk> {
         self.first.iter().flatten().chain(self.rest.0.iter().flat_map(|list| &list.asks)).copied()
+    }
+
+    /// The list of one ask.
+    #[inline]
+    pub(super) fn of(pending: PendingAsk) -> Self {
+        Self { first: [Some(pending), None], rest: ByPriority::default() }
+    }
+
+    pub(super) fn has_several(&self) -> bool {
+        self.first[1].is_some()
     }
 
     pub(super) fn contains(&self, pending: PendingAsk) -> bool {
@@ -58,9 +64,9 @@ impl PendingAsks {
     }
 
     /// The `at`-th ask.
-    pub(crate) fn get(&self, at: usize) -> Option<PendingAsk> {
+    pub(crate) fn get(&self, at: usize) -> Option<&PendingAsk> {
         match self.first.get(at) {
-            Some(pending) => *pending,
+            Some(pending) => pending.as_ref(),
             None => self.rest.get(at - FIRST),
         }
     }
@@ -95,10 +101,10 @@ impl ByPriority {
         self.place_of(pending).is_ok_and(|list| self.0[list].asks.binary_search(&pending).is_ok())
     }
 
-    fn get(&self, mut at: usize) -> Option<PendingAsk> {
+    fn get(&self, mut at: usize) -> Option<&PendingAsk> {
         for PriorityList { asks, .. } in &self.0 {
             match asks.get(at) {
-                Some(pending) => return Some(*pending),
+                Some(pending) => return Some(pending),
                 None => at -= asks.len(),
             }
         }
@@ -170,9 +176,9 @@ mod tests {
                     prop_assert_eq!(asks.remove(pending), model.remove(&pending));
                 }
                 prop_assert!(asks.iter().eq(model.iter().copied()));
-                prop_assert_eq!(asks.is_empty(), model.is_empty());
+                prop_assert_eq!(asks.has_several(), model.len() > 1);
                 for at in 0..=model.len() {
-                    prop_assert_eq!(asks.get(at), model.iter().nth(at).copied());
+                    prop_assert_eq!(asks.get(at), model.iter().nth(at));
                 }
             }
         }

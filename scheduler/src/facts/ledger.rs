@@ -104,6 +104,8 @@ impl Facts {
     }
 
     /// Starts a charged container, and gives it its devices. It is already counted as a user of its shape.
+    // Inlined, so that the container is made in its slot of the table.
+    #[inline(always)]
     fn start(&mut self, mut container: Container) -> ContainerId {
         let id = self.container_ids.take();
         container.devices = self.take_room(container.node, container.shape, id);

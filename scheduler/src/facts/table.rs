@@ -41,12 +41,16 @@ impl<I: SlotId, T> Table<I, T> {
     }
 
     /// Puts `value` into the slot of `id`. Returns false if the slot is taken.
+    #[inline]
     pub(crate) fn insert(&mut self, id: I, value: T) -> bool {
         let slot = self.slot_of(id);
         if slot.value.is_some() {
             return false;
         }
-        *slot = Slot { generation: id.generation(), value: Some(value) };
+        // By field. A slot that is made first and then moved would be read as a whole while its parts are still in the
+        // processor's store buffer. Such a read waits.
+        slot.generation = id.generation();
+        slot.value = Some(value);
         self.live += 1;
         true
     }

@@ -11,9 +11,9 @@ use crate::ids::{QueueId, ShapeId};
 use crate::resource::Resources;
 
 /// An ask that [`is_available`](QueueWalk::is_available), the `at`-th of its application in a lane.
-struct Available {
+struct Available<'a> {
     at: u32,
-    pending: PendingAsk,
+    pending: &'a PendingAsk,
     has_more: bool,
 }
 
@@ -130,7 +130,7 @@ impl<'a> QueueWalk<'a> {
         let Some(mut top) = cursor.heads.peek_mut() else { return };
         match next {
             Some(found) => {
-                (top.0.at, top.0.pending, top.0.has_more) = (found.at, found.pending, found.has_more);
+                (top.0.at, top.0.pending, top.0.has_more) = (found.at, *found.pending, found.has_more);
             }
             None => {
                 let Reverse(done) = PeekMut::pop(top);
@@ -174,24 +174,22 @@ impl<'a> QueueWalk<'a> {
         let cursor = &self.scratch.queues[leaf.index()].leaf.lanes[index];
         let (lane, mut last) = (cursor.lane, cursor.last);
         let order = &self.state.backlog.lane(lane).order;
-        let found = loop {
-            let Some((key, slot)) = order.after(last) else { break None };
+        while let Some((key, slot)) = order.after(last) {
             last = Some((key, slot));
             if self.scratch.left_applications.contains(&slot) {
                 continue;
             }
             if let Some(found) = self.next_available(leaf, slot, index, 0) {
-                let Available { at, pending, has_more } = found;
+                let Available { at, pending: &pending, has_more } = found;
                 let (key, next_is_unopened) = (self.key_of(slot, leaf, key), order.has_several());
-                break Some(Head { key, pending, slot, lane: index as u32, at, next_is_unopened, has_more });
+                let cursor = &mut self.scratch.queues[leaf.index()].leaf;
+                cursor.lanes[index].heads += 1;
+                let lane = index as u32;
+                cursor.heads.push(Reverse(Head { key, pending, slot, lane, at, next_is_unopened, has_more }));
+                break;
             }
-        };
-        let cursor = &mut self.scratch.queues[leaf.index()].leaf;
-        cursor.lanes[index].last = last;
-        if let Some(head) = found {
-            cursor.lanes[index].heads += 1;
-            cursor.heads.push(Reverse(head));
         }
+        self.scratch.queues[leaf.index()].leaf.lanes[index].last = last;
     }
 
     /// Whether the ask has a unit that is neither in flight nor reserved, or may reserve a further node.
@@ -204,12 +202,18 @@ impl<'a> QueueWalk<'a> {
     }
 
     /// The application's first available ask in the lane, from the `from`-th on.
-    fn next_available(&mut self, leaf: QueueId, slot: u32, index: usize, from: usize) -> Option<Available> {
-        let lane = self.scratch.queues[leaf.index()].leaf.lanes[index].lane;
-        let asks = &self.state.backlog.asks_in(slot, lane)?.asks;
+    fn next_available(
+        &mut self,
+        leaf: QueueId,
+        slot: u32,
+        index: usize,
+        from: usize,
+    ) -> Option<Available<'a>> {
+        let (state, lane) = (self.state, self.scratch.queues[leaf.index()].leaf.lanes[index].lane);
+        let asks = &state.backlog.asks_in(slot, lane)?.asks;
         let mut at = from;
         while let Some(pending) = asks.get(at) {
-            if self.is_available(&pending) {
+            if self.is_available(pending) {
                 let has_more = asks.get(at + 1).is_some();
                 return Some(Available { at: at as u32, pending, has_more });
             }

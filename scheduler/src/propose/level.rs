@@ -19,8 +19,11 @@ impl Level {
     }
 
     /// Begins to count for the pass with this stamp.
+    #[inline]
     pub(super) fn begin(&mut self, stamp: u64, start: Resources) {
-        *self = Self { stamp, start, now: start, is_charged: false };
+        // By field, not as a new value, which would be stored, loaded and stored again.
+        (self.stamp, self.is_charged) = (stamp, false);
+        (self.start, self.now) = (start, start);
     }
 
     /// Use, amounts in flight, and the picks of this pass.

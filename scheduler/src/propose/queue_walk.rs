@@ -181,13 +181,15 @@ impl<'a> QueueWalk<'a> {
 
     /// Moves the top child of a queue, which was just served, to its new place in the heap.
     fn rekey_top(&mut self, parent: QueueId, child: QueueId, now: u64) {
-        let level = *self.scratch.queues[child.index()].level.now();
-        let full = self.publishes_each_pick.then(|| self.key(child, &level, now));
+        let level = self.scratch.queues[child.index()].level.now();
+        let full = self.publishes_each_pick.then(|| self.key(child, level, now));
+        // Where use alone orders the queues, nothing else of the key has changed.
+        let share = self.state.facts.tree.share_of(child, self.share.partition, level);
         let Some(mut top) = self.scratch.queues[parent.index()].children.peek_mut() else { return };
         debug_assert_eq!(top.0.queue, child, "the walk came here over the tops");
-        // Where use alone orders the queues, nothing else of the key has changed.
-        top.0 = full.unwrap_or_else(|| {
-            self.state.facts.tree.key_when_served(&top.0, self.share.partition, &level, now)
-        });
+        match full {
+            Some(key) => top.0 = key,
+            None => top.0.serve(share, now),
+        }
     }
 }

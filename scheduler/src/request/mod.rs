@@ -4,7 +4,7 @@ mod outcome;
 
 pub use outcome::{CommitOutcome, CommitSeq, RejectReason};
 use serde::{Deserialize, Serialize};
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 use thin_vec::{ThinVec, thin_vec};
 
 use crate::ids::{AskId, ContainerId, NodeId, ReservationId};
@@ -49,9 +49,10 @@ pub struct ReservationProposal {
 impl ResourceAllocationCommitRequest {
     /// A request for one container.
     #[must_use]
+    #[inline]
     pub fn allocate(ask: AskId, node: NodeId) -> Self {
         let proposal = AllocationProposal { ask, node, from_reservation: None };
-        Self { allocate: smallvec![proposal], ..Self::default() }
+        Self { allocate: SmallVec::from_buf([proposal]), ..Self::default() }
     }
 
     /// A request to reserve one node.

@@ -34,14 +34,14 @@ pub(super) const RARE_TYPES: Range<usize> = COMMON_TYPES..RESOURCE_TYPES_MAX;
 // In this order in memory, so that the amounts of common types are next to the mark that there are no others.
 #[repr(C)]
 pub struct Resources {
-    /// False only if no rare type has an amount.
-    may_have_rare: bool,
+    /// Zero only if no rare type has an amount. As wide as an amount: a copy then needs no narrow loads for padding.
+    rare_mark: u64,
     amounts: [i64; RESOURCE_TYPES_MAX],
 }
 
 impl Resources {
     /// Zero of every type.
-    pub const ZERO: Self = Self { may_have_rare: false, amounts: [0; RESOURCE_TYPES_MAX] };
+    pub const ZERO: Self = Self { rare_mark: 0, amounts: [0; RESOURCE_TYPES_MAX] };
 
     /// The amounts by type index; missing types are zero. [`ResourceTypes::resources`](crate::ResourceTypes::resources)
     /// takes amounts by name and checks them.
@@ -56,8 +56,8 @@ impl Resources {
     }
 
     fn from_all(amounts: [i64; RESOURCE_TYPES_MAX]) -> Self {
-        let may_have_rare = amounts[COMMON_TYPES..].iter().fold(0, |bits, amount| bits | amount) != 0;
-        Self { may_have_rare, amounts }
+        let rare_bits = amounts[COMMON_TYPES..].iter().fold(0, |bits, amount| bits | amount);
+        Self { rare_mark: rare_bits as u64, amounts }
     }
 
     /// Amounts of common types, and none of the others.
@@ -65,18 +65,18 @@ impl Resources {
     pub(crate) fn from_common([first, second]: CommonAmounts) -> Self {
         let mut amounts = [0; RESOURCE_TYPES_MAX];
         (amounts[0], amounts[1]) = (first, second);
-        Self { may_have_rare: false, amounts }
+        Self { rare_mark: 0, amounts }
     }
 
     /// The amounts of common types; `None` if another type may have an amount.
     #[inline]
     pub(crate) fn to_common(self) -> Option<CommonAmounts> {
-        (!self.may_have_rare).then_some([self.amounts[0], self.amounts[1]])
+        (self.rare_mark == 0).then_some([self.amounts[0], self.amounts[1]])
     }
 
     /// The same amount of all [`RESOURCE_TYPES_MAX`] types.
     pub(crate) const fn all(amount: i64) -> Self {
-        Self { may_have_rare: true, amounts: [amount; RESOURCE_TYPES_MAX] }
+        Self { rare_mark: 1, amounts: [amount; RESOURCE_TYPES_MAX] }
     }
 
     /// The amounts by type index.
@@ -86,7 +86,7 @@ impl Resources {
     }
 
     pub(crate) fn set(&mut self, type_index: usize, amount: i64) {
-        self.may_have_rare |= type_index >= COMMON_TYPES && amount != 0;
+        self.rare_mark |= u64::from(type_index >= COMMON_TYPES && amount != 0);
         self.amounts[type_index] = amount;
     }
 
@@ -103,7 +103,7 @@ impl Resources {
         // Not as a comparison of arrays, which is a call of `memcmp`.
         let with_bits_of = |bits: i64, i: usize| bits | self.amounts[i];
         let common = (0..COMMON_TYPES).fold(0, with_bits_of);
-        (if self.may_have_rare { RARE_TYPES.fold(common, with_bits_of) } else { common }) == 0
+        (if self.may_have_rare_types() { RARE_TYPES.fold(common, with_bits_of) } else { common }) == 0
     }
 
     /// Whether the amount of each type is at most that of `bound`.
@@ -111,7 +111,7 @@ impl Resources {
     pub fn within(&self, bound: &Self) -> bool {
         let is_within = |i: usize| self.amounts[i] <= bound.amounts[i];
         (0..COMMON_TYPES).all(is_within)
-            && (!(self.may_have_rare || bound.may_have_rare) || RARE_TYPES.into_iter().all(is_within))
+            && ((self.rare_mark | bound.rare_mark) == 0 || RARE_TYPES.into_iter().all(is_within))
     }
 
     /// Whether `self` plus `more` stays within `bound`, for each type that grows.
@@ -121,7 +121,7 @@ impl Resources {
     #[must_use]
     pub fn can_grow(&self, more: &Self, bound: &Self) -> bool {
         (0..COMMON_TYPES).all(|i| self.can_type_grow(i, more, bound))
-            && (!more.may_have_rare || self.can_rare_types_grow(more, bound))
+            && (!more.may_have_rare_types() || self.can_rare_types_grow(more, bound))
     }
 
     #[inline(never)]
@@ -149,7 +149,7 @@ impl Resources {
 
     /// Raises each type to the amount of `other` if that is larger. No amount is negative.
     pub(crate) fn raise_to(&mut self, other: &Self) {
-        self.may_have_rare |= other.may_have_rare;
+        self.rare_mark |= other.rare_mark;
         for i in other.types() {
             self.amounts[i] = self.amounts[i].max(other.amounts[i]);
         }
@@ -191,7 +191,7 @@ impl Resources {
 
     /// As [`combine`](Self::combine), for a function that is 0 for 0 and 0.
     fn combine_amounts(&self, other: &Self, each: impl Fn(i64, i64) -> i64) -> Self {
-        let mut combined = Self { may_have_rare: self.may_have_rare || other.may_have_rare, ..Self::ZERO };
+        let mut combined = Self { rare_mark: self.rare_mark | other.rare_mark, ..Self::ZERO };
         for i in combined.types() {
             combined.amounts[i] = each(self.amounts[i], other.amounts[i]);
         }
@@ -204,8 +204,8 @@ impl Resources {
         for i in 0..COMMON_TYPES {
             self.amounts[i] = each(self.amounts[i], other.amounts[i]);
         }
-        if other.may_have_rare {
-            self.may_have_rare = true;
+        if other.may_have_rare_types() {
+            self.rare_mark |= other.rare_mark;
             for i in RARE_TYPES {
                 self.amounts[i] = each(self.amounts[i], other.amounts[i]);
             }
@@ -214,12 +214,12 @@ impl Resources {
 
     /// A range of types; all amounts outside it are zero.
     pub(crate) fn types(&self) -> Range<usize> {
-        if self.may_have_rare { 0..RESOURCE_TYPES_MAX } else { 0..COMMON_TYPES }
+        if self.may_have_rare_types() { 0..RESOURCE_TYPES_MAX } else { 0..COMMON_TYPES }
     }
 
     /// Whether any type behind the common ones may have an amount.
     pub(super) fn may_have_rare_types(&self) -> bool {
-        self.may_have_rare
+        self.rare_mark != 0
     }
 }
 
@@ -228,7 +228,7 @@ impl PartialEq for Resources {
     fn eq(&self, other: &Self) -> bool {
         let differing = |bits: i64, i: usize| bits | (self.amounts[i] ^ other.amounts[i]);
         let common = (0..COMMON_TYPES).fold(0, differing);
-        let may_any_be_rare = self.may_have_rare || other.may_have_rare;
+        let may_any_be_rare = (self.rare_mark | other.rare_mark) != 0;
         (if may_any_be_rare { RARE_TYPES.fold(common, differing) } else { common }) == 0
     }
 }
@@ -236,7 +236,8 @@ impl PartialEq for Resources {
 /// Without the amounts of rare types if they are zero, so that most vectors are hashed quickly.
 impl Hash for Resources {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        let has_rare = self.may_have_rare && self.amounts[RARE_TYPES].iter().any(|amount| *amount != 0);
+        let has_rare =
+            self.may_have_rare_types() && self.amounts[RARE_TYPES].iter().any(|amount| *amount != 0);
         let counted = if has_rare { RESOURCE_TYPES_MAX } else { COMMON_TYPES };
         self.amounts[..counted].iter().for_each(|amount| state.write_i64(*amount));
     }
