@@ -22,11 +22,14 @@ pub(super) fn ended_by(changes: &[Change]) -> impl Iterator<Item = ContainerId> 
 /// Touches the records of the asks and nodes of proposals, and the vacated slots that their containers take.
 pub(super) fn prefetch_proposed(facts: &Facts, requests: &[ResourceAllocationCommitRequest]) {
     let proposals = requests.iter().flat_map(|request| &request.allocate);
-    let found = proposals.filter_map(|proposal| {
+    let found = proposals.clone().filter_map(|proposal| {
         let (ask, node) = (facts.asks.get(proposal.ask)?, facts.nodes.get(proposal.node)?);
         Some(ask.number ^ node.room.free[0] as u64 ^ node.containers.len() as u64)
     });
     black_box(found.fold(0, |sum, bits| sum ^ bits));
+    // A new container is listed behind the last one.
+    let nodes = proposals.filter_map(|proposal| facts.nodes.get(proposal.node));
+    black_box(nodes.filter_map(|node| node.containers.last()).fold(0, |sum, id| sum ^ id.index()));
     let slots = facts.container_ids.next_vacated(requests.len());
     black_box(slots.filter(|id| facts.containers.is_vacant(*id)).count());
 }

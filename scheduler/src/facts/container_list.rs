@@ -14,7 +14,7 @@ pub(crate) struct ContainerList {
     running: usize,
 }
 
-/// The list may have this many entries on top of twice the running containers.
+/// The list may have this many entries on top of four times the running containers.
 const GONE_MAX: usize = 32;
 
 impl ContainerList {
@@ -40,7 +40,7 @@ impl ContainerList {
     /// Counts the end of a container, which the caller has removed from the table.
     pub(super) fn record_end(&mut self, containers: &Table<ContainerId, Container>) {
         self.running -= 1;
-        if self.listed.len() > 2 * self.running + GONE_MAX {
+        if self.listed.len() > 4 * self.running + GONE_MAX {
             self.listed.retain(|id| containers.get(*id).is_some());
         }
     }
