@@ -100,6 +100,7 @@ mod label;
 pub mod log;
 #[cfg(feature = "metrics")]
 pub mod metrics;
+mod min_heap;
 #[cfg(feature = "model")]
 pub mod model;
 pub mod nearest;

@@ -4,12 +4,9 @@
 //! order without changing the heap ([`LaneWalk`]). Each lane comes after its parent in the heap, so only the children
 //! of lanes that the walk has passed can be next.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-use std::collections::binary_heap::PeekMut;
-
 use super::order::OrderKey;
 use crate::ids::LaneId;
+use crate::min_heap::{MinHeap, first_child};
 
 /// A lane with the key of its first application. One application may be the first of several lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -20,7 +17,7 @@ pub(super) struct ListedLane {
 
 /// The runnable lanes of one leaf on one share.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct LaneHeap(Vec<ListedLane>);
+pub(crate) struct LaneHeap(MinHeap<ListedLane>);
 
 /// The positions of all lanes in the heaps of their leaves, by lane.
 #[derive(Clone, Debug, Default)]
@@ -38,6 +35,10 @@ impl Positions {
         debug_assert!(self.get(lane).is_none(), "{lane} is empty, so it is not runnable");
     }
 
+    fn set(&mut self, listed: &ListedLane, position: usize) {
+        self.0[listed.lane.index()] = position as u32;
+    }
+
     #[inline]
     pub(super) fn get(&self, lane: LaneId) -> Option<usize> {
         let position = self.0[lane.index()];
@@ -47,123 +48,69 @@ impl Positions {
 
 impl LaneHeap {
     pub(super) fn len(&self) -> usize {
-        self.0.len()
+        self.0.as_slice().len()
     }
 
     pub(super) fn get(&self, position: usize) -> Option<&ListedLane> {
-        self.0.get(position)
+        self.0.as_slice().get(position)
     }
 
+    /// Adds a lane that is not listed.
     pub(super) fn insert(&mut self, listed: ListedLane, positions: &mut Positions) {
-        self.0.push(listed);
-        self.rise(self.0.len() - 1, listed, positions);
+        self.0.insert(listed, |listed, position| positions.set(listed, position));
     }
 
+    /// Removes the lane at the position.
     pub(super) fn remove(&mut self, position: usize, positions: &mut Positions) {
-        let removed = self.0.swap_remove(position);
+        let removed = self.0.remove(position, |listed, position| positions.set(listed, position));
         positions.0[removed.lane.index()] = NOWHERE;
-        if let Some(last) = self.0.get(position) {
-            self.put(position, *last, positions);
-        }
     }
 
-    /// Lists the lane at this position under another key.
+    /// Lists the lane at the position under another key.
     pub(super) fn rekey(&mut self, position: usize, key: OrderKey, positions: &mut Positions) {
-        let lane = self.0[position].lane;
-        self.put(position, ListedLane { key, lane }, positions);
-    }
-
-    /// Puts the lane at this position, or above or below it.
-    fn put(&mut self, position: usize, listed: ListedLane, positions: &mut Positions) {
-        if position > 0 && listed < self.0[parent(position)] {
-            self.rise(position, listed, positions);
-        } else {
-            self.sink(position, listed, positions);
-        }
-    }
-
-    fn rise(&mut self, mut position: usize, listed: ListedLane, positions: &mut Positions) {
-        while position > 0 {
-            let above = self.0[parent(position)];
-            if above < listed {
-                break;
-            }
-            self.move_to(position, above, positions);
-            position = parent(position);
-        }
-        self.move_to(position, listed, positions);
-    }
-
-    fn sink(&mut self, mut position: usize, listed: ListedLane, positions: &mut Positions) {
-        while let Some(mut child) = self.0.get(first_child(position)).copied() {
-            let mut at = first_child(position);
-            if let Some(other) = self.0.get(at + 1)
-                && *other < child
-            {
-                (at, child) = (at + 1, *other);
-            }
-            if listed < child {
-                break;
-            }
-            self.move_to(position, child, positions);
-            position = at;
-        }
-        self.move_to(position, listed, positions);
-    }
-
-    fn move_to(&mut self, position: usize, listed: ListedLane, positions: &mut Positions) {
-        self.0[position] = listed;
-        positions.0[listed.lane.index()] = position as u32;
+        let lane = self.0.as_slice()[position].lane;
+        self.0.replace(position, ListedLane { key, lane }, |listed, position| {
+            positions.set(listed, position);
+        });
     }
 
     /// What is wrong with the heap, if anything.
     pub(super) fn mistake(&self, positions: &Positions) -> Option<String> {
-        self.0.iter().enumerate().find_map(|(position, listed)| {
-            let is_in_order = position == 0 || self.0[parent(position)] < *listed;
-            let is_found = positions.get(listed.lane) == Some(position);
-            (!is_in_order || !is_found)
-                .then(|| format!("{} is at the wrong position {position}", listed.lane))
-        })
+        let listed = || self.0.as_slice().iter().enumerate();
+        let lost = listed().find(|(position, listed)| positions.get(listed.lane) != Some(*position));
+        let position = self.0.misplaced().or(lost.map(|(position, _)| position))?;
+        Some(format!("{} is at the wrong position {position}", self.0.as_slice()[position].lane))
     }
-}
-
-const fn parent(position: usize) -> usize {
-    (position - 1) / 2
-}
-
-const fn first_child(position: usize) -> usize {
-    2 * position + 1
 }
 
 /// The walk of a pass over a leaf's runnable lanes: the lanes that may be next, each with its position in the heap. The
 /// pass's guard keeps the heap as it is. The walk's memory outlives the guard, so each call gets the heap.
 #[derive(Debug, Default)]
-pub(crate) struct LaneWalk(BinaryHeap<Reverse<(ListedLane, usize)>>);
+pub(crate) struct LaneWalk(MinHeap<(ListedLane, usize)>);
 
 impl LaneWalk {
     /// Begins with the heap's first lane.
     pub(crate) fn start(&mut self, lanes: &LaneHeap) {
         debug_assert!(self.0.is_empty(), "the leaf's cursor was cleared");
-        self.0.extend(lanes.0.first().map(|first| Reverse((*first, 0))));
+        lanes.0.first().into_iter().for_each(|first| self.0.push((*first, 0)));
     }
 
     /// The next lane of the heap, if its key is at most `last`.
     pub(crate) fn next_up_to(&mut self, last: Option<&OrderKey>, lanes: &LaneHeap) -> Option<LaneId> {
-        let mut top = self.0.peek_mut()?;
-        let Reverse((ListedLane { key, lane }, position)) = *top;
+        let (ListedLane { key, lane }, position) = *self.0.first()?;
         if last.is_some_and(|last| *last < key) {
             return None;
         }
-        let lane_at = |position: usize| lanes.0.get(position).map(|listed| Reverse((*listed, position)));
+        let lane_at = |position: usize| lanes.get(position).map(|listed| (*listed, position));
         match lane_at(first_child(position)) {
             Some(child) => {
-                // In place of the top, which is cheaper than to remove one and add another.
-                *top = child;
-                drop(top);
-                self.0.extend(lane_at(first_child(position) + 1));
+                // In place of the first, which is cheaper than to remove one and add another.
+                self.0.change_first(|first| *first = child);
+                let other = lane_at(first_child(position) + 1);
+                other.into_iter().for_each(|other| self.0.push(other));
             }
             None => {
-                PeekMut::pop(top);
+                self.0.pop();
             }
         }
         Some(lane)
@@ -186,8 +133,8 @@ mod tests {
     fn lanes_that_are_not_in_their_place_are_mistakes() {
         type Damage = fn(&mut LaneHeap, &mut Positions);
         let damage: [Damage; 4] = [
-            |heap, _| heap.0.swap(0, 1),
-            |heap, _| heap.0[2].key = OrderKey::for_test(0),
+            |heap, _| heap.0.as_mut_slice().swap(0, 1),
+            |heap, _| heap.0.as_mut_slice()[2].key = OrderKey::for_test(0),
             |_, positions| positions.0.swap(1, 2),
             |_, positions| positions.0[0] = NOWHERE,
         ];

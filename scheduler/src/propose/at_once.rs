@@ -3,8 +3,6 @@
 //! Two concurrent passes may give one queue too much. If use alone orders the queues, the next pass corrects that. A
 //! priority would let the queue keep the excess.
 
-use std::cmp::Reverse;
-
 use super::amounts::{Amount, Amounts};
 use super::pick::Pick;
 use super::queue_walk::{NextAsk, QueueWalk};
@@ -14,16 +12,13 @@ use crate::state::State;
 impl QueueWalk<'_> {
     /// The first child under the current amounts in flight. Picks of other passes only move a queue back, so the heap's
     /// top is the first of all once its key is up to date.
-    ///
-    /// Out of line and without `peek_mut`: the compiler would not inline `peek_mut` twice, and `charge` needs it. Trees
-    /// that order by use alone would pay 220 instructions per container.
     #[cold]
     pub(super) fn newest_top(&mut self, parent: QueueId) -> Option<QueueId> {
         self.catch_up_with_demand();
         loop {
-            let Reverse(top) = self.scratch.queues[parent.index()].children.pop()?;
+            let top = *self.scratch.queues[parent.index()].children.first()?;
             let key = self.key(top.queue, &self.level_of(top.queue), top.last_served);
-            self.scratch.queues[parent.index()].children.push(Reverse(key));
+            self.scratch.queues[parent.index()].children.change_first(|top| *top = key);
             if key == top {
                 return Some(top.queue);
             }

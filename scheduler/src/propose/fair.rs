@@ -1,7 +1,5 @@
 //! Fair leaves in a pass: each container that an application gets may move it behind others.
 
-use std::cmp::Reverse;
-
 use super::queue_walk::QueueWalk;
 use super::scratch::Head;
 use crate::backlog::OrderKey;
@@ -12,25 +10,27 @@ impl QueueWalk<'_> {
     /// and the next one comes once the top one has no further ask in the lane.
     pub(super) fn open_next_application(&mut self, leaf: QueueId) {
         let heads = &mut self.scratch.queues[leaf.index()].leaf.heads;
-        // Mutable access only if the top changes, because it costs a new order of the heap.
-        if heads.peek().is_none_or(|top| !top.0.next_is_unopened)
+        if heads.first().is_none_or(|top| !top.next_is_unopened)
             || !self.state.facts.queue(leaf).config.ordering.is_fair()
         {
             return;
         }
-        let Some(mut top) = heads.peek_mut() else { return };
-        top.0.next_is_unopened = false;
-        let place = top.0.lane as usize;
-        drop(top);
+        let Some(place) = heads.first().map(|top| top.lane as usize) else { return };
+        heads.change_first(|top| top.next_is_unopened = false);
         self.push_next_application(leaf, place);
     }
 
     /// Lists the top head under its new key, after its application got a container in this pass.
     pub(super) fn rekey(&mut self, leaf: QueueId, head: Head, key: OrderKey) {
         let heads = &mut self.scratch.queues[leaf.index()].leaf.heads;
-        let Some(Reverse(top)) = heads.pop() else { return };
-        debug_assert_eq!((top.slot, top.lane), (head.slot, head.lane), "nothing comes before the smallest");
-        heads.push(Reverse(Head { key, ..top }));
+        heads.change_first(|top| {
+            debug_assert_eq!(
+                (top.slot, top.lane),
+                (head.slot, head.lane),
+                "nothing comes before the smallest"
+            );
+            top.key = key;
+        });
     }
 
     /// The application's key, including containers of this pass.

@@ -1,8 +1,5 @@
 //! The walk within one leaf: its lanes, merged in application order.
 
-use std::cmp::Reverse;
-use std::collections::binary_heap::PeekMut;
-
 use super::batch::Proposals;
 use super::queue_walk::{NextAsk, QueueWalk};
 use super::scratch::{Head, LaneCursor, ShapeStatus};
@@ -31,7 +28,7 @@ impl<'a> QueueWalk<'a> {
         let backlog = &self.state.backlog;
         loop {
             let cursor = &mut self.scratch.queues[leaf.index()].leaf;
-            let top = cursor.heads.peek().map(|top| &top.0.key);
+            let top = cursor.heads.first().map(|top| &top.key);
             let lanes = backlog.runnable_lanes(leaf, self.share);
             let Some(lane) = cursor.unopened.next_up_to(top, lanes) else { return };
             let shape = backlog.lane(lane).shape;
@@ -51,7 +48,7 @@ impl<'a> QueueWalk<'a> {
         loop {
             self.open_lanes(leaf, proposals);
             let cursor = &self.scratch.queues[leaf.index()].leaf;
-            let head = cursor.heads.peek()?.0;
+            let head = *cursor.heads.first()?;
             let lane_cursor = &cursor.lanes[head.lane as usize];
             let lane_id = lane_cursor.lane;
             let lane = self.state.backlog.lane(lane_id);
@@ -108,7 +105,7 @@ impl<'a> QueueWalk<'a> {
     /// Skips the top ask, all of whose units are in flight or reserved.
     pub(super) fn skip_unavailable(&mut self, leaf: QueueId, proposals: &mut Proposals) {
         let cursor = &mut self.scratch.queues[leaf.index()].leaf;
-        if let Some(Reverse(head)) = cursor.heads.peek() {
+        if let Some(head) = cursor.heads.first() {
             cursor.lanes[head.lane as usize].is_any_in_flight = true;
         }
         self.skip_ask(leaf, proposals);
@@ -116,30 +113,27 @@ impl<'a> QueueWalk<'a> {
 
     /// Skips the top ask for the rest of the pass.
     pub(super) fn skip_ask(&mut self, leaf: QueueId, proposals: &mut Proposals) {
-        let Some(&Reverse(head)) = self.scratch.queues[leaf.index()].leaf.heads.peek() else { return };
+        let Some(&head) = self.scratch.queues[leaf.index()].leaf.heads.first() else { return };
         self.open_next_application(leaf);
         let cursor = &self.scratch.queues[leaf.index()].leaf;
         debug_assert!(
-            cursor.heads.peek().is_some_and(|top| (top.0.slot, top.0.pending) == (head.slot, head.pending)),
+            cursor.heads.first().is_some_and(|top| (top.slot, top.pending) == (head.slot, head.pending)),
             "the application behind is served later"
         );
         let index = head.lane as usize;
         let behind = head.at as usize + 1;
         let next = if head.has_more { self.next_available(leaf, head.slot, index, behind) } else { None };
         let cursor = &mut self.scratch.queues[leaf.index()].leaf;
-        let Some(mut top) = cursor.heads.peek_mut() else { return };
-        match next {
-            Some(found) => {
-                (top.0.at, top.0.pending, top.0.has_more) = (found.at, *found.pending, found.has_more);
+        if let Some(found) = next {
+            cursor.heads.change_first(|top| {
+                (top.at, top.pending, top.has_more) = (found.at, *found.pending, found.has_more);
+            });
+        } else if let Some(done) = cursor.heads.pop() {
+            cursor.lanes[index].heads -= 1;
+            if done.next_is_unopened {
+                self.push_next_application(leaf, index);
             }
-            None => {
-                let Reverse(done) = PeekMut::pop(top);
-                cursor.lanes[index].heads -= 1;
-                if done.next_is_unopened {
-                    self.push_next_application(leaf, index);
-                }
-                self.report_if_done(leaf, index, proposals);
-            }
+            self.report_if_done(leaf, index, proposals);
         }
     }
 
@@ -185,7 +179,7 @@ impl<'a> QueueWalk<'a> {
                 let cursor = &mut self.scratch.queues[leaf.index()].leaf;
                 cursor.lanes[index].heads += 1;
                 let lane = index as u32;
-                cursor.heads.push(Reverse(Head { key, pending, slot, lane, at, next_is_unopened, has_more }));
+                cursor.heads.push(Head { key, pending, slot, lane, at, next_is_unopened, has_more });
                 break;
             }
         }

@@ -1,7 +1,5 @@
 //! The walk from the root to the most deserving leaf.
 
-use std::cmp::Reverse;
-
 use super::batch::Proposals;
 use super::pass::PassLimits;
 use super::scratch::Scratch;
@@ -91,7 +89,7 @@ impl<'a> QueueWalk<'a> {
         if self.publishes_each_pick {
             return self.newest_top(parent);
         }
-        self.scratch.queues[parent.index()].children.peek().map(|Reverse(key)| key.queue)
+        self.scratch.queues[parent.index()].children.first().map(|key| key.queue)
     }
 
     /// Prepares a queue's working memory when the pass first comes to it.
@@ -117,7 +115,7 @@ impl<'a> QueueWalk<'a> {
             let has_runnable = self.state.backlog.has_runnable(child, self.share);
             if (has_runnable || self.has_blocked_headroom(child)) && self.leads_on(child) {
                 let last_served = self.state.facts.queue(child).quota(self.share.partition).last_served;
-                children.push(Reverse(self.key(child, &self.level_of(child), last_served)));
+                children.push(self.key(child, &self.level_of(child), last_served));
             }
         }
         self.scratch.queues[id.index()].children = children;
@@ -185,11 +183,12 @@ impl<'a> QueueWalk<'a> {
         let full = self.publishes_each_pick.then(|| self.key(child, level, now));
         // Where use alone orders the queues, nothing else of the key has changed.
         let share = self.state.facts.tree.share_of(child, self.share.partition, level);
-        let Some(mut top) = self.scratch.queues[parent.index()].children.peek_mut() else { return };
-        debug_assert_eq!(top.0.queue, child, "the walk came here over the tops");
-        match full {
-            Some(key) => top.0 = key,
-            None => top.0.serve(share, now),
-        }
+        self.scratch.queues[parent.index()].children.change_first(|top| {
+            debug_assert_eq!(top.queue, child, "the walk came here over the tops");
+            match full {
+                Some(key) => *top = key,
+                None => top.serve(share, now),
+            }
+        });
     }
 }

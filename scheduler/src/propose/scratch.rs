@@ -1,8 +1,5 @@
 //! A proposer's working memory, kept from pass to pass so that a pass seldom allocates.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
 use rustc_hash::FxHashMap;
 
 use super::demand_priority::RemainingDemand;
@@ -10,6 +7,7 @@ use super::level::Level;
 use crate::backlog::{Given, LaneWalk, OrderKey, PendingAsk};
 use crate::facts::{Facts, QueueKey};
 use crate::ids::{LaneId, LeafUserId, LimitUsageId, QueueId, ShapeId};
+use crate::min_heap::MinHeap;
 use crate::resource::{RESOURCE_TYPES_MAX, Resources, UNLIMITED};
 
 /// Working memory of a proposer. An entry belongs to the current pass if it carries its stamp.
@@ -50,7 +48,7 @@ pub(super) struct QueueScratch {
     /// Index into the batch's amounts, if the queue is listed and picks are published at once.
     pub(super) place: usize,
     /// Children that this pass has not left, the most deserving on top; parents only.
-    pub(super) children: BinaryHeap<Reverse<QueueKey>>,
+    pub(super) children: MinHeap<QueueKey>,
     /// Leaves only.
     pub(super) leaf: LeafCursor,
 }
@@ -72,7 +70,7 @@ pub(super) struct Satisfied {
 /// The position of a pass in one leaf, whose lanes it merges in application order.
 #[derive(Debug, Default)]
 pub(super) struct LeafCursor {
-    pub(super) heads: BinaryHeap<Reverse<Head>>,
+    pub(super) heads: MinHeap<Head>,
     pub(super) lanes: Vec<LaneCursor>,
     pub(super) satisfied: Satisfied,
     held: Held,
@@ -217,9 +215,9 @@ impl LeafCursor {
     /// Removes an application's heads, including held ones.
     pub(super) fn take_heads_of(&mut self, slot: u32) -> Vec<Head> {
         let is_its = |head: &Head| head.slot == slot;
-        let all = self.heads.iter().map(|head| head.0).chain(self.held.heads.iter().map(|held| held.1));
+        let all = self.heads.as_slice().iter().copied().chain(self.held.heads.iter().map(|held| held.1));
         let taken: Vec<Head> = all.filter(is_its).collect();
-        self.heads.retain(|head| !is_its(&head.0));
+        self.heads.retain(|head| !is_its(head));
         self.held.heads.retain(|(_, head)| !is_its(head));
         taken.iter().for_each(|head| self.lanes[head.lane as usize].heads -= 1);
         taken
@@ -227,7 +225,7 @@ impl LeafCursor {
 
     /// Holds the top head until the leaf's use reaches the threshold.
     pub(super) fn hold(&mut self, until: Threshold) {
-        let Some(Reverse(head)) = self.heads.pop() else { return };
+        let Some(head) = self.heads.pop() else { return };
         self.held.heads.push((until, head));
         let next = &mut self.held.next[until.resource];
         *next = until.level.min(*next);
@@ -249,7 +247,7 @@ impl LeafCursor {
             let is_due = level[until.resource] >= until.level;
             if is_due {
                 lanes[head.lane as usize].held_until = None;
-                heads.push(Reverse(*head));
+                heads.push(*head);
             } else {
                 held.next[until.resource] = until.level.min(held.next[until.resource]);
             }

@@ -1,4 +1,3 @@
-use std::cmp::Reverse;
 use std::sync::Arc;
 
 use super::pass::PassLimits;
@@ -114,7 +113,7 @@ fn held_and_not(level: i64) -> LeafCursor {
         let held_until = (lane == 0).then_some(until);
         cursor.lanes.push(LaneCursor { heads: 2, held_until, ..LaneCursor::new(LaneId(lane)) });
         for number in [1, 2] {
-            cursor.heads.push(Reverse(head(number, lane)));
+            cursor.heads.push(head(number, lane));
             held_until.into_iter().for_each(|until| cursor.hold(until));
         }
     }
@@ -134,14 +133,14 @@ fn an_application_takes_its_held_heads_along_and_leaves_those_of_others() {
     assert_eq!(places(taken.iter()), [(1, 0), (1, 1)]);
     assert!(cursor.lanes.iter().all(|lane| lane.heads == 1), "{:?}", cursor.lanes);
     cursor.release_all_held();
-    assert_eq!(places(cursor.heads.iter().map(|head| &head.0)), [(2, 0), (2, 1)]);
+    assert_eq!(places(cursor.heads.as_slice().iter()), [(2, 0), (2, 1)]);
 }
 
 #[test]
 fn held_heads_come_back_when_the_use_reaches_their_threshold() {
     let mut cursor = held_and_not(5);
     cursor.release_held(&Resources::new(&[4]));
-    assert_eq!((cursor.heads.len(), cursor.lanes[0].held_until.is_some()), (2, true));
+    assert_eq!((cursor.heads.as_slice().len(), cursor.lanes[0].held_until.is_some()), (2, true));
     cursor.release_held(&Resources::new(&[5]));
-    assert_eq!((cursor.heads.len(), cursor.lanes[0].held_until.is_some()), (4, false));
+    assert_eq!((cursor.heads.as_slice().len(), cursor.lanes[0].held_until.is_some()), (4, false));
 }
