@@ -32,7 +32,8 @@ impl<T: Copy + Ord> MinHeap<T> {
         self.0.first()
     }
 
-    #[inline]
+    // This and what it calls are always inlined, so that an element is made in its place.
+    #[inline(always)]
     pub(crate) fn push(&mut self, element: T) {
         self.insert(element, |_, _| {});
     }
@@ -60,7 +61,7 @@ impl<T: Copy + Ord> MinHeap<T> {
     }
 
     /// Adds an element. `placed` is told each element that gets a position.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn insert(&mut self, element: T, placed: impl FnMut(&T, usize)) {
         self.0.push(element);
         self.rise(self.0.len() - 1, element, placed);
@@ -86,7 +87,7 @@ impl<T: Copy + Ord> MinHeap<T> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn rise(&mut self, mut position: usize, element: T, mut placed: impl FnMut(&T, usize)) {
         while position > 0 && element < self.0[parent(position)] {
             self.0[position] = self.0[parent(position)];

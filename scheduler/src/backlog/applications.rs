@@ -31,6 +31,7 @@ impl LaneApplications {
         self.first.map(|(key, _)| key)
     }
 
+    #[inline]
     pub(super) fn insert(&mut self, place: Place) {
         let later = match self.first {
             Some(first) if first <= place => place,

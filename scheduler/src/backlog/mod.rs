@@ -186,8 +186,9 @@ impl Backlog {
         let lane_id = self.lane_for(facts, application.leaf, application.user, shape);
         let backlog = &mut self.applications[slot];
         let key = *backlog.key.get_or_insert_with(|| OrderKey::of(facts, application, &Given::default()));
-        let asks = PendingAsks::of(pending);
-        backlog.lanes.push(ApplicationLane { lane: lane_id, shape, asks });
+        // Not `push`, which moves an entry that was made before: here it is made in its place.
+        let entry = || ApplicationLane { lane: lane_id, shape, asks: PendingAsks::of(pending) };
+        backlog.lanes.extend(std::iter::once_with(entry));
         self.lanes[lane_id].order.insert((key, slot as u32));
         self.update_runnable(lane_id);
         lane_id

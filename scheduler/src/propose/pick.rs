@@ -1,5 +1,7 @@
 //! Picks a node for the next ask.
 
+use std::iter;
+
 use super::batch::{Observation, Proposals};
 use super::queue_walk::NextAsk;
 use super::reserve::give_up;
@@ -129,6 +131,7 @@ impl<'a> Picker<'a> {
 }
 
 pub(super) fn propose(ask: AskId, node: NodeId, proposals: &mut Proposals) -> Pick {
-    proposals.requests.push(ResourceAllocationCommitRequest::allocate(ask, node));
+    // Not `push`, which moves a request that was made before: here it is made in its place.
+    proposals.requests.extend(iter::once_with(|| ResourceAllocationCommitRequest::allocate(ask, node)));
     Pick::Placed
 }

@@ -115,11 +115,8 @@ pub(in crate::commit) fn shape_for(facts: &Facts, application: ApplicationId, sp
     let leaf = facts.applications.at(application).leaf;
     let partition = partition_for(facts.queue(leaf), spec);
     let has_locality = !spec.preference.is_empty();
-    Shape {
-        need: Need { resources: spec.size, devices: spec.devices },
-        partition,
-        rule: rule_of(facts, application, spec),
-        has_locality,
-        borrowing: facts.borrowing_of(partition, has_locality, spec.is_master),
-    }
+    let borrowing = facts.borrowing_of(partition, has_locality, spec.is_master);
+    let rule = rule_of(facts, application, spec);
+    let need = Need { resources: spec.size, devices: spec.devices };
+    Shape { need, partition, rule, has_locality, borrowing }
 }
