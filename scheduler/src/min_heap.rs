@@ -1,7 +1,7 @@
-//! A binary heap with the least element first. Elements may change in their place.
+//! A binary heap with the least element on top.
 //!
-//! A pass changes the first element of two heaps for each container. A change moves only other elements up until the
-//! new place is found, and then writes the changed one there.
+//! Unlike the heap of the standard library, it changes elements at any position, and tells where its elements are. A
+//! pass changes the top of two heaps for each container.
 
 /// Elements of which no two are equal.
 #[derive(Clone, Debug)]
@@ -28,28 +28,28 @@ impl<T: Copy + Ord> MinHeap<T> {
     }
 
     #[inline]
-    pub(crate) fn first(&self) -> Option<&T> {
+    pub(crate) fn top(&self) -> Option<&T> {
         self.0.first()
     }
 
-    // This and what it calls are always inlined, so that an element is made in its place.
+    // Inlined where the element is made, so that the compiler can build it in its slot (see `facts/table.rs`).
     #[inline(always)]
     pub(crate) fn push(&mut self, element: T) {
         self.insert(element, |_, _| {});
     }
 
-    /// Removes the first element.
+    /// Removes the top.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<T> {
         (!self.is_empty()).then(|| self.remove(0, |_, _| {}))
     }
 
-    /// Changes the first element and moves it to its new place.
+    /// Changes the top and moves it to its new place. Does nothing if the heap is empty.
     #[inline]
-    pub(crate) fn change_first(&mut self, change: impl FnOnce(&mut T)) {
-        if let Some(mut first) = self.0.first().copied() {
-            change(&mut first);
-            self.sink(0, first, |_, _| {});
+    pub(crate) fn change_top(&mut self, change: impl FnOnce(&mut T)) {
+        if let Some(mut top) = self.top().copied() {
+            change(&mut top);
+            self.sink(0, top, |_, _| {});
         }
     }
 
@@ -60,46 +60,46 @@ impl<T: Copy + Ord> MinHeap<T> {
         }
     }
 
-    /// Adds an element. `placed` is told each element that gets a position.
+    /// Adds an element. Calls `on_move` with each element that it writes, and with its position.
     #[inline(always)]
-    pub(crate) fn insert(&mut self, element: T, placed: impl FnMut(&T, usize)) {
+    pub(crate) fn insert(&mut self, element: T, on_move: impl FnMut(&T, usize)) {
         self.0.push(element);
-        self.rise(self.0.len() - 1, element, placed);
+        self.rise(self.0.len() - 1, element, on_move);
     }
 
-    /// Removes the element at a position.
+    /// Removes the element at a position. `on_move` as in [`insert`](Self::insert).
     #[inline]
-    pub(crate) fn remove(&mut self, position: usize, placed: impl FnMut(&T, usize)) -> T {
+    pub(crate) fn remove(&mut self, position: usize, on_move: impl FnMut(&T, usize)) -> T {
         let removed = self.0.swap_remove(position);
         if let Some(last) = self.0.get(position).copied() {
-            self.replace(position, last, placed);
+            self.replace(position, last, on_move);
         }
         removed
     }
 
-    /// Puts another element in the place of that at a position.
+    /// Replaces the element at a position and restores the order. `on_move` as in [`insert`](Self::insert).
     #[inline]
-    pub(crate) fn replace(&mut self, position: usize, element: T, placed: impl FnMut(&T, usize)) {
+    pub(crate) fn replace(&mut self, position: usize, element: T, on_move: impl FnMut(&T, usize)) {
         if position > 0 && element < self.0[parent(position)] {
-            self.rise(position, element, placed);
+            self.rise(position, element, on_move);
         } else {
-            self.sink(position, element, placed);
+            self.sink(position, element, on_move);
         }
     }
 
     #[inline(always)]
-    fn rise(&mut self, mut position: usize, element: T, mut placed: impl FnMut(&T, usize)) {
+    fn rise(&mut self, mut position: usize, element: T, mut on_move: impl FnMut(&T, usize)) {
         while position > 0 && element < self.0[parent(position)] {
             self.0[position] = self.0[parent(position)];
-            placed(&self.0[position], position);
+            on_move(&self.0[position], position);
             position = parent(position);
         }
         self.0[position] = element;
-        placed(&element, position);
+        on_move(&element, position);
     }
 
     #[inline]
-    fn sink(&mut self, mut position: usize, element: T, mut placed: impl FnMut(&T, usize)) {
+    fn sink(&mut self, mut position: usize, element: T, mut on_move: impl FnMut(&T, usize)) {
         while let Some(left) = self.0.get(first_child(position)) {
             let is_right_first = self.0.get(first_child(position) + 1).is_some_and(|right| right < left);
             let child = first_child(position) + usize::from(is_right_first);
@@ -107,11 +107,11 @@ impl<T: Copy + Ord> MinHeap<T> {
                 break;
             }
             self.0[position] = self.0[child];
-            placed(&self.0[position], position);
+            on_move(&self.0[position], position);
             position = child;
         }
         self.0[position] = element;
-        placed(&element, position);
+        on_move(&element, position);
     }
 
     #[cfg(test)]
@@ -161,9 +161,9 @@ mod tests {
                         model.remove(&heap.as_slice()[at]);
                         heap.replace(at, number, placed);
                     }
-                    4 if is_new && heap.first().is_some() => {
+                    4 if is_new && heap.top().is_some() => {
                         model.pop_first();
-                        heap.change_first(|first| *first = number);
+                        heap.change_top(|top| *top = number);
                         places = index(heap.as_slice());
                     }
                     5 => {

@@ -72,6 +72,7 @@ impl Backlog {
     #[inline]
     pub(super) fn variants_of(&self, own: ShapeId) -> SmallVec<[ShapeId; 1]> {
         let variants = &self.demand[own.index()].variants;
+        // An empty copy would call `memcpy`.
         if variants.is_empty() { SmallVec::new() } else { SmallVec::from_slice(variants) }
     }
 

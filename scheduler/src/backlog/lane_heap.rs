@@ -92,20 +92,20 @@ impl LaneWalk {
     /// Begins with the heap's first lane.
     pub(crate) fn start(&mut self, lanes: &LaneHeap) {
         debug_assert!(self.0.is_empty(), "the leaf's cursor was cleared");
-        lanes.0.first().into_iter().for_each(|first| self.0.push((*first, 0)));
+        lanes.0.top().into_iter().for_each(|first| self.0.push((*first, 0)));
     }
 
     /// The next lane of the heap, if its key is at most `last`.
     pub(crate) fn next_up_to(&mut self, last: Option<&OrderKey>, lanes: &LaneHeap) -> Option<LaneId> {
-        let (ListedLane { key, lane }, position) = *self.0.first()?;
+        let (ListedLane { key, lane }, position) = *self.0.top()?;
         if last.is_some_and(|last| *last < key) {
             return None;
         }
         let lane_at = |position: usize| lanes.get(position).map(|listed| (*listed, position));
         match lane_at(first_child(position)) {
             Some(child) => {
-                // In place of the first, which is cheaper than to remove one and add another.
-                self.0.change_first(|first| *first = child);
+                // In place of the top, which is cheaper than to remove one and add another.
+                self.0.change_top(|top| *top = child);
                 let other = lane_at(first_child(position) + 1);
                 other.into_iter().for_each(|other| self.0.push(other));
             }

@@ -186,7 +186,7 @@ impl Backlog {
         let lane_id = self.lane_for(facts, application.leaf, application.user, shape);
         let backlog = &mut self.applications[slot];
         let key = *backlog.key.get_or_insert_with(|| OrderKey::of(facts, application, &Given::default()));
-        // Not `push`, which moves an entry that was made before: here it is made in its place.
+        // Unlike `push`, `extend` builds the entry in its slot (see `facts/table.rs`).
         let entry = || ApplicationLane { lane: lane_id, shape, asks: PendingAsks::of(pending) };
         backlog.lanes.extend(std::iter::once_with(entry));
         self.lanes[lane_id].order.insert((key, slot as u32));
@@ -223,6 +223,7 @@ impl Backlog {
             asks.remove(pending);
             return;
         }
+        // The only ask leaves with its entry.
         let lane_id = backlog.lanes.swap_remove(place).lane;
         let key = backlog.key.expect("an application in a lane has a key");
         let lane = &mut self.lanes[lane_id];

@@ -170,7 +170,10 @@ mod tests {
             let (mut asks, mut model) = (PendingAsks::default(), BTreeSet::new());
             for (is_new, priority, number) in steps {
                 let pending = PendingAsk { priority, number, ask: AskId::new(number as u32, priority), is_single: true };
-                if is_new && model.insert(pending) {
+                if is_new && model.is_empty() {
+                    model.insert(pending);
+                    asks = PendingAsks::of(pending);
+                } else if is_new && model.insert(pending) {
                     asks.add(pending);
                 } else if !is_new {
                     prop_assert_eq!(asks.remove(pending), model.remove(&pending));

@@ -19,7 +19,8 @@ pub(super) fn ended_by(changes: &[Change]) -> impl Iterator<Item = ContainerId> 
     })
 }
 
-/// Touches the records of the asks and nodes of proposals, and the vacated slots that their containers take.
+/// Touches the records of the asks and nodes of proposals, the ends of these nodes' lists, and the vacated slots that
+/// their containers take.
 pub(super) fn prefetch_proposed(facts: &Facts, requests: &[ResourceAllocationCommitRequest]) {
     let proposals = requests.iter().flat_map(|request| &request.allocate);
     let found = proposals.clone().filter_map(|proposal| {
@@ -27,7 +28,7 @@ pub(super) fn prefetch_proposed(facts: &Facts, requests: &[ResourceAllocationCom
         Some(ask.number ^ node.room.free[0] as u64 ^ node.containers.len() as u64)
     });
     black_box(found.fold(0, |sum, bits| sum ^ bits));
-    // A new container is listed behind the last one.
+    // In a loop of its own, because the addresses of the lists are in the nodes.
     let nodes = proposals.filter_map(|proposal| facts.nodes.get(proposal.node));
     black_box(nodes.filter_map(|node| node.containers.last()).fold(0, |sum, id| sum ^ id.index()));
     let slots = facts.container_ids.next_vacated(requests.len());

@@ -14,8 +14,10 @@ pub(crate) struct ContainerList {
     running: usize,
 }
 
-/// The list may have this many entries on top of four times the running containers.
-const GONE_MAX: usize = 32;
+/// The list may have so many entries for each running container, and some more. Compacting looks each of them up. The
+/// longer the list, the seldomer that is.
+const LISTED_PER_RUNNING_MAX: usize = 4;
+const LISTED_MORE_MAX: usize = 32;
 
 impl ContainerList {
     /// The number of running containers.
@@ -40,7 +42,7 @@ impl ContainerList {
     /// Counts the end of a container, which the caller has removed from the table.
     pub(super) fn record_end(&mut self, containers: &Table<ContainerId, Container>) {
         self.running -= 1;
-        if self.listed.len() > 4 * self.running + GONE_MAX {
+        if self.listed.len() > LISTED_PER_RUNNING_MAX * self.running + LISTED_MORE_MAX {
             self.listed.retain(|id| containers.get(*id).is_some());
         }
     }
@@ -54,7 +56,6 @@ mod tests {
 
     #[test]
     fn ended_containers_are_neither_seen_nor_kept_for_long() {
-        let (mut list, mut table) = (ContainerList::default(), Table::new());
         let container = Container {
             application: ApplicationId::new(0, 0),
             ask: AskId::new(0, 0),
@@ -65,19 +66,24 @@ mod tests {
             allocation_request_id: 0,
             is_recovered: false,
         };
-        for generation in 0..1_000 {
-            let ids = [ContainerId::new(0, generation), ContainerId::new(1, generation)];
-            for id in ids {
+        for staying in [0, 10] {
+            let (mut list, mut table) = (ContainerList::default(), Table::new());
+            let mut start = |list: &mut ContainerList, table: &mut Table<_, _>, slot, generation| {
+                let id = ContainerId::new(slot, generation);
                 table.insert(id, container.clone());
                 list.add(id);
+                id
+            };
+            let stayed: Vec<_> = (1..=staying).map(|slot| start(&mut list, &mut table, slot, 0)).collect();
+            for generation in 0..1_000 {
+                let id = start(&mut list, &mut table, 0, generation);
+                assert!(list.iter(&table).eq(stayed.iter().copied().chain([id])));
+                table.remove(id);
+                list.record_end(&table);
+                assert_eq!(list.running(), stayed.len());
+                assert!(list.iter(&table).eq(stayed.iter().copied()));
+                assert!(list.listed.len() <= 4 * stayed.len() + 32, "{} are listed", list.listed.len());
             }
-            table.remove(ids[0]);
-            list.record_end(&table);
-            assert_eq!((list.running(), list.iter(&table).collect::<Vec<_>>()), (1, vec![ids[1]]));
-            table.remove(ids[1]);
-            list.record_end(&table);
-            assert_eq!((list.running(), list.iter(&table).count()), (0, 0));
-            assert!(list.listed.len() <= GONE_MAX + 2, "{} are listed", list.listed.len());
         }
     }
 }

@@ -104,7 +104,7 @@ impl Facts {
     }
 
     /// Starts a charged container, and gives it its devices. It is already counted as a user of its shape.
-    // Inlined, so that the container is made in its slot of the table.
+    // Inlined, so that the container is built in its slot (see `table.rs`).
     #[inline(always)]
     fn start(&mut self, mut container: Container) -> ContainerId {
         let id = self.container_ids.take();

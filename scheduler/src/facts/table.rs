@@ -1,4 +1,11 @@
 //! Slot tables addressed by generational identifiers.
+//!
+//! # Records are built in their slots
+//!
+//! A record that is built on the stack, field by field, and then copied is read with wide loads. The processor cannot
+//! forward several narrow stores to one wide load. So the load waits until the stores have reached the cache, behind
+//! all earlier stores that miss it. Asks, containers, requests and entries of lanes are therefore built where they
+//! stay.
 
 mod image;
 
@@ -47,8 +54,7 @@ impl<I: SlotId, T> Table<I, T> {
         if slot.value.is_some() {
             return false;
         }
-        // By field. A slot that is made first and then moved would be read as a whole while its parts are still in the
-        // processor's store buffer. Such a read waits.
+        // By field, so that the value is built here.
         slot.generation = id.generation();
         slot.value = Some(value);
         self.live += 1;

@@ -12,15 +12,17 @@ use crate::state::State;
 impl QueueWalk<'_> {
     /// The first child under the current amounts in flight. Picks of other passes only move a queue back, so the heap's
     /// top is the first of all once its key is up to date.
+    ///
+    /// Out of line, so that trees that order by use alone do not pay for it.
     #[cold]
     pub(super) fn newest_top(&mut self, parent: QueueId) -> Option<QueueId> {
         self.catch_up_with_demand();
         loop {
-            let top = *self.scratch.queues[parent.index()].children.first()?;
-            let key = self.key(top.queue, &self.level_of(top.queue), top.last_served);
-            self.scratch.queues[parent.index()].children.change_first(|top| *top = key);
-            if key == top {
-                return Some(top.queue);
+            let old = *self.scratch.queues[parent.index()].children.top()?;
+            let key = self.key(old.queue, &self.level_of(old.queue), old.last_served);
+            self.scratch.queues[parent.index()].children.change_top(|top| *top = key);
+            if key == old {
+                return Some(old.queue);
             }
         }
     }

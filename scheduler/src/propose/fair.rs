@@ -10,20 +10,20 @@ impl QueueWalk<'_> {
     /// and the next one comes once the top one has no further ask in the lane.
     pub(super) fn open_next_application(&mut self, leaf: QueueId) {
         let heads = &mut self.scratch.queues[leaf.index()].leaf.heads;
-        if heads.first().is_none_or(|top| !top.next_is_unopened)
+        if heads.top().is_none_or(|top| !top.next_is_unopened)
             || !self.state.facts.queue(leaf).config.ordering.is_fair()
         {
             return;
         }
-        let Some(place) = heads.first().map(|top| top.lane as usize) else { return };
-        heads.change_first(|top| top.next_is_unopened = false);
+        let Some(place) = heads.top().map(|top| top.lane as usize) else { return };
+        heads.change_top(|top| top.next_is_unopened = false);
         self.push_next_application(leaf, place);
     }
 
     /// Lists the top head under its new key, after its application got a container in this pass.
     pub(super) fn rekey(&mut self, leaf: QueueId, head: Head, key: OrderKey) {
         let heads = &mut self.scratch.queues[leaf.index()].leaf.heads;
-        heads.change_first(|top| {
+        heads.change_top(|top| {
             debug_assert_eq!(
                 (top.slot, top.lane),
                 (head.slot, head.lane),

@@ -28,7 +28,7 @@ impl<'a> QueueWalk<'a> {
         let backlog = &self.state.backlog;
         loop {
             let cursor = &mut self.scratch.queues[leaf.index()].leaf;
-            let top = cursor.heads.first().map(|top| &top.key);
+            let top = cursor.heads.top().map(|top| &top.key);
             let lanes = backlog.runnable_lanes(leaf, self.share);
             let Some(lane) = cursor.unopened.next_up_to(top, lanes) else { return };
             let shape = backlog.lane(lane).shape;
@@ -48,7 +48,7 @@ impl<'a> QueueWalk<'a> {
         loop {
             self.open_lanes(leaf, proposals);
             let cursor = &self.scratch.queues[leaf.index()].leaf;
-            let head = *cursor.heads.first()?;
+            let head = *cursor.heads.top()?;
             let lane_cursor = &cursor.lanes[head.lane as usize];
             let lane_id = lane_cursor.lane;
             let lane = self.state.backlog.lane(lane_id);
@@ -105,7 +105,7 @@ impl<'a> QueueWalk<'a> {
     /// Skips the top ask, all of whose units are in flight or reserved.
     pub(super) fn skip_unavailable(&mut self, leaf: QueueId, proposals: &mut Proposals) {
         let cursor = &mut self.scratch.queues[leaf.index()].leaf;
-        if let Some(head) = cursor.heads.first() {
+        if let Some(head) = cursor.heads.top() {
             cursor.lanes[head.lane as usize].is_any_in_flight = true;
         }
         self.skip_ask(leaf, proposals);
@@ -113,11 +113,11 @@ impl<'a> QueueWalk<'a> {
 
     /// Skips the top ask for the rest of the pass.
     pub(super) fn skip_ask(&mut self, leaf: QueueId, proposals: &mut Proposals) {
-        let Some(&head) = self.scratch.queues[leaf.index()].leaf.heads.first() else { return };
+        let Some(&head) = self.scratch.queues[leaf.index()].leaf.heads.top() else { return };
         self.open_next_application(leaf);
         let cursor = &self.scratch.queues[leaf.index()].leaf;
         debug_assert!(
-            cursor.heads.first().is_some_and(|top| (top.slot, top.pending) == (head.slot, head.pending)),
+            cursor.heads.top().is_some_and(|top| (top.slot, top.pending) == (head.slot, head.pending)),
             "the application behind is served later"
         );
         let index = head.lane as usize;
@@ -125,7 +125,7 @@ impl<'a> QueueWalk<'a> {
         let next = if head.has_more { self.next_available(leaf, head.slot, index, behind) } else { None };
         let cursor = &mut self.scratch.queues[leaf.index()].leaf;
         if let Some(found) = next {
-            cursor.heads.change_first(|top| {
+            cursor.heads.change_top(|top| {
                 (top.at, top.pending, top.has_more) = (found.at, *found.pending, found.has_more);
             });
         } else if let Some(done) = cursor.heads.pop() {

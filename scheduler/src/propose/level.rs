@@ -21,7 +21,7 @@ impl Level {
     /// Begins to count for the pass with this stamp.
     #[inline]
     pub(super) fn begin(&mut self, stamp: u64, start: Resources) {
-        // By field, not as a new value, which would be stored, loaded and stored again.
+        // By field, so that the level is built here (see `facts/table.rs`).
         (self.stamp, self.is_charged) = (stamp, false);
         (self.start, self.now) = (start, start);
     }

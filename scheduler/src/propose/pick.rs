@@ -131,7 +131,7 @@ impl<'a> Picker<'a> {
 }
 
 pub(super) fn propose(ask: AskId, node: NodeId, proposals: &mut Proposals) -> Pick {
-    // Not `push`, which moves a request that was made before: here it is made in its place.
+    // Unlike `push`, `extend` builds the request in its slot (see `facts/table.rs`).
     proposals.requests.extend(iter::once_with(|| ResourceAllocationCommitRequest::allocate(ask, node)));
     Pick::Placed
 }

@@ -89,7 +89,7 @@ impl<'a> QueueWalk<'a> {
         if self.publishes_each_pick {
             return self.newest_top(parent);
         }
-        self.scratch.queues[parent.index()].children.first().map(|key| key.queue)
+        self.scratch.queues[parent.index()].children.top().map(|key| key.queue)
     }
 
     /// Prepares a queue's working memory when the pass first comes to it.
@@ -180,15 +180,14 @@ impl<'a> QueueWalk<'a> {
     /// Moves the top child of a queue, which was just served, to its new place in the heap.
     fn rekey_top(&mut self, parent: QueueId, child: QueueId, now: u64) {
         let level = self.scratch.queues[child.index()].level.now();
-        let full = self.publishes_each_pick.then(|| self.key(child, level, now));
-        // Where use alone orders the queues, nothing else of the key has changed.
-        let share = self.state.facts.tree.share_of(child, self.share.partition, level);
-        self.scratch.queues[parent.index()].children.change_first(|top| {
+        if self.publishes_each_pick {
+            let key = self.key(child, level, now);
+            return self.scratch.queues[parent.index()].children.change_top(|top| *top = key);
+        }
+        let share = self.state.facts.tree.dominant_share_of(child, self.share.partition, level);
+        self.scratch.queues[parent.index()].children.change_top(|top| {
             debug_assert_eq!(top.queue, child, "the walk came here over the tops");
-            match full {
-                Some(key) => *top = key,
-                None => top.serve(share, now),
-            }
+            top.record_pick(share, now);
         });
     }
 }

@@ -34,14 +34,15 @@ pub(super) const RARE_TYPES: Range<usize> = COMMON_TYPES..RESOURCE_TYPES_MAX;
 // In this order in memory, so that the amounts of common types are next to the mark that there are no others.
 #[repr(C)]
 pub struct Resources {
-    /// Zero only if no rare type has an amount. As wide as an amount: a copy then needs no narrow loads for padding.
-    rare_mark: u64,
+    /// Not zero if a rare type may have an amount; the bits mean nothing else. A `u64`, so that there is no padding to
+    /// copy.
+    rare_bits: u64,
     amounts: [i64; RESOURCE_TYPES_MAX],
 }
 
 impl Resources {
     /// Zero of every type.
-    pub const ZERO: Self = Self { rare_mark: 0, amounts: [0; RESOURCE_TYPES_MAX] };
+    pub const ZERO: Self = Self { rare_bits: 0, amounts: [0; RESOURCE_TYPES_MAX] };
 
     /// The amounts by type index; missing types are zero. [`ResourceTypes::resources`](crate::ResourceTypes::resources)
     /// takes amounts by name and checks them.
@@ -56,8 +57,8 @@ impl Resources {
     }
 
     fn from_all(amounts: [i64; RESOURCE_TYPES_MAX]) -> Self {
-        let rare_bits = amounts[COMMON_TYPES..].iter().fold(0, |bits, amount| bits | amount);
-        Self { rare_mark: rare_bits as u64, amounts }
+        let bits = amounts[COMMON_TYPES..].iter().fold(0, |bits, amount| bits | amount);
+        Self { rare_bits: bits as u64, amounts }
     }
 
     /// Amounts of common types, and none of the others.
@@ -65,18 +66,18 @@ impl Resources {
     pub(crate) fn from_common([first, second]: CommonAmounts) -> Self {
         let mut amounts = [0; RESOURCE_TYPES_MAX];
         (amounts[0], amounts[1]) = (first, second);
-        Self { rare_mark: 0, amounts }
+        Self { rare_bits: 0, amounts }
     }
 
     /// The amounts of common types; `None` if another type may have an amount.
     #[inline]
     pub(crate) fn to_common(self) -> Option<CommonAmounts> {
-        (self.rare_mark == 0).then_some([self.amounts[0], self.amounts[1]])
+        (self.rare_bits == 0).then_some([self.amounts[0], self.amounts[1]])
     }
 
     /// The same amount of all [`RESOURCE_TYPES_MAX`] types.
     pub(crate) const fn all(amount: i64) -> Self {
-        Self { rare_mark: 1, amounts: [amount; RESOURCE_TYPES_MAX] }
+        Self { rare_bits: 1, amounts: [amount; RESOURCE_TYPES_MAX] }
     }
 
     /// The amounts by type index.
@@ -86,7 +87,7 @@ impl Resources {
     }
 
     pub(crate) fn set(&mut self, type_index: usize, amount: i64) {
-        self.rare_mark |= u64::from(type_index >= COMMON_TYPES && amount != 0);
+        self.rare_bits |= u64::from(type_index >= COMMON_TYPES && amount != 0);
         self.amounts[type_index] = amount;
     }
 
@@ -111,7 +112,7 @@ impl Resources {
     pub fn within(&self, bound: &Self) -> bool {
         let is_within = |i: usize| self.amounts[i] <= bound.amounts[i];
         (0..COMMON_TYPES).all(is_within)
-            && ((self.rare_mark | bound.rare_mark) == 0 || RARE_TYPES.into_iter().all(is_within))
+            && ((self.rare_bits | bound.rare_bits) == 0 || RARE_TYPES.into_iter().all(is_within))
     }
 
     /// Whether `self` plus `more` stays within `bound`, for each type that grows.
@@ -149,7 +150,7 @@ impl Resources {
 
     /// Raises each type to the amount of `other` if that is larger. No amount is negative.
     pub(crate) fn raise_to(&mut self, other: &Self) {
-        self.rare_mark |= other.rare_mark;
+        self.rare_bits |= other.rare_bits;
         for i in other.types() {
             self.amounts[i] = self.amounts[i].max(other.amounts[i]);
         }
@@ -191,7 +192,7 @@ impl Resources {
 
     /// As [`combine`](Self::combine), for a function that is 0 for 0 and 0.
     fn combine_amounts(&self, other: &Self, each: impl Fn(i64, i64) -> i64) -> Self {
-        let mut combined = Self { rare_mark: self.rare_mark | other.rare_mark, ..Self::ZERO };
+        let mut combined = Self { rare_bits: self.rare_bits | other.rare_bits, ..Self::ZERO };
         for i in combined.types() {
             combined.amounts[i] = each(self.amounts[i], other.amounts[i]);
         }
@@ -205,7 +206,7 @@ impl Resources {
             self.amounts[i] = each(self.amounts[i], other.amounts[i]);
         }
         if other.may_have_rare_types() {
-            self.rare_mark |= other.rare_mark;
+            self.rare_bits |= other.rare_bits;
             for i in RARE_TYPES {
                 self.amounts[i] = each(self.amounts[i], other.amounts[i]);
             }
@@ -219,7 +220,7 @@ impl Resources {
 
     /// Whether any type behind the common ones may have an amount.
     pub(super) fn may_have_rare_types(&self) -> bool {
-        self.rare_mark != 0
+        self.rare_bits != 0
     }
 }
 
@@ -228,7 +229,7 @@ impl PartialEq for Resources {
     fn eq(&self, other: &Self) -> bool {
         let differing = |bits: i64, i: usize| bits | (self.amounts[i] ^ other.amounts[i]);
         let common = (0..COMMON_TYPES).fold(0, differing);
-        let may_any_be_rare = (self.rare_mark | other.rare_mark) != 0;
+        let may_any_be_rare = (self.rare_bits | other.rare_bits) != 0;
         (if may_any_be_rare { RARE_TYPES.fold(common, differing) } else { common }) == 0
     }
 }

@@ -35,7 +35,7 @@ impl QueueTree {
         let queue = self.queue(id);
         let quota = queue.quota(partition);
         let without_guarantee = quota.guaranteed.is_zero();
-        let share = self.share_of(id, partition, level);
+        let share = self.dominant_share_of(id, partition, level);
         let (is_satisfied, priority, of_equals) = match queue.ranked_by {
             QueueOrdering::Utilization => (false, 0, 0),
             QueueOrdering::PriorityUtilization => {
@@ -49,17 +49,17 @@ impl QueueTree {
         QueueKey { rank, share, demand_rank, last_served, position: queue.position, queue: id }
     }
 
-    /// The share of the queue with the use `level`.
+    /// The dominant share of the queue with the use `level`.
     #[inline]
-    pub(crate) fn share_of(&self, id: QueueId, partition: PartitionId, level: &Resources) -> u64 {
+    pub(crate) fn dominant_share_of(&self, id: QueueId, partition: PartitionId, level: &Resources) -> u64 {
         dominant_share(level, &self.queue(id).quota(partition).share_base)
     }
 }
 
 impl QueueKey {
-    /// Records one more container of a queue that its parent orders by use alone: nothing else of the key changes.
+    /// Updates the key after a pick. Only for trees that order by use alone: a priority may change more.
     #[inline]
-    pub(crate) fn serve(&mut self, share: u64, last_served: u64) {
+    pub(crate) fn record_pick(&mut self, share: u64, last_served: u64) {
         (self.share, self.last_served) = (share, last_served);
     }
 }
