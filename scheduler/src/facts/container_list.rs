@@ -68,7 +68,7 @@ mod tests {
         };
         for staying in [0, 10] {
             let (mut list, mut table) = (ContainerList::default(), Table::new());
-            let mut start = |list: &mut ContainerList, table: &mut Table<_, _>, slot, generation| {
+            let start = |list: &mut ContainerList, table: &mut Table<_, _>, slot, generation| {
                 let id = ContainerId::new(slot, generation);
                 table.insert(id, container.clone());
                 list.add(id);
