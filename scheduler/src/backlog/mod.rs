@@ -218,12 +218,13 @@ impl Backlog {
         let place =
             backlog.lanes.iter().position(|entry| entry.shape == shape).expect("a pending ask has a lane");
         let asks = &mut backlog.lanes[place].asks;
-        debug_assert!(asks.contains(pending), "{id} is listed in its lane");
         if asks.has_several() {
-            asks.remove(pending);
+            let was_listed = asks.remove(pending);
+            debug_assert!(was_listed, "{id} is listed in its lane");
             return;
         }
         // The only ask leaves with its entry.
+        debug_assert!(asks.contains(pending), "{id} is listed in its lane");
         let lane_id = backlog.lanes.swap_remove(place).lane;
         let key = backlog.key.expect("an application in a lane has a key");
         let lane = &mut self.lanes[lane_id];

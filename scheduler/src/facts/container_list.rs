@@ -15,7 +15,7 @@ pub(crate) struct ContainerList {
 }
 
 /// The list may have so many entries for each running container, and some more. Compacting looks each of them up. The
-/// longer the list, the seldomer that is.
+/// longer the list, the less often that is.
 const LISTED_PER_RUNNING_MAX: usize = 4;
 const LISTED_MORE_MAX: usize = 32;
 

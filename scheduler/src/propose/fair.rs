@@ -10,14 +10,11 @@ impl QueueWalk<'_> {
     /// and the next one comes once the top one has no further ask in the lane.
     pub(super) fn open_next_application(&mut self, leaf: QueueId) {
         let heads = &mut self.scratch.queues[leaf.index()].leaf.heads;
-        if heads.top().is_none_or(|top| !top.next_is_unopened)
-            || !self.state.facts.queue(leaf).config.ordering.is_fair()
-        {
-            return;
+        let Some(lane) = heads.top().filter(|top| top.next_is_unopened).map(|top| top.lane) else { return };
+        if self.state.facts.queue(leaf).config.ordering.is_fair() {
+            heads.change_top(|top| top.next_is_unopened = false);
+            self.push_next_application(leaf, lane as usize);
         }
-        let Some(place) = heads.top().map(|top| top.lane as usize) else { return };
-        heads.change_top(|top| top.next_is_unopened = false);
-        self.push_next_application(leaf, place);
     }
 
     /// Lists the top head under its new key, after its application got a container in this pass.

@@ -180,14 +180,16 @@ impl<'a> QueueWalk<'a> {
     /// Moves the top child of a queue, which was just served, to its new place in the heap.
     fn rekey_top(&mut self, parent: QueueId, child: QueueId, now: u64) {
         let level = self.scratch.queues[child.index()].level.now();
+        let is_top = |top: &QueueKey| top.queue == child;
+        debug_assert!(
+            self.scratch.queues[parent.index()].children.top().is_none_or(is_top),
+            "the walk came over tops"
+        );
         if self.publishes_each_pick {
             let key = self.key(child, level, now);
             return self.scratch.queues[parent.index()].children.change_top(|top| *top = key);
         }
         let share = self.state.facts.tree.dominant_share_of(child, self.share.partition, level);
-        self.scratch.queues[parent.index()].children.change_top(|top| {
-            debug_assert_eq!(top.queue, child, "the walk came here over the tops");
-            top.record_pick(share, now);
-        });
+        self.scratch.queues[parent.index()].children.change_top(|top| top.record_pick(share, now));
     }
 }
