@@ -135,11 +135,12 @@ impl GroupCommitter {
         }
     }
 
-    /// Lets a proposer search for gangs, if the group has changed something or a turn is overdue.
+    /// Lets a proposer search for gangs, if the group has changed something or a turn may end.
     pub(super) fn want_gangs(&mut self, state: &State) {
         let has_changed =
             std::mem::replace(&mut self.changes_before, state.facts.changes) < state.facts.changes;
-        if !state.facts.gangs.is_empty() && (has_changed || !state.gang_waits.overdue_turns.is_empty()) {
+        let may_end_turn = !state.gang_waits.overdue_turns.is_empty() && !self.shared.round.is_under_way();
+        if !state.facts.gangs.is_empty() && (has_changed || may_end_turn) {
             self.shared.leases.want_gangs();
         }
     }

@@ -121,6 +121,14 @@ impl ProposalBatch {
         Some(steps)
     }
 
+    /// Leaves the turns of gangs as they are, if the batch is the result of a search for gangs. Those that are overdue
+    /// stay so for the next search.
+    pub(crate) fn keep_turns(&mut self) {
+        if let Work::GangSearch(search) = &mut self.work {
+            (search.found.turn_end, search.found.reviewed) = (None, Vec::new());
+        }
+    }
+
     /// Whether the batch belongs to this owner.
     pub(crate) fn is_for(&self, owner: &dyn BatchOwner) -> bool {
         std::ptr::addr_eq(Arc::as_ptr(&self.owner), owner)

@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use loom::thread;
 
+use super::rounds::with_rounds;
 use super::{Bound, Cluster, Workers, model, model_within, one, plain, propose_once, work_off};
 use crate::change::{ApplicationSpec, AskSpec, GangSpec, NodeSpec};
 use crate::clock::ManualClock;
 use crate::engine::{Engine, Parts};
 use crate::event::EventKind;
 use crate::ids::{ApplicationId, GangId, PartitionId};
+use crate::resource::Resources;
 
 /// A node of the default partition and one of partition `q`, each with a container. A gang of the first application
 /// wants both nodes and already holds the second one.
@@ -153,6 +155,36 @@ fn a_turn_ends_against_the_growth_of_its_room() {
         assert!(cluster.engine.read(|view| view.gang(first).is_some()));
         assert_eq!(cluster.containers(), 1 + usize::from(has_started), "ordinary asks got no room");
         cluster.expect_nothing_in_flight();
+        cluster.expect_sound();
+    });
+}
+
+/// I13, I18. A round is wanted, and the time of a gang's turn is up. The bug: the turn ends between plan
+/// and commit. The room is another gang's then, so that the plan is carried out for neither.
+#[test]
+fn a_round_keeps_the_turn_of_the_gang_that_it_helps() {
+    model(Bound::Three, || {
+        let (cluster, mut workers, clock) = with_rounds();
+        let node = cluster.handle.add_node(NodeSpec::new("n0", Resources::new(&[4]))).unwrap();
+        cluster.ask(4);
+        workers.run_until_idle();
+        let gainer = cluster.submit("root.b", "user");
+        let member = AskSpec::new(Resources::new(&[2]), 1);
+        for _ in 0..2 {
+            let spec = GangSpec::new(gainer).with_role("worker", member.clone());
+            cluster.handle.submit_gang(spec).unwrap();
+        }
+        workers.run_until_idle();
+        cluster.handle.complete_container(cluster.container_on(node)).unwrap();
+        workers.run_until_idle();
+        clock.set(cluster.engine.shared.config.gather_limit_ms.unwrap());
+        work_off(&mut workers.committer);
+        let threads = [workers.proposer(), workers.proposer()].map(|one| thread::spawn(|| propose_once(one)));
+        work_off(&mut workers.committer);
+        workers.proposers = threads.map(|one| one.join().unwrap()).into();
+        workers.run_until_idle();
+        let waiting = cluster.engine.read(|view| view.gangs().count());
+        assert_eq!((waiting, cluster.containers()), (1, 3), "one gang starts in place of one container");
         cluster.expect_sound();
     });
 }

@@ -11,9 +11,8 @@ use crate::config::{Percent, PreemptionPolicy, PreemptionRounds, QueueConfig};
 use crate::engine::{Engine, Parts};
 use crate::resource::Resources;
 
-/// Leaf `a` has two nodes of this size, and `b` waits for one memory. `wait` may let other asks wait, too. A round is
-/// wanted: it ends one container of `a` for `b`.
-fn owed(size: i64, wait: impl FnOnce(&Cluster)) -> (Cluster, Workers) {
+/// An engine that makes rounds, in whose leaf `a` an application is submitted.
+pub(super) fn with_rounds() -> (Cluster, Workers, Arc<ManualClock>) {
     let mut config = with_queues(QueueConfig::root([half("a"), half("b")]));
     let policy = PreemptionPolicy { natural_termination: Percent::ALL, ..PreemptionPolicy::default() };
     let policy = PreemptionPolicy { per_round: Percent::ALL, ..policy };
@@ -22,7 +21,13 @@ fn owed(size: i64, wait: impl FnOnce(&Cluster)) -> (Cluster, Workers) {
     let clock = Arc::new(ManualClock::new());
     let (engine, Parts { committer, proposers }) =
         Engine::assemble(config, 2, Arc::clone(&clock) as _, None).unwrap();
-    let (cluster, mut workers) = (Cluster::new(engine, "root.a", 0), Workers { committer, proposers });
+    (Cluster::new(engine, "root.a", 0), Workers { committer, proposers }, clock)
+}
+
+/// Leaf `a` has two nodes of this size, and `b` waits for one memory. `wait` may let other asks wait, too. A round is
+/// wanted: it ends one container of `a` for `b`.
+fn owed(size: i64, wait: impl FnOnce(&Cluster)) -> (Cluster, Workers) {
+    let (cluster, mut workers, clock) = with_rounds();
     let (handle, size) = (&cluster.handle, Resources::new(&[size]));
     for name in ["n0", "n1"] {
         handle.add_node(NodeSpec::new(name, size)).unwrap();

@@ -3,12 +3,12 @@
 use super::hand::Hand;
 use super::rounds::{owed, owed_between, preempting_between, preempting_by};
 use super::{leaf, memory};
-use crate::change::{ApplicationSpec, AskSpec};
+use crate::change::{ApplicationSpec, AskSpec, GangSpec};
 use crate::clock::ManualClock;
 use crate::config::{Capacity, Percent, QueueConfig, WithinQueuePolicy};
 use crate::facts::{DisruptionBudget, DisruptionLimit, PreemptionCost};
-use crate::ids::ContainerId;
-use crate::propose::ProposalBatch;
+use crate::ids::{ContainerId, GangId};
+use crate::propose::{ProposalBatch, Work};
 
 /// A leaf that is guaranteed this percentage of its parent.
 fn part(name: &str, percent: u32) -> QueueConfig {
@@ -180,4 +180,61 @@ fn a_stale_round_within_a_leaf_takes_nothing_from_another_leaf() {
         hand.expect_idle(4);
         assert_eq!(hand.engine.stats().preempted, preempted, "{moves}");
     }
+}
+
+/// Leaf `a` has the only node. Two gangs of leaf `b` wait for its guarantee, three units. One unit becomes free, which
+/// the first gang holds. Now the time of its turn is up, and a round is due.
+fn gangs_whose_turn_ends() -> (Hand, [GangId; 2]) {
+    let (mut hand, clock) = preempting_between([part("a", 25), part("b", 75)], 4);
+    let loser = hand.application_in("root.a");
+    hand.ask(loser, AskSpec::new(memory(1), 4));
+    hand.run_until_idle();
+    let gainer = hand.application_in("root.b");
+    let gangs = [1, 2].map(|_| {
+        let spec = GangSpec::new(gainer).with_role("worker", AskSpec::new(memory(3), 1));
+        hand.engine.handle().submit_gang(spec).unwrap().gang
+    });
+    hand.run_until_idle();
+    let freed = hand.running()[0];
+    hand.engine.handle().complete_container(freed).unwrap();
+    hand.run_until_idle();
+    assert!(hand.engine.shared_state().facts.holds_room(gangs[0]));
+    clock.set(hand.engine.shared.config.gather_limit_ms.unwrap());
+    hand.commit();
+    (hand, gangs)
+}
+
+/// If turns and rounds ended and began at the same times, no plan for a gang could be carried out.
+#[test]
+fn no_turn_ends_between_a_round_and_its_commit() {
+    let (mut hand, [first, second]) = gangs_whose_turn_ends();
+    let round = hand.parts.proposers[0].propose().expect("a round is wanted");
+    assert_eq!(hand.engine.last_preemption_plan().unwrap().gangs[0].gang, first);
+    let search = hand.parts.proposers[1].propose().expect("a turn is overdue");
+    hand.parts.proposers[1].send(search).expect("the committer lives");
+    hand.commit();
+    hand.parts.proposers[0].send(round).expect("the committer lives");
+    hand.expect_idle(2);
+    assert_eq!(hand.engine.stats().preempted, 2);
+    let waits = |gang| hand.engine.read(|view| view.gang(gang).is_some());
+    assert!(!waits(first) && waits(second));
+}
+
+/// The turn ends once the round is over, also if nothing else changes.
+#[test]
+fn a_turn_that_a_round_kept_ends_after_it() {
+    let (mut hand, [first, second]) = gangs_whose_turn_ends();
+    let mut round = hand.parts.proposers[0].propose().expect("a round is wanted");
+    let search = hand.parts.proposers[1].propose().expect("a turn is overdue");
+    hand.parts.proposers[1].send(search).expect("the committer lives");
+    hand.commit();
+    assert!(hand.engine.shared_state().facts.holds_room(first), "the round keeps the turn");
+    assert!(hand.parts.proposers[1].propose().is_none(), "the next search is for after the round");
+    if let Work::Round(steps) = &mut round.work {
+        steps.clear();
+    }
+    hand.parts.proposers[0].send(round).expect("the committer lives");
+    hand.expect_idle(3);
+    let holds = |gang| hand.engine.shared_state().facts.holds_room(gang);
+    assert!(!holds(first) && holds(second));
 }
