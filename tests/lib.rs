@@ -10,6 +10,7 @@
 /// Modules that all test binaries share.
 pub mod support {
     pub mod appending;
+    pub mod by_hand;
     mod by_kind;
     pub mod check;
     pub mod cluster;

@@ -25,7 +25,7 @@ mod turns;
 use std::sync::Arc;
 
 use apportion::config::{EngineConfig, QueueConfig};
-use apportion::engine::SubmittedGang;
+use apportion::engine::{Parts, SubmittedGang};
 use apportion::event::{Event, EventKind};
 use apportion::gang::GangSpec;
 use apportion::log::SharedLog;
@@ -64,6 +64,15 @@ impl Cluster {
         let engine = Engine::start(config, mode, clock.clone(), Some(sink)).unwrap();
         let handle = engine.handle();
         Self { events: handle.event_stream(1 << 20), engine, handle, clock, log }
+    }
+
+    /// An engine whose halves the caller drives.
+    fn by_hand(config: EngineConfig, proposers: usize) -> (Self, Parts) {
+        let (clock, log) = (Arc::new(ManualClock::new()), SharedLog::new());
+        let sink = Box::new(log.clone());
+        let (engine, parts) = Engine::assemble(config, proposers, clock.clone(), Some(sink)).unwrap();
+        let handle = engine.handle();
+        (Self { events: handle.event_stream(1 << 20), engine, handle, clock, log }, parts)
     }
 
     fn serial() -> Self {

@@ -53,10 +53,25 @@ proptest! {
         middle in any::<Index>(),
         calls in prop::collection::vec(call(), 1..80),
     ) {
-        let mut play = Play::new(&setting, mode);
-        calls.iter().for_each(|call| play.call(call));
-        play.rest();
-        play.finish();
-        follow::check(&play.cluster, middle);
+        check(Play::new(&setting, mode), &calls, middle);
     }
+
+    /// The same for any order of the steps of committer and proposers, also between two calls.
+    #[test]
+    fn features_keep_their_promises_in_any_order_of_steps(
+        setting in setting(),
+        proposers in 1..4usize,
+        seed in any::<u64>(),
+        middle in any::<Index>(),
+        calls in prop::collection::vec(call(), 1..80),
+    ) {
+        check(Play::by_hand(&setting, proposers, seed), &calls, middle);
+    }
+}
+
+fn check(mut play: Play, calls: &[Call], middle: Index) {
+    calls.iter().for_each(|call| play.call(call));
+    play.rest();
+    play.finish();
+    follow::check(&play.cluster, middle);
 }

@@ -5,7 +5,7 @@ use apportion::config::{
     QueueUpdate,
 };
 use apportion::event::{Event, EventKind};
-use apportion::log::SharedLog;
+use apportion::log::{LogSink, SharedLog};
 use apportion::preempt::{DisruptionBudget, DisruptionLimit};
 use apportion::replay::Replay;
 use apportion::{
@@ -14,6 +14,7 @@ use apportion::{
 };
 
 use apportion_tests::support::appending::Appending;
+use apportion_tests::support::by_hand::ByHand;
 
 use super::calls::{Ask, Call, OnContainer, OnJob, OnNode, QueueCall, Setting};
 use super::{INTERVAL_MS, LEAVES};
@@ -23,6 +24,8 @@ use crate::{Cluster, amount, ask};
 /// A cluster and everything that its callers know.
 pub(crate) struct Play {
     pub(crate) cluster: Cluster,
+    /// The halves of the engine, unless it has threads of its own.
+    halves: Option<ByHand>,
     pub(crate) nodes: Vec<NodeId>,
     pub(crate) jobs: Vec<ApplicationId>,
     asks: Vec<AskId>,
@@ -65,9 +68,19 @@ fn numbered(units: i64, count: u32, has_tag: bool) -> AskSpec {
 
 impl Play {
     pub(crate) fn new(setting: &Setting, mode: Mode) -> Self {
-        let cluster = Cluster::new(config(setting), mode);
+        Self::on(Cluster::new(config(setting), mode), None, setting)
+    }
+
+    /// The halves of the engine, this many of them proposers, take their steps in the order of the seed.
+    pub(crate) fn by_hand(setting: &Setting, proposers: usize, seed: u64) -> Self {
+        let (cluster, parts) = Cluster::by_hand(config(setting), proposers);
+        Self::on(cluster, Some(ByHand::new(parts, seed)), setting)
+    }
+
+    fn on(cluster: Cluster, halves: Option<ByHand>, setting: &Setting) -> Self {
         let mut play = Self {
             cluster,
+            halves,
             nodes: Vec::new(),
             jobs: Vec::new(),
             asks: Vec::new(),
@@ -126,6 +139,9 @@ impl Play {
             Call::Advance(ms) => self.advance(*ms),
             Call::Recover(mode, cuts) => self.recover(*mode, *cuts),
             Call::Run => self.run(),
+        }
+        if let Some(halves) = &mut self.halves {
+            halves.work_a_little();
         }
     }
 
@@ -221,9 +237,16 @@ impl Play {
         self.cluster.engine.read(|view| view.containers().map(|(id, _)| id).collect())
     }
 
-    /// Works until quiet.
+    pub(crate) fn work(&mut self) {
+        match &mut self.halves {
+            Some(halves) => halves.run_until_quiet(),
+            None => self.cluster.engine.run_until_quiet(),
+        }
+    }
+
+    /// Works until quiet, and checks the state.
     pub(crate) fn run(&mut self) {
-        self.cluster.engine.run_until_quiet();
+        self.work();
         let report = self.cluster.engine.audit();
         assert!(report.is_clean(), "{report}");
         self.listen(false);
@@ -255,12 +278,20 @@ impl Play {
         assert_eq!(replay.digest(), self.cluster.engine.digest());
         let copy = SharedLog::of(&log);
         let clock = self.cluster.clock.clone();
-        let (engine, _) = if from_snapshot {
+        let (start, sink): (Vec<u8>, Box<dyn LogSink>) = if from_snapshot {
             let mut snapshot = Vec::new();
             replay.write_snapshot(&mut snapshot).unwrap();
-            Engine::recover(&snapshot[..], mode, clock, Some(Box::new(Appending(copy.clone())))).unwrap()
+            (snapshot, Box::new(Appending(copy.clone())))
         } else {
-            Engine::recover(&log[..], mode, clock, Some(Box::new(copy.clone()))).unwrap()
+            (log, Box::new(copy.clone()))
+        };
+        let engine = if let Some(halves) = self.halves.take() {
+            let (proposers, seed) = (halves.proposers(), self.now_ms);
+            let (engine, parts, _) = Engine::recover_parts(&start[..], proposers, clock, Some(sink)).unwrap();
+            self.halves = Some(ByHand::new(parts, seed));
+            engine
+        } else {
+            Engine::recover(&start[..], mode, clock, Some(sink)).unwrap().0
         };
         self.cluster.handle = engine.handle();
         self.cluster.events = self.cluster.handle.event_stream(1 << 20);

@@ -23,7 +23,7 @@ impl Play {
         for _ in 0..ROUNDS_MAX {
             let before = self.preempted;
             self.advance(INTERVAL_MS);
-            self.cluster.engine.run_until_quiet();
+            self.work();
             let stopping: Vec<_> = self.cluster.engine.read(|view| {
                 view.containers().filter(|(_, one)| one.stopping.is_some()).map(|(id, _)| id).collect()
             });
