@@ -3,7 +3,8 @@
 use crate::resource::Resources;
 
 /// The last changes of one set's nodes, by position in the set. A reader that missed more changes than the ring holds
-/// starts over.
+/// starts over, and looks at all nodes of the set. That costs as much as changes of about half of the nodes. So a ring
+/// holds changes of at least that many.
 ///
 /// Most changes are ended containers, and a reader needs only the resources that they freed. The ring stores these one
 /// after another, so that no reader has to fetch the node.
@@ -15,6 +16,10 @@ pub(super) struct ChangeRing {
     types: usize,
     /// The number of changes since the ring was made.
     count: u64,
+    /// The first change that the ring may hold.
+    first: u64,
+    /// The number of changes that it holds. A power of two.
+    length: u64,
 }
 
 /// A change of the node at one position.
@@ -25,13 +30,13 @@ pub(crate) struct NodeChange {
     pub(crate) freed: Option<Resources>,
 }
 
-const RING_LENGTH: u64 = 1 << 10;
+const LENGTH_MIN: u64 = 1 << 10;
 /// Flag in the word of the position: the freed resources follow.
 const IS_FREED: i64 = 1 << 32;
 
 impl ChangeRing {
     pub(super) fn new(types: usize) -> Self {
-        Self { words: Vec::new(), types, count: 0 }
+        Self { words: Vec::new(), types, count: 0, first: 0, length: LENGTH_MIN }
     }
 
     /// The number of changes since the ring was made.
@@ -40,6 +45,9 @@ impl ChangeRing {
     }
 
     pub(super) fn push(&mut self, position: u32, freed: Option<&Resources>) {
+        if u64::from(position) >= 2 * self.length {
+            self.lengthen(position);
+        }
         let place = self.place_of(self.count);
         if self.words.len() < place.end {
             self.words.resize(place.end, 0);
@@ -55,7 +63,8 @@ impl ChangeRing {
 
     /// The changes after the first `seen`, some nodes repeatedly; `None` if the ring no longer holds all of them.
     pub(super) fn since(&self, seen: u64) -> Option<impl Iterator<Item = NodeChange>> {
-        (self.count - seen <= RING_LENGTH).then(|| (seen..self.count).map(|number| self.entry(number)))
+        let is_held = seen >= self.first && self.count - seen <= self.length;
+        is_held.then(|| (seen..self.count).map(|number| self.entry(number)))
     }
 
     // Inlined, so that a reader of positions does not read the amounts.
@@ -67,13 +76,21 @@ impl ChangeRing {
     }
 
     fn place_of(&self, number: u64) -> std::ops::Range<usize> {
-        let start = (number % RING_LENGTH) as usize * (1 + self.types);
+        let start = (number & (self.length - 1)) as usize * (1 + self.types);
         start..start + 1 + self.types
     }
 
     /// Makes every reader start over.
     pub(super) fn skip(&mut self) {
-        self.count += RING_LENGTH + 1;
+        self.count += 1;
+        self.first = self.count;
+    }
+
+    /// Makes room for a set with this position. Its readers start over, as for each new position.
+    #[cold]
+    fn lengthen(&mut self, position: u32) {
+        self.length = (u64::from(position) / 2 + 1).next_power_of_two();
+        self.skip();
     }
 }
 
@@ -89,9 +106,9 @@ mod tests {
         let push = |ring: &mut ChangeRing, position| ring.push(position, freed(position).as_ref());
         (0..3).for_each(|position| push(&mut ring, position));
         assert_eq!(ring.since(1).unwrap().collect::<Vec<_>>(), [change(1), change(2)]);
-        (0..RING_LENGTH as u32).for_each(|position| push(&mut ring, position));
+        (0..LENGTH_MIN as u32).for_each(|position| push(&mut ring, position));
         assert!(ring.since(2).is_none());
-        assert!(ring.since(3).unwrap().eq((0..RING_LENGTH as u32).map(change)));
+        assert!(ring.since(3).unwrap().eq((0..LENGTH_MIN as u32).map(change)));
         let seen = ring.count();
         ring.skip();
         assert!(ring.since(seen).is_none());
@@ -100,5 +117,36 @@ mod tests {
         empty.skip();
         push(&mut empty, 7);
         assert_eq!(empty.since(empty.count() - 1).unwrap().collect::<Vec<_>>(), [change(7)]);
+    }
+
+    /// Otherwise a burst of changes would make the reader look at all nodes of a large set.
+    #[test]
+    fn a_ring_holds_changes_of_half_of_the_positions() {
+        for positions in [1_u32, 2_000, 2_048, 2_049, 10_000, 1_000_000] {
+            let mut ring = ChangeRing::new(2);
+            (0..positions).for_each(|position| ring.push(position, None));
+            let seen = ring.count();
+            let burst = positions.div_ceil(2);
+            (0..burst).for_each(|position| ring.push(position * 2, None));
+            let changes = ring.since(seen).expect("all of the burst is held");
+            assert!(
+                changes.map(|change| change.position).eq((0..burst).map(|number| number * 2)),
+                "{positions}"
+            );
+            assert!(ring.since(0).is_none() || seen <= LENGTH_MIN, "{positions}");
+        }
+    }
+
+    /// The places of its changes are others now.
+    #[test]
+    fn the_readers_of_a_ring_that_becomes_longer_start_over() {
+        let mut ring = ChangeRing::new(2);
+        (0..2_048).for_each(|position| ring.push(position, None));
+        let seen = ring.count();
+        ring.push(2_048, None);
+        assert!(ring.since(seen).is_none(), "the change itself is in a new position of the set");
+        let seen = ring.count();
+        ring.push(7, None);
+        assert!(ring.since(seen).unwrap().map(|change| change.position).eq([7]));
     }
 }
