@@ -10,7 +10,6 @@
 /// Modules that all test binaries share.
 pub mod support {
     pub mod appending;
-    pub mod by_hand;
     mod by_kind;
     pub mod check;
     pub mod cluster;
@@ -18,5 +17,6 @@ pub mod support {
     pub mod every_change;
     pub mod mutants;
     pub mod oracle;
+    pub mod seeded_steps;
     mod watch;
 }

@@ -67,7 +67,7 @@ impl Cluster {
     }
 
     /// An engine whose halves the caller drives.
-    fn by_hand(config: EngineConfig, proposers: usize) -> (Self, Parts) {
+    fn in_parts(config: EngineConfig, proposers: usize) -> (Self, Parts) {
         let (clock, log) = (Arc::new(ManualClock::new()), SharedLog::new());
         let sink = Box::new(log.clone());
         let (engine, parts) = Engine::assemble(config, proposers, clock.clone(), Some(sink)).unwrap();

@@ -1,5 +1,6 @@
 //! Gangs: asks that start together or not at all.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::answered_call::{AnsweredCall, GangResult};
@@ -135,6 +136,16 @@ impl GroupCommitter {
         }
     }
 
+    /// Discards the end of a gang's turn that was found before a round of preemption began. The round's plan counts on
+    /// the room that gangs hold. If the turn ended now, another gang would get that room, and the committer would
+    /// reject the plan. With turns shorter than the interval of rounds, that could happen in every round.
+    pub(super) fn keep_turn_during_round(&self, batch: &mut ProposalBatch) {
+        if self.shared.round.is_under_way() && batch.discard_turn_end() {
+            // Meanwhile other gangs may start or gather.
+            self.shared.leases.want_gangs();
+        }
+    }
+
     /// Lets a proposer search for gangs, if the group has changed something or a turn may end.
     pub(super) fn want_gangs(&mut self, state: &State) {
         let has_changed =
@@ -162,7 +173,10 @@ pub(super) fn search_for_gang(shared: &Arc<Shared>) -> Option<Box<ProposalBatch>
     let (batch, ()) =
         propose_under_guard(shared, Work::GangSearch(GangSearch::new(memory)), |state, batch| {
             if let Work::GangSearch(GangSearch { memory, found }) = &mut batch.work {
-                **found = search_for_gangs(state, memory, |request| would_accept(state, request));
+                let none = BTreeSet::new();
+                let is_round = shared.round.is_under_way();
+                let overdue = if is_round { &none } else { &state.gang_waits.overdue_turns };
+                **found = search_for_gangs(state, overdue, memory, |request| would_accept(state, request));
                 batch.proposals.requests.extend(found.start.take());
             }
         });

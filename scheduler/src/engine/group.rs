@@ -147,11 +147,7 @@ impl GroupCommitter {
         if let Some(steps) = batch.take_round() {
             return self.take_round(steps);
         }
-        if self.shared.round.is_under_way() {
-            // The plan of the round counts on the room that gangs hold. Turns and rounds may end and begin at the same
-            // times, so that no plan could be carried out.
-            batch.keep_turns();
-        }
+        self.keep_turn_during_round(&mut batch);
         let pass = Decided::of_pass(&batch);
         self.publisher.decided.push(batch);
         self.gather_room_between_batches(state);

@@ -36,6 +36,9 @@ struct Members {
     sets: u32,
 }
 
+/// The most changes of a set that the committer looks at for one shape.
+const CHANGES_MAX: usize = 1 << 10;
+
 /// The most nodes with gained room that a partition remembers.
 const GAINS_MAX: usize = 1 << 10;
 
@@ -157,10 +160,12 @@ impl NodeShards {
         self.changes[set.index()].since(seen)
     }
 
-    /// The nodes at the positions of a set that changed since `seen`; `None` if the ring no longer holds all changes.
+    /// The nodes at the positions of a set that changed since `seen`; `None` if these are too many for a look under the
+    /// write guard.
     pub(crate) fn changed_nodes(&self, set: SetId, seen: u64) -> Option<impl Iterator<Item = NodeId>> {
         let changes = self.changes_since(set, seen)?;
-        Some(changes.filter_map(move |change| self.node_at(set, change.position as usize)))
+        let is_short = changes.size_hint().0 <= CHANGES_MAX;
+        is_short.then(|| changes.filter_map(move |change| self.node_at(set, change.position as usize)))
     }
 
     /// Records that a node gained room.

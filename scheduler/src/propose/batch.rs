@@ -121,12 +121,15 @@ impl ProposalBatch {
         Some(steps)
     }
 
-    /// Leaves the turns of gangs as they are, if the batch is the result of a search for gangs. Those that are overdue
-    /// stay so for the next search.
-    pub(crate) fn keep_turns(&mut self) {
-        if let Work::GangSearch(search) = &mut self.work {
-            (search.found.turn_end, search.found.reviewed) = (None, Vec::new());
+    /// Discards the end of a gang's turn, if the batch is a search that found one: then it found nothing else. The
+    /// turn stays overdue. Returns whether there was one.
+    pub(crate) fn discard_turn_end(&mut self) -> bool {
+        let Work::GangSearch(search) = &mut self.work else { return false };
+        let is_found = search.found.turn_end.take().is_some();
+        if is_found {
+            search.found.reviewed.clear();
         }
+        is_found
     }
 
     /// Whether the batch belongs to this owner.

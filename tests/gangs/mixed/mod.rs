@@ -56,7 +56,8 @@ proptest! {
         check(Play::new(&setting, mode), &calls, middle);
     }
 
-    /// The same for any order of the steps of committer and proposers, also between two calls.
+    /// The same with committer and proposers on one thread, stepped in an order that the seed gives, also between two
+    /// calls.
     #[test]
     fn features_keep_their_promises_in_any_order_of_steps(
         setting in setting(),
@@ -65,7 +66,7 @@ proptest! {
         middle in any::<Index>(),
         calls in prop::collection::vec(call(), 1..80),
     ) {
-        check(Play::by_hand(&setting, proposers, seed), &calls, middle);
+        check(Play::stepped(&setting, proposers, seed), &calls, middle);
     }
 }
 

@@ -14,7 +14,7 @@ use apportion::{
 };
 
 use apportion_tests::support::appending::Appending;
-use apportion_tests::support::by_hand::ByHand;
+use apportion_tests::support::seeded_steps::SeededSteps;
 
 use super::calls::{Ask, Call, OnContainer, OnJob, OnNode, QueueCall, Setting};
 use super::{INTERVAL_MS, LEAVES};
@@ -25,7 +25,7 @@ use crate::{Cluster, amount, ask};
 pub(crate) struct Play {
     pub(crate) cluster: Cluster,
     /// The halves of the engine, unless it has threads of its own.
-    halves: Option<ByHand>,
+    halves: Option<SeededSteps>,
     pub(crate) nodes: Vec<NodeId>,
     pub(crate) jobs: Vec<ApplicationId>,
     asks: Vec<AskId>,
@@ -71,13 +71,13 @@ impl Play {
         Self::on(Cluster::new(config(setting), mode), None, setting)
     }
 
-    /// The halves of the engine, this many of them proposers, take their steps in the order of the seed.
-    pub(crate) fn by_hand(setting: &Setting, proposers: usize, seed: u64) -> Self {
-        let (cluster, parts) = Cluster::by_hand(config(setting), proposers);
-        Self::on(cluster, Some(ByHand::new(parts, seed)), setting)
+    /// Committer and proposers take their steps on one thread, in an order that the seed gives.
+    pub(crate) fn stepped(setting: &Setting, proposers: usize, seed: u64) -> Self {
+        let (cluster, parts) = Cluster::in_parts(config(setting), proposers);
+        Self::on(cluster, Some(SeededSteps::new(parts, seed)), setting)
     }
 
-    fn on(cluster: Cluster, halves: Option<ByHand>, setting: &Setting) -> Self {
+    fn on(cluster: Cluster, halves: Option<SeededSteps>, setting: &Setting) -> Self {
         let mut play = Self {
             cluster,
             halves,
@@ -237,6 +237,7 @@ impl Play {
         self.cluster.engine.read(|view| view.containers().map(|(id, _)| id).collect())
     }
 
+    /// Works until quiet, on threads or by steps.
     pub(crate) fn work(&mut self) {
         match &mut self.halves {
             Some(halves) => halves.run_until_quiet(),
@@ -285,10 +286,10 @@ impl Play {
         } else {
             (log, Box::new(copy.clone()))
         };
-        let engine = if let Some(halves) = self.halves.take() {
-            let (proposers, seed) = (halves.proposers(), self.now_ms);
+        let engine = if let Some(mut halves) = self.halves.take() {
+            let (proposers, seed) = (halves.proposers(), halves.next_seed());
             let (engine, parts, _) = Engine::recover_parts(&start[..], proposers, clock, Some(sink)).unwrap();
-            self.halves = Some(ByHand::new(parts, seed));
+            self.halves = Some(SeededSteps::new(parts, seed));
             engine
         } else {
             Engine::recover(&start[..], mode, clock, Some(sink)).unwrap().0

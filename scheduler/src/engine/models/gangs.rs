@@ -159,26 +159,33 @@ fn a_turn_ends_against_the_growth_of_its_room() {
     });
 }
 
-/// I13, I18. A round is wanted, and the time of a gang's turn is up. The bug: the turn ends between plan
-/// and commit. The room is another gang's then, so that the plan is carried out for neither.
+/// One node, filled by leaf `a`. Two gangs of leaf `b` want half of it each. The first holds the room of a container
+/// that has ended. Its turn is overdue, and a round is wanted.
+fn overdue_beside_a_round() -> (Cluster, Workers) {
+    let (cluster, mut workers, clock) = with_rounds();
+    let node = cluster.handle.add_node(NodeSpec::new("n0", Resources::new(&[4]))).unwrap();
+    cluster.ask(4);
+    workers.run_until_idle();
+    let gainer = cluster.submit("root.b", "user");
+    let member = AskSpec::new(Resources::new(&[2]), 1);
+    for _ in 0..2 {
+        let spec = GangSpec::new(gainer).with_role("worker", member.clone());
+        cluster.handle.submit_gang(spec).unwrap();
+    }
+    workers.run_until_idle();
+    cluster.handle.complete_container(cluster.container_on(node)).unwrap();
+    workers.run_until_idle();
+    clock.set(cluster.engine.shared.config.gather_limit_ms.unwrap());
+    work_off(&mut workers.committer);
+    (cluster, workers)
+}
+
+/// I18. Proposers search for gangs and compute a round. The bug: the turn ends between plan and commit. The room then
+/// belongs to the other gang, so the committer rejects the plan, and neither gang starts.
 #[test]
 fn a_round_keeps_the_turn_of_the_gang_that_it_helps() {
     model(Bound::Three, || {
-        let (cluster, mut workers, clock) = with_rounds();
-        let node = cluster.handle.add_node(NodeSpec::new("n0", Resources::new(&[4]))).unwrap();
-        cluster.ask(4);
-        workers.run_until_idle();
-        let gainer = cluster.submit("root.b", "user");
-        let member = AskSpec::new(Resources::new(&[2]), 1);
-        for _ in 0..2 {
-            let spec = GangSpec::new(gainer).with_role("worker", member.clone());
-            cluster.handle.submit_gang(spec).unwrap();
-        }
-        workers.run_until_idle();
-        cluster.handle.complete_container(cluster.container_on(node)).unwrap();
-        workers.run_until_idle();
-        clock.set(cluster.engine.shared.config.gather_limit_ms.unwrap());
-        work_off(&mut workers.committer);
+        let (cluster, mut workers) = overdue_beside_a_round();
         let threads = [workers.proposer(), workers.proposer()].map(|one| thread::spawn(|| propose_once(one)));
         work_off(&mut workers.committer);
         workers.proposers = threads.map(|one| one.join().unwrap()).into();

@@ -11,7 +11,7 @@ use crate::config::{Percent, PreemptionPolicy, PreemptionRounds, QueueConfig};
 use crate::engine::{Engine, Parts};
 use crate::resource::Resources;
 
-/// An engine that makes rounds, in whose leaf `a` an application is submitted.
+/// An engine without nodes that makes rounds of preemption. Leaf `a` has an application.
 pub(super) fn with_rounds() -> (Cluster, Workers, Arc<ManualClock>) {
     let mut config = with_queues(QueueConfig::root([half("a"), half("b")]));
     let policy = PreemptionPolicy { natural_termination: Percent::ALL, ..PreemptionPolicy::default() };

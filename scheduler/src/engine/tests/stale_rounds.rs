@@ -1,4 +1,4 @@
-//! Rounds of preemption whose victims got another standing between the plan and its commit.
+//! Rounds of preemption between whose plan and commit the victims got another standing, or a gang's turn is overdue.
 
 use super::hand::Hand;
 use super::rounds::{owed, owed_between, preempting_between, preempting_by};
@@ -6,6 +6,7 @@ use super::{leaf, memory};
 use crate::change::{ApplicationSpec, AskSpec, GangSpec};
 use crate::clock::ManualClock;
 use crate::config::{Capacity, Percent, QueueConfig, WithinQueuePolicy};
+use crate::engine::gangs::search_for_gang;
 use crate::facts::{DisruptionBudget, DisruptionLimit, PreemptionCost};
 use crate::ids::{ContainerId, GangId};
 use crate::propose::{ProposalBatch, Work};
@@ -183,58 +184,96 @@ fn a_stale_round_within_a_leaf_takes_nothing_from_another_leaf() {
 }
 
 /// Leaf `a` has the only node. Two gangs of leaf `b` wait for its guarantee, three units. One unit becomes free, which
-/// the first gang holds. Now the time of its turn is up, and a round is due.
-fn gangs_whose_turn_ends() -> (Hand, [GangId; 2]) {
+/// the first gang holds. Its turn is overdue then, and a round is due.
+fn overdue_turn_and_round() -> (Hand, [GangId; 2]) {
     let (mut hand, clock) = preempting_between([part("a", 25), part("b", 75)], 4);
     let loser = hand.application_in("root.a");
     hand.ask(loser, AskSpec::new(memory(1), 4));
     hand.run_until_idle();
-    let gainer = hand.application_in("root.b");
-    let gangs = [1, 2].map(|_| {
-        let spec = GangSpec::new(gainer).with_role("worker", AskSpec::new(memory(3), 1));
-        hand.engine.handle().submit_gang(spec).unwrap().gang
-    });
+    let gangs = [3, 3].map(|units| hand.gang(units));
     hand.run_until_idle();
     let freed = hand.running()[0];
     hand.engine.handle().complete_container(freed).unwrap();
     hand.run_until_idle();
-    assert!(hand.engine.shared_state().facts.holds_room(gangs[0]));
+    assert!(hand.holds_room(gangs[0]));
     clock.set(hand.engine.shared.config.gather_limit_ms.unwrap());
     hand.commit();
     (hand, gangs)
 }
 
-/// If turns and rounds ended and began at the same times, no plan for a gang could be carried out.
-#[test]
-fn no_turn_ends_between_a_round_and_its_commit() {
-    let (mut hand, [first, second]) = gangs_whose_turn_ends();
-    let round = hand.parts.proposers[0].propose().expect("a round is wanted");
-    assert_eq!(hand.engine.last_preemption_plan().unwrap().gangs[0].gang, first);
-    let search = hand.parts.proposers[1].propose().expect("a turn is overdue");
-    hand.parts.proposers[1].send(search).expect("the committer lives");
-    hand.commit();
-    hand.parts.proposers[0].send(round).expect("the committer lives");
-    hand.expect_idle(2);
-    assert_eq!(hand.engine.stats().preempted, 2);
-    let waits = |gang| hand.engine.read(|view| view.gang(gang).is_some());
-    assert!(!waits(first) && waits(second));
+impl Hand {
+    /// A gang of leaf `b`: one container of this many units.
+    fn gang(&self, units: i64) -> GangId {
+        let application = self.application_in("root.b");
+        let spec = GangSpec::new(application).with_role("worker", AskSpec::new(memory(units), 1));
+        self.engine.handle().submit_gang(spec).unwrap().gang
+    }
+
+    fn waits(&self, gang: GangId) -> bool {
+        self.engine.read(|view| view.gang(gang).is_some())
+    }
+
+    fn holds_room(&self, gang: GangId) -> bool {
+        self.engine.shared_state().facts.holds_room(gang)
+    }
+
+    fn decide(&mut self, batch: Box<ProposalBatch>) {
+        self.parts.proposers[1].send(batch).expect("the committer lives");
+        self.commit();
+    }
 }
 
-/// The turn ends once the round is over, also if nothing else changes.
+/// Otherwise the room goes to the other gang, and the committer rejects the round's request.
+#[test]
+fn no_turn_ends_between_a_round_and_its_commit() {
+    for is_search_first in [false, true] {
+        let (mut hand, [first, second]) = overdue_turn_and_round();
+        let early = is_search_first.then(|| search_for_gang(&hand.engine.shared).unwrap());
+        let round = hand.parts.proposers[0].propose().expect("a round is wanted");
+        assert_eq!(hand.engine.last_preemption_plan().unwrap().gangs[0].gang, first);
+        let search = early.or_else(|| hand.parts.proposers[1].propose()).expect("a turn is overdue");
+        hand.decide(search);
+        hand.decide(round);
+        hand.expect_idle(2);
+        assert_eq!(hand.engine.stats().preempted, 2);
+        assert!(!hand.waits(first) && hand.waits(second));
+    }
+}
+
+/// The turn ends once the round is over, even if nothing else changes.
 #[test]
 fn a_turn_that_a_round_kept_ends_after_it() {
-    let (mut hand, [first, second]) = gangs_whose_turn_ends();
+    let (mut hand, [first, second]) = overdue_turn_and_round();
+    let early = search_for_gang(&hand.engine.shared).unwrap();
     let mut round = hand.parts.proposers[0].propose().expect("a round is wanted");
-    let search = hand.parts.proposers[1].propose().expect("a turn is overdue");
-    hand.parts.proposers[1].send(search).expect("the committer lives");
-    hand.commit();
-    assert!(hand.engine.shared_state().facts.holds_room(first), "the round keeps the turn");
-    assert!(hand.parts.proposers[1].propose().is_none(), "the next search is for after the round");
+    hand.decide(early);
+    let search = hand.parts.proposers[1].propose().expect("other gangs could start");
+    hand.decide(search);
+    assert!(hand.holds_room(first), "the round keeps the turn");
+    assert!(hand.parts.proposers[1].propose().is_none(), "no search is of use until the round is over");
     if let Work::Round(steps) = &mut round.work {
+        // So only the end of the round can bring the search.
         steps.clear();
     }
-    hand.parts.proposers[0].send(round).expect("the committer lives");
+    hand.decide(round);
     hand.expect_idle(3);
-    let holds = |gang| hand.engine.shared_state().facts.holds_room(gang);
-    assert!(!holds(first) && holds(second));
+    assert!(!hand.holds_room(first) && hand.holds_room(second));
+}
+
+/// It needs none of the room that the round counts on.
+#[test]
+fn another_gang_starts_during_a_round() {
+    for is_search_first in [false, true] {
+        let (mut hand, [first, _]) = overdue_turn_and_round();
+        hand.node("n1", 1);
+        let small = hand.gang(1);
+        hand.commit();
+        let early = is_search_first.then(|| search_for_gang(&hand.engine.shared).unwrap());
+        let round = hand.parts.proposers[0].propose().expect("a round is wanted");
+        early.into_iter().for_each(|early| hand.decide(early));
+        let search = hand.parts.proposers[1].propose().expect("a gang could start");
+        hand.decide(search);
+        assert!(!hand.waits(small) && hand.holds_room(first), "{is_search_first}");
+        hand.decide(round);
+    }
 }

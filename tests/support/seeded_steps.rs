@@ -1,4 +1,4 @@
-//! The halves of an engine on one thread, in an order that a seed repeats.
+//! The steps of an engine's halves on one thread, in an order that a seed repeats.
 
 use apportion::ProposalBatch;
 use apportion::engine::{Parts, Step};
@@ -12,11 +12,11 @@ const STEPS_MAX: usize = 1_000_000;
 /// The order changes after this many steps on average.
 const STEPS_BETWEEN_CHANGES: u32 = 2_000;
 
-/// The committing and the proposing halves, of which one at a time takes a step: the first in the present order that
-/// has work. The order is random, but changes seldom. So one proposer's batches may always be overtaken by another's,
-/// which hardly happens with threads. Random priorities find such faults (PCT: Burckhardt et al., ASPLOS 2010).
+/// Drives an engine's halves on one thread. Each step performs the first action in `order` that has work. The order is
+/// random and seldom changes, so one proposer may overtake another for long. Threads hardly ever do that. The idea is
+/// that of PCT (Burckhardt et al., ASPLOS 2010).
 #[derive(Debug)]
-pub struct ByHand {
+pub struct SeededSteps {
     parts: Parts,
     /// The batch that each proposer has made and not sent.
     unsent: Vec<Option<Box<ProposalBatch>>>,
@@ -32,7 +32,7 @@ enum Action {
     Send(usize),
 }
 
-impl ByHand {
+impl SeededSteps {
     /// The order depends on the seed alone.
     #[must_use]
     pub fn new(parts: Parts, seed: u64) -> Self {
@@ -51,7 +51,12 @@ impl ByHand {
         self.unsent.len()
     }
 
-    /// Takes a few steps, or none.
+    /// A seed for the engine that goes on after this one.
+    pub fn next_seed(&mut self) -> u64 {
+        self.random.random()
+    }
+
+    /// Takes up to five steps.
     pub fn work_a_little(&mut self) {
         for _ in 0..self.random.random_range(0..6) {
             self.step();
@@ -67,16 +72,16 @@ impl ByHand {
         assert!(is_quiet, "the engine works without an end");
     }
 
-    /// Takes the step of the first half in the order that has work. Returns whether there was one.
+    /// Performs the first action in the order that has work. Returns whether there was one.
     fn step(&mut self) -> bool {
         if self.random.random_ratio(1, STEPS_BETWEEN_CHANGES) {
             self.order.shuffle(&mut self.random);
         }
-        (0..self.order.len()).any(|place| self.take(self.order[place]))
+        (0..self.order.len()).any(|place| self.try_perform(self.order[place]))
     }
 
-    /// Returns whether there was anything to do.
-    fn take(&mut self, action: Action) -> bool {
+    /// Returns whether the action had work.
+    fn try_perform(&mut self, action: Action) -> bool {
         match action {
             Action::Commit => self.parts.committer.step() == Step::Worked,
             Action::Propose(proposer) if self.unsent[proposer].is_none() => {
