@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use apportion::config::{QueueMapping, QueueState, Reconfiguration};
 use apportion::log::SharedLog;
-use apportion::{Engine, ManualClock, Mode, NodeSpec, Resources};
+use apportion::{ApplicationSpec, AskSpec, Engine, ManualClock, Mode, NodeSpec, Resources};
 
 use crate::{engine, leaf};
 
@@ -73,4 +73,38 @@ fn a_clock_behind_the_log_goes_on_from_there() {
     second.handle().tick().unwrap();
     second.run_until_quiet();
     assert_eq!(second.read(|view| view.now_ms()), 5_010);
+}
+
+/// An engine that goes on from a log makes its placement sets anew. The sets of the first engine follow the changes of
+/// their nodes, in bursts of any length.
+#[test]
+fn a_set_that_followed_a_burst_serves_as_one_that_is_made_anew() {
+    const NODES: i64 = 4_500;
+    for burst in [500, 1_500, 2_600, 4_400] {
+        let log = SharedLog::new();
+        let sink = Box::new(log.clone());
+        let config = engine([leaf("default", 100)]);
+        let first = Engine::start(config, Mode::Serial, Arc::new(ManualClock::new()), Some(sink)).unwrap();
+        let handle = first.handle();
+        for number in 0..NODES {
+            let units = 2 + number % 3;
+            handle.add_node(NodeSpec::new(format!("n{number}"), Resources::new(&[units, units]))).unwrap();
+        }
+        let spec = ApplicationSpec::new("job", "root.default", "ann");
+        let job = handle.submit_application(spec, &handle.event_stream(1 << 16)).unwrap();
+        handle.submit_ask(job, AskSpec::new(Resources::new(&[1, 1]), 2 * NODES as u32)).unwrap();
+        first.run_until_quiet();
+        let running: Vec<_> = first.read(|view| view.containers().map(|(id, _)| id).collect());
+        assert_eq!(running.len(), 2 * NODES as usize);
+        handle.complete_containers(running.into_iter().step_by(2).take(burst)).unwrap();
+        first.run_until_quiet();
+        let second = recovered(&log);
+        let digests = [&first, &second].map(|engine| {
+            engine.handle().submit_ask(job, AskSpec::new(Resources::new(&[2, 2]), 1_000)).unwrap();
+            engine.run_until_quiet();
+            engine.digest()
+        });
+        assert_eq!(digests[0], digests[1], "after {burst} ends");
+        assert!(first.read(|view| view.container_count()) > 2 * NODES as usize - burst + 400);
+    }
 }
