@@ -15,6 +15,7 @@ use std::process::ExitCode;
 
 use apportion_load::{ModelMachine, StepTimes, simulate};
 
+/// On 2026-11-28; `docs/performance.md` says how.
 const MEASURED: [f64; 6] = [543.0, 0.0, 336.0, 399.0, 100.0, 110.0];
 const USAGE: &str = "usage: cores [PROPOSE SEARCH COMMIT INTAKE PUBLISH CALLER], each in ns for one container: a number \
                      from 0 to 1e9, and not all 0. SEARCH is the part of proposing that needs no guard.";
