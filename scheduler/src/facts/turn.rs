@@ -1,15 +1,14 @@
 //! Turns of gangs that gather.
 //!
-//! A gang's turn begins when it first holds room. It may end when its time is up, and ends when another gang holds
-//! room in its place.
-//! Changed nodes and places on better nodes do not prolong it. The time is over when the room has not grown for
-//! [`gather_limit_ms`](crate::config::EngineConfig::gather_limit_ms). Then the turn ends if another gang could use the
-//! room, or if members with a part of their room could be on other nodes. But an overdue turn does not end while
-//! a round of preemption is under way: the plan counts on the held room. A gang that comes first may take over even
-//! then. At the end of its turn the gang gives the room back and goes behind all gangs
-//! that wait. Its next turn prefers nodes on which it has not yet waited with a part of its room. The limit doubles if
-//! a part waited once more on such a node, or if no member had a part. Then the gang avoids only the nodes of its last
-//! turn. So even a gang that needs long gets its room in the end.
+//! A gang's turn begins when it first holds room. It may end when its time is up, and ends when another gang holds room
+//! in its place. Changed nodes and places on better nodes do not prolong it. The time is over when the room has not
+//! grown for [`gather_limit_ms`](crate::config::EngineConfig::gather_limit_ms). Then the turn ends if another gang
+//! could use the room, or if members with a part of their room could be on other nodes. But an overdue turn does not
+//! end while a round of preemption is under way: the plan counts on the held room. A gang that comes first may take
+//! over even then. At the end of its turn the gang gives the room back and goes behind all gangs that wait. Its next
+//! turn prefers nodes on which it has not yet waited with a part of its room. The limit doubles if a part waited once
+//! more on such a node, or if no member had a part. Then the gang avoids only the nodes of its last turn. So even a
+//! gang that needs long gets its room in the end.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
