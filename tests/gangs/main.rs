@@ -61,9 +61,7 @@ impl Cluster {
     fn new(config: EngineConfig, mode: Mode) -> Self {
         let (clock, log) = (Arc::new(ManualClock::new()), SharedLog::new());
         let sink = Box::new(log.clone());
-        let engine = Engine::start(config, mode, clock.clone(), Some(sink)).unwrap();
-        let handle = engine.handle();
-        Self { events: handle.event_stream(1 << 20), engine, handle, clock, log }
+        Self::of(Engine::start(config, mode, clock.clone(), Some(sink)).unwrap(), clock, log)
     }
 
     /// An engine whose halves the caller drives.
@@ -71,8 +69,12 @@ impl Cluster {
         let (clock, log) = (Arc::new(ManualClock::new()), SharedLog::new());
         let sink = Box::new(log.clone());
         let (engine, parts) = Engine::assemble(config, proposers, clock.clone(), Some(sink)).unwrap();
+        (Self::of(engine, clock, log), parts)
+    }
+
+    fn of(engine: Engine, clock: Arc<ManualClock>, log: SharedLog) -> Self {
         let handle = engine.handle();
-        (Self { events: handle.event_stream(1 << 20), engine, handle, clock, log }, parts)
+        Self { events: handle.event_stream(1 << 20), engine, handle, clock, log }
     }
 
     fn serial() -> Self {

@@ -1,6 +1,5 @@
 //! Gangs: asks that start together or not at all.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::answered_call::{AnsweredCall, GangResult};
@@ -150,11 +149,17 @@ impl GroupCommitter {
     pub(super) fn want_gangs(&mut self, state: &State) {
         let has_changed =
             std::mem::replace(&mut self.changes_before, state.facts.changes) < state.facts.changes;
-        let may_end_turn = !state.gang_waits.overdue_turns.is_empty() && !self.shared.round.is_under_way();
-        if !state.facts.gangs.is_empty() && (has_changed || may_end_turn) {
+        let may_end_turn = || turns_to_review(&self.shared, state).next().is_some();
+        if !state.facts.gangs.is_empty() && (has_changed || may_end_turn()) {
             self.shared.leases.want_gangs();
         }
     }
+}
+
+/// The overdue turns that a search may end: none during a round of preemption.
+fn turns_to_review(shared: &Shared, state: &State) -> impl Iterator<Item = GangId> {
+    let is_round = shared.round.is_under_way();
+    state.gang_waits.overdue_turns.iter().copied().filter(move |_| !is_round)
 }
 
 /// Searches for gangs, if that is worth a search. One proposer at most does so at a time, and one gang starts.
@@ -173,10 +178,8 @@ pub(super) fn search_for_gang(shared: &Arc<Shared>) -> Option<Box<ProposalBatch>
     let (batch, ()) =
         propose_under_guard(shared, Work::GangSearch(GangSearch::new(memory)), |state, batch| {
             if let Work::GangSearch(GangSearch { memory, found }) = &mut batch.work {
-                let none = BTreeSet::new();
-                let is_round = shared.round.is_under_way();
-                let overdue = if is_round { &none } else { &state.gang_waits.overdue_turns };
-                **found = search_for_gangs(state, overdue, memory, |request| would_accept(state, request));
+                let turns = turns_to_review(shared, state);
+                **found = search_for_gangs(state, turns, memory, |request| would_accept(state, request));
                 batch.proposals.requests.extend(found.start.take());
             }
         });

@@ -12,8 +12,6 @@
 //! * A gang whose roles could be packed only in another order is not found.
 //! * Members that start together borrow no nodes of other partitions.
 
-use std::collections::BTreeSet;
-
 use rustc_hash::FxHashMap;
 
 use super::gather::{Gathering, is_kept_from_gathering, plan_places};
@@ -58,17 +56,17 @@ pub(crate) struct GangFindings {
     pub(crate) asks: u64,
 }
 
-/// Looks first whether one of the `overdue` turns should end. Otherwise proposes the first waiting gang, in their
+/// Looks first whether one of these overdue `turns` should end. Otherwise proposes the first waiting gang, in their
 /// order, that `would_accept` admits. If none can start, plans places for those that gather. `memory` has the gangs
 /// that found no room: they are left out until some node gains room.
 pub(crate) fn search_for_gangs(
     state: &State,
-    overdue: &BTreeSet<GangId>,
+    turns: impl Iterator<Item = GangId>,
     memory: &mut GangMemory,
     would_accept: impl Fn(&ResourceAllocationCommitRequest) -> bool,
 ) -> GangFindings {
     let facts = &state.facts;
-    let mut found = review_turns(state, overdue);
+    let mut found = review_turns(state, turns);
     if found.turn_end.is_some() {
         return found;
     }
@@ -116,9 +114,9 @@ pub(crate) fn search_for_gangs(
 }
 
 /// Decides on overdue turns, up to the first that should end.
-fn review_turns(state: &State, overdue: &BTreeSet<GangId>) -> GangFindings {
+fn review_turns(state: &State, turns: impl Iterator<Item = GangId>) -> GangFindings {
     let mut found = GangFindings { asks: state.facts.asks_submitted, ..GangFindings::default() };
-    for &gang in overdue {
+    for gang in turns {
         found.reviewed.push(gang);
         found.turn_end = TurnEnd::find(state, gang);
         if found.turn_end.is_some() {
