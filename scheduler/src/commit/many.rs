@@ -3,11 +3,11 @@
 use super::admit_ask::admit_ask;
 use super::committer::Committer;
 use super::prefetch::{ended_by, prefetch_ended, prefetch_new_asks};
-use crate::change::{AskSpec, Change, SubmittedAsk};
+use crate::change::{Change, SubmittedAsk};
 use crate::event::Refusal;
 use crate::facts::EndCause;
 use crate::ids::ContainerId;
-use crate::log::Logged;
+use crate::log::{EncodedKind, Logged};
 use crate::request::CommitSeq;
 
 impl Committer<'_> {
@@ -31,18 +31,18 @@ impl Committer<'_> {
     /// Does the same for asks of these kinds.
     pub(crate) fn apply_asks(
         &mut self,
-        kinds: &[AskSpec],
+        kinds: &[EncodedKind],
         mut asks: Vec<SubmittedAsk>,
         mut refuse: impl FnMut(&mut Self, &Change, Refusal),
     ) {
         prefetch_new_asks(&self.state.facts, &asks);
         asks.retain(|ask| {
             // The handle checked the kind.
-            let kind = &kinds[ask.of.kind.index()];
-            let admitted = admit_ask(&self.state.facts, ask.ask, ask.of.application, kind, ask.of.count);
+            let spec = &kinds[ask.of.kind.index()].spec;
+            let admitted = admit_ask(&self.state.facts, ask.ask, ask.of.application, spec, ask.of.count);
             match admitted {
-                Ok(()) => self.applier().apply_ask(ask, kind),
-                Err(refusal) => refuse(self, &ask.change(kind), refusal),
+                Ok(()) => self.applier().apply_ask(ask, spec),
+                Err(refusal) => refuse(self, &ask.change(spec), refusal),
             }
             admitted.is_ok()
         });

@@ -19,6 +19,7 @@ use super::shared::Shared;
 use super::trace;
 use crate::change::Change;
 use crate::commit::Committer;
+use crate::log::EncodedKind;
 use crate::propose::ProposalBatch;
 use crate::state::State;
 use crate::stats::EngineStats;
@@ -109,7 +110,7 @@ impl GroupCommitter {
                 self.publisher.record_refused(&caller);
             }
             Message::Answered(call) => self.answer(state, call),
-            Message::AskKind(spec) => self.publisher.kinds.push(*spec),
+            Message::AskKind(spec) => self.publisher.kinds.push(EncodedKind::new(*spec)),
             Message::Batch(batch) => self.batch(state, batch),
             // The driver may have moved the clock after this group began.
             Message::Tick => self.advance_time(state),

@@ -7,11 +7,10 @@ use super::shared::Shared;
 use super::stream::StreamCore;
 use super::stream_registry::StreamRegistry;
 use super::trace;
-use crate::change::AskSpec;
 use crate::commit::Effects;
 use crate::event::Refused;
 use crate::ids::{ApplicationId, NodeId};
-use crate::log::{LogBuffer, LogSink};
+use crate::log::{EncodedKind, LogBuffer, LogSink};
 use crate::propose::{ProposalBatch, Work};
 use crate::sync::Promise;
 
@@ -25,7 +24,7 @@ pub(super) struct Publisher {
     pub(super) effects: Effects,
     pub(super) log: LogBuffer,
     /// The kinds of asks, by number.
-    pub(super) kinds: Vec<AskSpec>,
+    pub(super) kinds: Vec<EncodedKind>,
     log_error: Option<String>,
     refused: Vec<(Arc<RefusalList>, Refused)>,
     /// Each gives one caller its answer. Dropping it tells the caller that no answer will come.

@@ -1,24 +1,17 @@
 //! Encodes changes in postcard's format.
 //!
-//! Three changes make up nearly all of a log: a plain ask, an accepted request for one container, and the end of a
-//! container. Their records are written by hand, because serde's calls cost three times as many instructions. The
-//! test below compares the bytes with postcard's. Every other change goes through postcard.
+//! Three changes make up nearly all of a log: an ask, an accepted request for one container, and the end of a
+//! container. `records.rs` writes them by hand, because serde's calls cost three times as many instructions. The tests
+//! below compare the bytes with postcard's. Every other change goes through postcard.
 
 use postcard::ser_flavors::ExtendFlavor;
 
-use crate::change::{AskSpec, Change, SubmittedAsk};
+use super::encoded_kind::EncodedKind;
+use super::records::{BASE_BYTES_MAX, Records, ask_bytes_max};
+use crate::change::{Change, SubmittedAsk};
 use crate::facts::EndCause;
-use crate::ids::{ApplicationId, AskId, ContainerId, SlotId};
+use crate::ids::ContainerId;
 use crate::request::ResourceAllocationCommitRequest;
-use crate::resource::{RESOURCE_TYPES_MAX, Resources};
-
-// The positions of the variants of `Change`.
-const ASK_SUBMITTED: u8 = 14;
-const CONTAINER_ENDED: u8 = 22;
-const COMMITTED: u8 = 27;
-// The positions of the variants of `Option`.
-const NONE: u8 = 0;
-const SOME: u8 = 1;
 
 /// Appends changes to a frame.
 #[derive(Debug, Default)]
@@ -35,39 +28,44 @@ impl Encoder {
 
     /// Appends any change.
     pub(super) fn add(&mut self, change: &Change) {
-        let is_plain = self.add_plain(|records| match change {
-            Change::AskSubmitted { ask, application, spec } => {
-                records.put_plain_ask(*ask, *application, spec, spec.count, spec.allocation_request_id)
+        match change {
+            Change::AskSubmitted { ask, application, spec } if let Some(bytes_max) = ask_bytes_max(spec) => {
+                let records = self.records_with_room(bytes_max);
+                records.put_ask(*ask, *application, spec, spec.count, spec.allocation_request_id);
             }
-            Change::ContainerEnded { container, cause } => records.put_end(*container, *cause),
-            Change::Committed { request } => records.put_single(request),
-            _ => false,
-        });
-        if !is_plain {
-            self.add_by_postcard(change);
+            Change::ContainerEnded { container, cause } => {
+                self.records_with_room(BASE_BYTES_MAX).put_end(*container, *cause);
+            }
+            Change::Committed { request } if let Some(proposal) = request.as_single() => {
+                self.records_with_room(BASE_BYTES_MAX).put_committed(proposal);
+            }
+            _ => self.add_by_postcard(change),
         }
     }
 
     /// Appends the [`Change::AskSubmitted`] of an ask of this kind.
-    pub(super) fn add_ask(&mut self, submitted: &SubmittedAsk, kind: &AskSpec) {
+    pub(super) fn add_ask(&mut self, submitted: &SubmittedAsk, kind: &EncodedKind) {
         let SubmittedAsk { ask, of } = *submitted;
-        let is_plain = self.add_plain(|records| {
-            records.put_plain_ask(ask, of.application, kind, of.count, of.allocation_request_id)
-        });
-        if !is_plain {
-            self.add_by_postcard(&submitted.change(kind));
+        if let Some(parts) = &kind.parts {
+            self.records_with_room(BASE_BYTES_MAX).put_ask_of_kind(submitted, parts);
+        } else if let Some(bytes_max) = ask_bytes_max(&kind.spec) {
+            let records = self.records_with_room(bytes_max);
+            records.put_ask(ask, of.application, &kind.spec, of.count, of.allocation_request_id);
+        } else {
+            self.add_by_postcard(&submitted.change(&kind.spec));
         }
     }
 
     /// Appends the [`Change::ContainerEnded`] of a container that has finished.
     pub(super) fn add_completion(&mut self, container: ContainerId) {
-        self.add_plain(|records| records.put_end(container, EndCause::Completed));
+        self.records_with_room(BASE_BYTES_MAX).put_end(container, EndCause::Completed);
     }
 
     /// Appends a [`Change::Committed`].
     pub(super) fn add_request(&mut self, request: ResourceAllocationCommitRequest) {
-        if !self.add_plain(|records| records.put_single(&request)) {
-            self.add_by_postcard(&Change::Committed { request });
+        match request.as_single() {
+            Some(proposal) => self.records_with_room(BASE_BYTES_MAX).put_committed(proposal),
+            None => self.add_by_postcard(&Change::Committed { request }),
         }
     }
 
@@ -77,23 +75,18 @@ impl Encoder {
         self.frame
     }
 
-    /// Appends a record if `put` can write it.
+    /// The buffer with at least `bytes_max` bytes free.
     #[inline]
-    fn add_plain(&mut self, put: impl FnOnce(&mut Records) -> bool) -> bool {
-        if self.records.length > RECORDS_FULL {
+    fn records_with_room(&mut self, bytes_max: usize) -> &mut Records {
+        if !self.records.has_room(bytes_max) {
             self.move_to_frame();
         }
-        let before = self.records.length;
-        let is_plain = put(&mut self.records);
-        if !is_plain {
-            self.records.length = before;
-        }
-        is_plain
+        &mut self.records
     }
 
     fn move_to_frame(&mut self) {
-        self.frame.extend_from_slice(&self.records.bytes[..usize::from(self.records.length)]);
-        self.records.length = 0;
+        self.frame.extend_from_slice(self.records.as_slice());
+        self.records.clear();
     }
 
     fn add_by_postcard(&mut self, change: &Change) {
@@ -101,128 +94,6 @@ impl Encoder {
         let frame = ExtendFlavor::new(std::mem::take(&mut self.frame));
         self.frame =
             postcard::serialize_with_flavor(change, frame).expect("changes have no unsizable sequences");
-    }
-}
-
-/// The most bytes of a number with this many bits.
-const fn bytes_of(bits: usize) -> usize {
-    bits.div_ceil(7)
-}
-
-/// The most bytes of the longest record, a plain ask. It has two identifiers and the size. Then come the parts from the
-/// devices to the partition and from the hosts to the allocation request.
-const RECORD_BYTES_MAX: usize = 1
-    + 4 * bytes_of(32)
-    + (1 + RESOURCE_TYPES_MAX * bytes_of(64))
-    + (1 + 2 * bytes_of(32) + 1 + bytes_of(32))
-    + (2 + 1 + 2 + 1 + bytes_of(64));
-
-/// Beyond this length, the longest record may find no room.
-const RECORDS_FULL: u8 = (u8::MAX as usize - RECORD_BYTES_MAX) as u8;
-
-/// The bytes of a few records, on their way to the frame. A length of eight bits indexes without a check.
-#[derive(Debug)]
-struct Records {
-    bytes: [u8; 256],
-    length: u8,
-}
-
-impl Records {
-    /// Writes an ask without devices, preferences, rule and tags. For any other ask it returns false, and its
-    /// bytes are useless.
-    fn put_plain_ask(
-        &mut self,
-        ask: AskId,
-        application: ApplicationId,
-        spec: &AskSpec,
-        count: u32,
-        allocation_request_id: u64,
-    ) -> bool {
-        // The pattern names all fields, so that a new field must be encoded here.
-        #[rustfmt::skip]
-        let AskSpec {
-            size, devices, count: _, priority, partition, preference, rule, tags, is_master, allocation_request_id: _,
-            execution_type,
-        } = spec;
-        if devices.is_some() || rule.is_some() || tags.is_some() || !preference.is_empty() {
-            return false;
-        }
-        self.put(ASK_SUBMITTED);
-        self.put_id(ask);
-        self.put_id(application);
-        self.put_resources(size);
-        self.put(NONE);
-        self.put_number(count.into());
-        self.put_number((*priority).into());
-        match partition {
-            None => self.put(NONE),
-            Some(partition) => {
-                self.put(SOME);
-                self.put_number(partition.0.into());
-            }
-        }
-        // No hosts and no racks.
-        self.put(0);
-        self.put(0);
-        self.put(preference.relax_locality.into());
-        self.put(NONE);
-        self.put(NONE);
-        self.put(AskSpec::flags(*is_master, *execution_type));
-        self.put_number(allocation_request_id);
-        true
-    }
-
-    fn put_end(&mut self, container: ContainerId, cause: EndCause) -> bool {
-        self.put(CONTAINER_ENDED);
-        self.put_id(container);
-        self.put(cause as u8);
-        true
-    }
-
-    /// Writes a request for one container that uses no reservation. Returns false for any other request.
-    fn put_single(&mut self, request: &ResourceAllocationCommitRequest) -> bool {
-        let Some(proposal) = request.as_single() else { return false };
-        self.put(COMMITTED);
-        self.put(1);
-        self.put_id(proposal.ask);
-        self.put_id(proposal.node);
-        self.put(NONE);
-        // No reservation, no release, no end of a reservation.
-        (0..3).for_each(|_| self.put(0));
-        true
-    }
-
-    fn put_resources(&mut self, size: &Resources) {
-        let amounts = size.without_trailing_zeros();
-        self.put(amounts.len() as u8);
-        for amount in amounts {
-            self.put_number(((amount << 1) ^ (amount >> 63)) as u64);
-        }
-    }
-
-    fn put_id(&mut self, id: impl SlotId) {
-        self.put_number(id.index() as u64);
-        self.put_number(id.generation().into());
-    }
-
-    /// Seven bits per byte, the lowest first; the top bit tells that more bytes follow.
-    fn put_number(&mut self, mut number: u64) {
-        while number >= 0x80 {
-            self.put(number as u8 | 0x80);
-            number >>= 7;
-        }
-        self.put(number as u8);
-    }
-
-    fn put(&mut self, byte: u8) {
-        self.bytes[usize::from(self.length)] = byte;
-        self.length = self.length.wrapping_add(1);
-    }
-}
-
-impl Default for Records {
-    fn default() -> Self {
-        Self { bytes: [0; 256], length: 0 }
     }
 }
 
@@ -235,10 +106,12 @@ mod tests {
     use thin_vec::thin_vec;
 
     use super::*;
+    use crate::change::{AskOfKind, AskSpec};
     use crate::facts::ExecutionType;
-    use crate::ids::{NodeId, PartitionId, RackId, ReservationId};
+    use crate::ids::{ApplicationId, AskId, AskKindId, NodeId, PartitionId, RackId, ReservationId, SlotId};
+    use crate::log::records::{BUFFER_BYTES_MAX, CONTAINER_ENDED, PREFERRED_BYTES_MAX, PREFERRED_MAX};
     use crate::request::AllocationProposal;
-    use crate::resource::{AMOUNT_MAX, DeviceNeed};
+    use crate::resource::{AMOUNT_MAX, DeviceNeed, Resources};
 
     fn id<T: SlotId>() -> impl Strategy<Value = T> {
         (any::<u32>(), any::<u32>()).prop_map(|(index, generation)| T::new(index, generation))
@@ -248,9 +121,9 @@ mod tests {
         let spec = (
             prop::collection::vec(-AMOUNT_MAX..=AMOUNT_MAX, 0..=8),
             any::<(u32, u32, Option<u32>, bool, bool)>(),
-            any::<(bool, bool, bool)>(),
+            (0..=PREFERRED_MAX as u32, 0..3_u32, any::<bool>(), any::<bool>()),
         );
-        let spec = spec.prop_map(|(size, numbers, (host, rack, devices))| {
+        let spec = spec.prop_map(|(size, numbers, (hosts, racks, devices, tagged))| {
             let (count, priority, partition, is_master, relax_locality) = numbers;
             let execution_type =
                 if count % 2 == 0 { ExecutionType::Guaranteed } else { ExecutionType::Opportunistic };
@@ -263,10 +136,10 @@ mod tests {
             };
             spec.partition = partition.map(PartitionId);
             spec.preference.relax_locality = relax_locality;
-            spec.preference.hosts.extend(host.then(|| NodeId::new(300, 1)));
-            spec.preference.racks.extend(rack.then_some(RackId(200)));
+            spec.preference.hosts.extend((0..hosts).map(|host| NodeId::new(u32::MAX >> (2 * host), host)));
+            spec.preference.racks.extend((0..racks).map(|rack| RackId(u32::MAX >> (9 * rack))));
             spec.devices = devices.then_some(DeviceNeed { count: 1, milli: 500 });
-            if host && devices { spec.with_tag("web") } else { spec }
+            if tagged { spec.with_tag("web") } else { spec }
         });
         (id(), id(), spec).prop_map(|(ask, application, spec)| Change::AskSubmitted {
             ask,
@@ -324,10 +197,66 @@ mod tests {
         }
     }
 
-    /// An ask whose parts are all as long as they can be, with this amount of each type.
-    fn longest(amount: i64) -> Change {
+    /// Half of the kinds are short, so that their parts are encoded once. Ends before the asks move their records.
+    fn submitted() -> impl Strategy<Value = (usize, SubmittedAsk, AskSpec)> {
+        let short = (id(), id(), any::<(u16, u32, u8, bool)>()).prop_map(|(ask, application, numbers)| {
+            let (size, count, priority, is_in_partition) = numbers;
+            let size = Resources::new(&[size.into(), size.into()]);
+            let mut spec = AskSpec { count, ..AskSpec::new(size, 1) }.with_priority(priority.into());
+            spec.partition = is_in_partition.then_some(PartitionId(1));
+            Change::AskSubmitted { ask, application, spec }
+        });
+        let ask = prop_oneof![short, asks()];
+        (0..64_usize, ask, any::<u64>()).prop_map(|(ends, change, allocation_request_id)| {
+            let Change::AskSubmitted { ask, application, spec } = change else { unreachable!() };
+            let of = AskOfKind { application, kind: AskKindId(0), count: spec.count, allocation_request_id };
+            (ends, SubmittedAsk { ask, of }, spec)
+        })
+    }
+
+    /// Encodes these asks of kinds, each behind some ends, and compares with described asks.
+    fn expect_as_described(all: Vec<(usize, SubmittedAsk, AskSpec)>) {
+        let (mut encoder, mut expected) = (Encoder::new(Vec::new()), Vec::new());
+        for (ends, ask, spec) in all {
+            for _ in 0..ends {
+                encoder.add_completion(ContainerId::new(1, 0));
+                expected.extend([CONTAINER_ENDED, 1, 0, EndCause::Completed as u8]);
+            }
+            expected.extend(postcard::to_allocvec(&ask.change(&spec)).unwrap());
+            encoder.add_ask(&ask, &EncodedKind::new(spec));
+        }
+        assert_eq!(encoder.into_frame(), expected);
+    }
+
+    proptest! {
+        #[test]
+        fn asks_of_kinds_equal_described_ones(all in prop::collection::vec(submitted(), 1..9)) {
+            expect_as_described(all);
+        }
+    }
+
+    /// The size of the first kind takes just the bytes of a part, that of the second one more.
+    #[test]
+    fn a_kind_with_a_long_part_is_encoded_with_each_ask() {
+        for (bits, has_parts) in [(47, true), (48, false)] {
+            let spec = AskSpec::new(Resources::new(&[1 << 47, 1 << bits]), 1);
+            assert_eq!(EncodedKind::new(spec.clone()).parts.is_some(), has_parts, "{bits} bits");
+            let of = AskOfKind {
+                application: ApplicationId::new(u32::MAX, u32::MAX),
+                kind: AskKindId(0),
+                count: u32::MAX,
+                allocation_request_id: u64::MAX,
+            };
+            let ask = SubmittedAsk { ask: AskId::new(u32::MAX, u32::MAX), of };
+            (0..64).for_each(|ends| expect_as_described(vec![(ends, ask, spec.clone()); 3]));
+        }
+    }
+
+    /// An ask whose parts are all as long as they can be, with this amount of each type and so many hosts.
+    fn longest(amount: i64, hosts: usize) -> Change {
         let mut spec = AskSpec { priority: u32::MAX, ..AskSpec::new(Resources::new(&[amount; 8]), u32::MAX) }
-            .in_partition(PartitionId(u32::MAX));
+            .in_partition(PartitionId(u32::MAX))
+            .on_hosts(vec![NodeId::new(u32::MAX, u32::MAX); hosts]);
         spec.allocation_request_id = u64::MAX;
         let (ask, application) = (AskId::new(u32::MAX, u32::MAX), ApplicationId::new(u32::MAX, u32::MAX));
         Change::AskSubmitted { ask, application, spec }
@@ -342,7 +271,10 @@ mod tests {
         };
         let mut lengths = BTreeSet::new();
         for (short, long) in (0..64).flat_map(|short| (0..4).map(move |long| (short, long))) {
-            for ask in [longest(AMOUNT_MAX), longest(i64::MIN)] {
+            for (amount, hosts) in
+                [(AMOUNT_MAX, 0), (i64::MIN, 1), (i64::MIN, PREFERRED_MAX), (i64::MIN, PREFERRED_MAX + 1)]
+            {
+                let ask = longest(amount, hosts);
                 let mut encoder = Encoder::new(Vec::new());
                 let mut expected = Vec::new();
                 let ends = (0..short).map(|_| end(1)).chain((0..long).map(|_| end(1 << 7)));
@@ -350,13 +282,17 @@ mod tests {
                     encoder.add(&change);
                     expected.extend(postcard::to_allocvec(&change).unwrap());
                 }
-                lengths.insert(encoder.records.length);
+                lengths.insert(encoder.records.as_slice().len());
                 encoder.add(&ask);
                 expected.extend(postcard::to_allocvec(&ask).unwrap());
                 assert_eq!(encoder.into_frame(), expected, "{short} short and {long} long ends");
             }
         }
-        assert!(lengths.contains(&RECORDS_FULL));
-        assert_eq!(postcard::to_allocvec(&longest(i64::MIN)).unwrap().len(), RECORD_BYTES_MAX);
+        let bytes = |hosts| postcard::to_allocvec(&longest(i64::MIN, hosts)).unwrap().len();
+        assert_eq!(bytes(0), BASE_BYTES_MAX);
+        assert_eq!(bytes(PREFERRED_MAX), BASE_BYTES_MAX + PREFERRED_MAX * PREFERRED_BYTES_MAX);
+        for bytes in [bytes(0), bytes(1), bytes(PREFERRED_MAX)] {
+            assert!(lengths.contains(&(BUFFER_BYTES_MAX - bytes)), "an ask of {bytes} bytes just fits");
+        }
     }
 }

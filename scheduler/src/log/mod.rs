@@ -14,10 +14,12 @@
 
 mod digest;
 mod encode;
+mod encoded_kind;
 mod frame;
 #[cfg(any(feature = "file-log", feature = "store-log"))]
 mod medium;
 mod reader;
+mod records;
 #[cfg(any(test, feature = "model"))]
 mod shared;
 mod sink;
@@ -27,6 +29,7 @@ pub(crate) mod tests;
 mod upgrade;
 
 pub use digest::LogDigest;
+pub(crate) use encoded_kind::EncodedKind;
 #[cfg(any(test, feature = "fuzz"))]
 pub(crate) use frame::frame_head;
 #[cfg(feature = "store-log")]

@@ -3,9 +3,10 @@
 use std::io;
 
 use super::encode::Encoder;
+use super::encoded_kind::EncodedKind;
 use super::frame::frame_head;
 use super::{FRAME_HEADER_BYTES, LogEnd};
-use crate::change::{AskSpec, Change, SubmittedAsk};
+use crate::change::{Change, SubmittedAsk};
 use crate::ids::ContainerId;
 use crate::request::{CommitSeq, ResourceAllocationCommitRequest};
 
@@ -116,7 +117,7 @@ impl LogBuffer {
     }
 
     /// Passes the collected changes to the sink as one frame and clears the buffer. The asks are of these kinds.
-    pub(crate) fn flush(&mut self, kinds: &[AskSpec], sink: &mut dyn LogSink) -> io::Result<()> {
+    pub(crate) fn flush(&mut self, kinds: &[EncodedKind], sink: &mut dyn LogSink) -> io::Result<()> {
         if self.logged.is_empty() {
             return Ok(());
         }
@@ -126,7 +127,7 @@ impl LogBuffer {
         sink.append(&LoggedGroup { frame: &self.frame, last: self.last })
     }
 
-    fn encode(&mut self, kinds: &[AskSpec]) {
+    fn encode(&mut self, kinds: &[EncodedKind]) {
         let mut frame = std::mem::take(&mut self.frame);
         frame.clear();
         frame.resize(FRAME_HEADER_BYTES, 0);
