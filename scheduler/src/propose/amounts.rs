@@ -50,16 +50,20 @@ impl QueueWalk<'_> {
         let Self { state, scratch, share, .. } = self;
         let partition = share.partition;
         let left = if self.publishes_each_pick { &[][..] } else { &scratch.touched_queues };
+        // Each list is allocated once.
+        proposals.amounts.queues.reserve(left.len());
         for &id in left {
             let resources = scratch.queues[id.index()].level.given();
             state.in_flight.queues.add(id, partition, &resources);
             proposals.amounts.queues.push(Amount { of: id, share, resources });
         }
+        proposals.amounts.users.reserve(scratch.touched_users.len());
         for &id in &scratch.touched_users {
             let resources = scratch.users[id.index()].level.given();
             state.in_flight.users.add(id, partition, &resources);
             proposals.amounts.users.push(Amount { of: id, share, resources });
         }
+        proposals.amounts.limit_usages.reserve(scratch.touched_limit_usages.len());
         for &id in &scratch.touched_limit_usages {
             let resources = scratch.limit_usages[id.index()].given();
             state.in_flight.limit_usages.add(id, partition, &resources);
