@@ -44,7 +44,7 @@ const FEATURES: [Feature; 7] = [
             "new_variants",
         ],
         own_paths: &["borrowed"],
-        outside: 41,
+        outside: 40,
     },
     Feature {
         name_parts: &[

@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 use super::borrowed::Borrowing;
 use super::rule::Rule;
 use super::tags::TagCap;
-use crate::ids::{PartitionId, ShapeId};
+use crate::ids::{AskKindId, PartitionId, ShapeId};
 use crate::resource::Need;
 pub(super) use image::ShapesImage;
 
@@ -52,9 +52,21 @@ pub(crate) struct Shapes {
     by_content: FxHashMap<Shape, ShapeId>,
     /// The shapes interned last, to be compared with before `by_content` is asked. An entry may be outdated.
     recent: Box<[Option<ShapeId>; RECENT]>,
+    /// By kind of asks.
+    of_last_ask: Vec<Option<KindShape>>,
+    /// The number of shapes made so far.
+    made: u64,
     vacant: Vec<ShapeId>,
     /// Shapes that have a cap on the tag.
     capped: FxHashMap<Arc<str>, Vec<ShapeId>>,
+}
+
+/// The shape that the last ask of a kind got.
+#[derive(Clone, Copy, Debug)]
+struct KindShape {
+    partition: PartitionId,
+    id: ShapeId,
+    number: u64,
 }
 
 /// An odd number with irregular bits, so that products differ in their upper bits.
@@ -66,6 +78,9 @@ const RECENT: usize = 32;
 struct Entry {
     shape: Shape,
     users: usize,
+    /// Which of all shapes made this is, 0 if it was read. Tells it from later ones in the slot.
+    #[serde(skip)]
+    number: u64,
     /// The borrowed variants. The shape is a user of each.
     variants: SmallVec<[ShapeId; 1]>,
 }
@@ -96,7 +111,8 @@ impl Shapes {
             self.recent[recent] = Some(id);
             return (id, false);
         }
-        let entry = Entry { shape: shape.clone(), users: 1, variants: SmallVec::new() };
+        self.made += 1;
+        let entry = Entry { shape: shape.clone(), users: 1, number: self.made, variants: SmallVec::new() };
         let id = self.vacant.pop().unwrap_or(ShapeId(self.entries.len() as u32));
         if id.index() == self.entries.len() {
             self.entries.push(entry);
@@ -107,6 +123,25 @@ impl Shapes {
         self.recent[recent] = Some(id);
         self.list_caps(id);
         (id, true)
+    }
+
+    /// Returns the shape that the last ask of the kind got, if that was in this partition and is in use. The caller
+    /// becomes a user of it.
+    pub(crate) fn intern_of_kind(&mut self, kind: AskKindId, partition: PartitionId) -> Option<ShapeId> {
+        let KindShape { id, number, .. } =
+            (*self.of_last_ask.get(kind.index())?).filter(|known| known.partition == partition)?;
+        let entry = &mut self.entries[id.index()];
+        let is_same = entry.users > 0 && entry.number == number;
+        is_same.then(|| entry.users += 1).map(|()| id)
+    }
+
+    /// Records the shape that an ask of the kind got in this partition.
+    pub(crate) fn record_kind(&mut self, kind: AskKindId, partition: PartitionId, id: ShapeId) {
+        if self.of_last_ask.len() <= kind.index() {
+            self.of_last_ask.resize(kind.index() + 1, None);
+        }
+        let number = self.entries[id.index()].number;
+        self.of_last_ask[kind.index()] = Some(KindShape { partition, id, number });
     }
 
     pub(crate) fn add_user(&mut self, id: ShapeId) {

@@ -3,23 +3,22 @@
 use std::num::NonZeroU32;
 
 use super::Applier;
-use super::shapes::rule_of;
 use crate::change::AskSpec;
-use crate::commit::admit_ask::partition_for;
 use crate::config::LocalityDelay;
-use crate::facts::{Ask, ExecutionType, Facts, LocalityPreference, Shape};
-use crate::ids::{ApplicationId, AskId, ShapeId};
-use crate::resource::Need;
+use crate::facts::{Ask, ExecutionType, LocalityPreference};
+use crate::ids::{ApplicationId, AskId, AskKindId, ShapeId};
 use crate::timers::Timer;
 
 impl Applier<'_> {
     /// Adds an ask with all of its units outstanding. The backlog lists it in the lane of its user and shape, which
-    /// makes placement sets wanted for the shape.
+    /// makes placement sets wanted for the shape. `kind` is the
+    /// number of its registered kind, if it has one.
     pub(super) fn submit_ask(
         &mut self,
         id: AskId,
         application: ApplicationId,
         spec: &AskSpec,
+        kind: Option<AskKindId>,
         count: u32,
         allocation_request_id: u64,
     ) {
@@ -27,17 +26,16 @@ impl Applier<'_> {
             return self.submit_opportunistic(id, application, spec, count, allocation_request_id);
         }
         let leaf = self.state.facts.applications.at(application).leaf;
-        let shape = shape_for(&self.state.facts, application, spec);
         let is_default = spec.preference.is_default();
         let preference = (!is_default).then(|| self.with_racks_of_hosts(&spec.preference));
-        let shape_id = self.intern(&shape);
+        let shape = self.intern_shape_of(application, spec, kind);
         let state = &mut *self.state;
         state.facts.asks_submitted += 1;
         let mut ask = Ask {
             application,
             number: state.facts.asks_submitted,
             priority: spec.priority,
-            shape: shape_id,
+            shape,
             asked: NonZeroU32::new(count).expect("an admitted ask has units"),
             allocated: 0,
             pending_since_ms: state.facts.now_ms,
@@ -52,7 +50,7 @@ impl Applier<'_> {
         state.in_flight.reset_ask(id);
         state.backlog.rekey_by_size(&state.facts, leaf, application);
         state.backlog.add_ask(&state.facts, id, state.facts.asks.at(id), state.version);
-        self.set_timers(id, shape_id, shape.has_locality);
+        self.set_timers(id, shape, !spec.preference.is_empty());
     }
 
     /// Sets the times at which the ask may look further, and at which a shape that fits nowhere may reserve a node.
@@ -106,17 +104,4 @@ impl Applier<'_> {
             self.effects.vacated_asks.push(id);
         }
     }
-}
-
-/// The shape of an ask that the application submits now.
-// Inlined, because a shape is more to move than to make.
-#[inline(always)]
-pub(in crate::commit) fn shape_for(facts: &Facts, application: ApplicationId, spec: &AskSpec) -> Shape {
-    let leaf = facts.applications.at(application).leaf;
-    let partition = partition_for(facts.queue(leaf), spec);
-    let has_locality = !spec.preference.is_empty();
-    let borrowing = facts.borrowing_of(partition, has_locality, spec.is_master);
-    let rule = rule_of(facts, application, spec);
-    let need = Need { resources: spec.size, devices: spec.devices };
-    Shape { need, partition, rule, has_locality, borrowing }
 }

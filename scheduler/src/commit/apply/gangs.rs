@@ -37,7 +37,7 @@ impl Applier<'_> {
         self.name_groups(id, asks, spec);
         for (ask, role) in roles {
             let (count, number) = (role.ask.count, role.ask.allocation_request_id);
-            self.submit_ask(*ask, spec.application, &role.ask, count, number);
+            self.submit_ask(*ask, spec.application, &role.ask, None, count, number);
         }
         if let Some(until_ms) = until_ms {
             self.state.timers.add(until_ms, Timer::Gang(id));

@@ -9,7 +9,7 @@ impl Applier<'_> {
     /// Submits an admitted ask of this kind and counts the change.
     pub(crate) fn apply_ask(&mut self, SubmittedAsk { ask, of }: &SubmittedAsk, kind: &AskSpec) {
         self.state.facts.changes += 1;
-        self.submit_ask(*ask, of.application, kind, of.count, of.allocation_request_id);
+        self.submit_ask(*ask, of.application, kind, Some(of.kind), of.count, of.allocation_request_id);
         self.activate_if_due();
     }
 

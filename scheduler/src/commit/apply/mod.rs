@@ -22,7 +22,7 @@ mod shapes;
 
 use std::sync::Arc;
 
-pub(super) use asks::shape_for;
+pub(super) use shapes::shape_for;
 
 use crate::change::Change;
 use crate::event::{Event, EventKind, Refused};
@@ -109,7 +109,7 @@ impl Applier<'_> {
                 self.set_priority(*application, *priority);
             }
             Change::AskSubmitted { ask, application, spec } => {
-                self.submit_ask(*ask, *application, spec, spec.count, spec.allocation_request_id);
+                self.submit_ask(*ask, *application, spec, None, spec.count, spec.allocation_request_id);
             }
             Change::AskCancelled { ask, units } => self.cancel(*ask, *units),
             Change::ContainerRecovered { ask, node, container } => {

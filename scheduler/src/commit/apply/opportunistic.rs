@@ -14,7 +14,7 @@
 //!   gets shorter, a node changes, or the application is activated.
 
 use super::Applier;
-use super::asks::shape_for;
+use super::shapes::shape_for;
 use crate::change::AskSpec;
 use crate::commit::resizing::may_charge;
 use crate::event::EventKind;

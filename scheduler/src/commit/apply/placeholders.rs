@@ -58,7 +58,7 @@ impl Applier<'_> {
             // First, so that the backlog lists the ask as held.
             facts.transition_hold_more(gang, role);
         }
-        self.submit_ask(ask, application, spec, spec.count, spec.allocation_request_id);
+        self.submit_ask(ask, application, spec, None, spec.count, spec.allocation_request_id);
         if waiting.is_none() {
             self.take_placeholders(ask, group);
         }

@@ -2,10 +2,42 @@
 
 use super::Applier;
 use crate::change::AskSpec;
-use crate::facts::{AskTags, Facts, Rule, Shape, TagCap};
-use crate::ids::{ApplicationId, ShapeId};
+use crate::commit::admit_ask::partition_for;
+use crate::facts::{Application, AskTags, Facts, Rule, Shape, TagCap};
+use crate::ids::{ApplicationId, AskKindId, ShapeId};
+use crate::resource::Need;
 
 impl Applier<'_> {
+    /// Returns the id of the ask's shape, and counts one more user of it. Asks of a registered kind without a rule have
+    /// one shape in each partition, which is then known by the number of the kind.
+    #[inline]
+    pub(super) fn intern_shape_of(
+        &mut self,
+        application: ApplicationId,
+        spec: &AskSpec,
+        kind: Option<AskKindId>,
+    ) -> ShapeId {
+        let Some(kind) = kind else { return self.intern(&shape_for(&self.state.facts, application, spec)) };
+        let facts = &mut self.state.facts;
+        let Application { leaf, blacklist, .. } = facts.applications.at(application);
+        let partition = partition_for(facts.tree.queue(*leaf), spec);
+        // A rule has the application's blacklist in it, and its caps may name the application.
+        let has_rule = spec.rule.is_some() || spec.tags.is_some() || blacklist.is_some();
+        if !has_rule && let Some(id) = facts.shapes.intern_of_kind(kind, partition) {
+            debug_assert_eq!(
+                *facts.shapes.at(id),
+                shape_for(facts, application, spec),
+                "the shape of {kind:?}"
+            );
+            return id;
+        }
+        let id = self.intern(&shape_for(&self.state.facts, application, spec));
+        if !has_rule {
+            self.state.facts.shapes.record_kind(kind, partition, id);
+        }
+        id
+    }
+
     /// Returns the id of the shape, and counts one more user of it.
     pub(super) fn intern(&mut self, shape: &Shape) -> ShapeId {
         let state = &mut *self.state;
@@ -23,9 +55,22 @@ impl Applier<'_> {
     }
 }
 
+/// The shape of an ask that the application submits now.
+// Inlined, because a shape is more to move than to make.
+#[inline(always)]
+pub(in crate::commit) fn shape_for(facts: &Facts, application: ApplicationId, spec: &AskSpec) -> Shape {
+    let leaf = facts.applications.at(application).leaf;
+    let partition = partition_for(facts.queue(leaf), spec);
+    let has_locality = !spec.preference.is_empty();
+    let borrowing = facts.borrowing_of(partition, has_locality, spec.is_master);
+    let rule = rule_of(facts, application, spec);
+    let need = Need { resources: spec.size, devices: spec.devices };
+    Shape { need, partition, rule, has_locality, borrowing }
+}
+
 /// The conditions on nodes of the ask and its application.
 #[inline(always)]
-pub(super) fn rule_of(facts: &Facts, application: ApplicationId, spec: &AskSpec) -> Option<Box<Rule>> {
+fn rule_of(facts: &Facts, application: ApplicationId, spec: &AskSpec) -> Option<Box<Rule>> {
     let shunned = &facts.applications.at(application).blacklist;
     let attributes = spec.rule.as_ref().filter(|rule| !rule.conditions.is_empty());
     if attributes.is_none() && shunned.is_none() && spec.tags.is_none() {

@@ -2,14 +2,17 @@
 
 use std::sync::Arc;
 
+use proptest::prelude::*;
+
 use super::hand::Hand;
 use super::{config, leaf, memory};
 use crate::change::{ApplicationSpec, AskOfKind, AskSpec, NodeSpec, RunningContainer};
 use crate::clock::ManualClock;
+use crate::config::PartitionAccess;
 use crate::engine::{Engine, Handle, Mode, SubmitError};
 use crate::event::{EventKind, Refusal, Subject};
-use crate::facts::{ApplicationEnd, TagLimit};
-use crate::ids::{ApplicationId, AskKindId, NodeId};
+use crate::facts::{ApplicationEnd, Blacklist, TagLimit};
+use crate::ids::{ApplicationId, AskKindId, NodeId, PartitionId, SlotId};
 use crate::log::SharedLog;
 use crate::replay::Replay;
 
@@ -78,6 +81,76 @@ fn asks_of_kinds_are_logged_and_placed_as_if_described() {
         handle.submit_asks(asks.map(|spec| (application, spec))).unwrap();
     });
     assert!(by_kind == described, "the bytes are equal");
+}
+
+/// Three applications: in a leaf of the default partition, in a leaf of a partition that lends its nodes, and with a
+/// blacklist.
+struct Askers {
+    hand: Hand,
+    applications: [ApplicationId; 3],
+}
+
+impl Askers {
+    fn new() -> Self {
+        let all = |name| leaf(name).with_access(PartitionAccess::All);
+        let mut config = config([all("a"), all("b").with_default_partition("x")]);
+        (config.partitions, config.non_exclusive_partitions) = (vec!["x".to_owned()], vec!["x".to_owned()]);
+        config.limits.single_set_nodes = usize::MAX;
+        let hand = Hand::new(config);
+        let handle = hand.engine.handle();
+        hand.node("n1", 6);
+        handle.add_node(NodeSpec::new("n2", memory(6)).in_partition(PartitionId(1))).unwrap();
+        let applications = ["root.a", "root.b", "root.a"].map(|queue| hand.application_in(queue));
+        handle
+            .update_blacklist(applications[2], Blacklist::new().with_hosts(["n3"]), Blacklist::new())
+            .unwrap();
+        Self { hand, applications }
+    }
+
+    fn place(&mut self) {
+        self.hand.run_until_idle();
+    }
+
+    /// Ends all containers, so that their shapes go.
+    fn end_all(&mut self) {
+        let running = self.hand.engine.read(|view| view.containers().map(|(id, _)| id).collect::<Vec<_>>());
+        self.hand.engine.handle().complete_containers(running).unwrap();
+        self.hand.run_until_idle();
+    }
+}
+
+proptest! {
+    /// The shape of an ask depends on its application, too, but the committer remembers one shape for each kind.
+    #[test]
+    fn asks_of_kinds_have_the_shapes_that_they_describe(
+        steps in prop::collection::vec((0..3_usize, 0..6_usize, prop::bool::weighted(0.3)), 1..30),
+    ) {
+        let (mut by_kind, mut described) = (Askers::new(), Askers::new());
+        let plain = |size| AskSpec::new(memory(size), 1);
+        let host = NodeId::new(0, 0);
+        let specs = [
+            plain(1),
+            plain(2),
+            plain(1).as_master(),
+            plain(1).on_hosts([host]),
+            plain(1).in_partition(PartitionId(1)),
+            plain(2).with_tag("web"),
+        ];
+        let kinds = specs.clone().map(|spec| by_kind.hand.engine.handle().register_ask_kind(spec).unwrap());
+        for (application, kind, all_end) in steps {
+            let ask = one(by_kind.applications[application], kinds[kind]);
+            by_kind.hand.engine.handle().submit_asks_of_kinds([ask]).unwrap();
+            described.hand.ask(described.applications[application], specs[kind].clone());
+            by_kind.place();
+            described.place();
+            prop_assert_eq!(by_kind.hand.engine.digest(), described.hand.engine.digest());
+            if all_end {
+                by_kind.end_all();
+                described.end_all();
+            }
+        }
+        prop_assert!(by_kind.hand.engine.audit().violations.is_empty());
+    }
 }
 
 /// Callers of a recovered engine register their kinds again and attach again.

@@ -10,7 +10,12 @@ use crate::resource::{Need, ResourceTypes, Resources};
 impl Entry {
     fn vacant() -> Self {
         let need = Need { resources: Resources::ZERO, devices: None };
-        Self { shape: Shape::own(need, PartitionId::DEFAULT, None), users: 0, variants: SmallVec::new() }
+        Self {
+            shape: Shape::own(need, PartitionId::DEFAULT, None),
+            users: 0,
+            number: 0,
+            variants: SmallVec::new(),
+        }
     }
 }
 
