@@ -24,26 +24,36 @@ use apportion::Mode;
 use apportion_load::{Churn, ClusterShape, Profile, Setup, fill};
 use table::{Steps, print};
 
-const WORKLOADS: [&str; 3] = ["fill", "churn", "constrained"];
+/// `bursts` is `churn` in a large cluster with many containers that complete together.
+const WORKLOADS: [&str; 4] = ["fill", "churn", "constrained", "bursts"];
+/// The workload whose misses are counted.
+const LARGE_CHURN: &str = "large";
 /// Containers of the two runs.
 const LENGTHS: [usize; 2] = [2_000, 6_000];
-/// Containers that complete together.
-const STEP: usize = 500;
-const SHAPE: ClusterShape = ClusterShape { nodes: 500, leaves: 20, applications: 100 };
+const SMALL: ClusterShape = ClusterShape { nodes: 500, leaves: 20, applications: 100 };
 /// A cluster whose nodes are in no cache.
 const LARGE: ClusterShape = ClusterShape { nodes: 10_000, leaves: 20, applications: 1_000 };
+
+/// The cluster of a workload, and how many containers complete together.
+fn shape_and_step(workload: &str) -> (ClusterShape, usize) {
+    match workload {
+        "bursts" => (LARGE, 2_000),
+        LARGE_CHURN => (LARGE, 500),
+        _ => (SMALL, 500),
+    }
+}
 
 /// The work that is counted.
 fn subject(workload: &str, containers: usize) -> anyhow::Result<()> {
     let profile = if workload == "constrained" { Profile::CONSTRAINED } else { Profile::CHURN };
-    let shape = if workload == "large" { LARGE } else { SHAPE };
+    let (shape, step) = shape_and_step(workload);
     let setup = Setup { profile, ..Setup::new(shape, Mode::Serial) };
     if workload == "fill" {
         fill(&setup, containers)?;
         return Ok(());
     }
     let mut churn = Churn::new(&setup)?;
-    (0..containers / STEP).try_for_each(|_| churn.step(STEP))
+    (0..containers / step).try_for_each(|_| churn.step(step))
 }
 
 /// The profiles of both runs, as callgrind wrote them.
@@ -90,7 +100,7 @@ fn compare(is_saving: bool) -> anyhow::Result<bool> {
 
 /// Prints the misses by step.
 fn print_misses() -> anyhow::Result<()> {
-    let profiles = profiles("large", true)?;
+    let profiles = profiles(LARGE_CHURN, true)?;
     let events = [callgrind::INSTRUCTIONS, callgrind::FIRST_LEVEL_MISSES, callgrind::SECOND_LEVEL_MISSES];
     let [instructions, first, second] = events.map(|events| per_container(&profiles, events));
     table::print_misses(&instructions?, &first?, &second?);
