@@ -11,8 +11,7 @@ use crate::timers::Timer;
 
 impl Applier<'_> {
     /// Adds an ask with all of its units outstanding. The backlog lists it in the lane of its user and shape, which
-    /// makes placement sets wanted for the shape. `kind` is the
-    /// number of its registered kind, if it has one.
+    /// makes placement sets wanted for the shape. `kind` is the number of its registered kind, if it has one.
     pub(super) fn submit_ask(
         &mut self,
         id: AskId,
