@@ -11,6 +11,7 @@ use super::submit_error::SubmitError;
 use crate::change::{AskOfKind, AskSpec, SubmittedAsk};
 use crate::commit::Committer;
 use crate::ids::{AskId, AskKindId};
+use crate::log::EncodedKind;
 use crate::state::State;
 
 /// Asks per message; the committer processes other messages between them.
@@ -39,7 +40,7 @@ impl Handle {
             return Ok(*known);
         }
         let kind = AskKindId(kinds.len() as u32);
-        self.shared.send(Message::AskKind(Box::new(spec.clone())))?;
+        self.shared.send(Message::AskKind(Box::new(EncodedKind::new(spec.clone()))))?;
         kinds.insert(spec, kind);
         Ok(kind)
     }

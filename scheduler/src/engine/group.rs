@@ -19,7 +19,6 @@ use super::shared::Shared;
 use super::trace;
 use crate::change::Change;
 use crate::commit::Committer;
-use crate::log::EncodedKind;
 use crate::propose::ProposalBatch;
 use crate::state::State;
 use crate::stats::EngineStats;
@@ -110,7 +109,7 @@ impl GroupCommitter {
                 self.publisher.record_refused(&caller);
             }
             Message::Answered(call) => self.answer(state, call),
-            Message::AskKind(spec) => self.publisher.kinds.push(EncodedKind::new(*spec)),
+            Message::AskKind(kind) => self.publisher.kinds.push(*kind),
             Message::Batch(batch) => self.batch(state, batch),
             // The driver may have moved the clock after this group began.
             Message::Tick => self.advance_time(state),

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use super::answered_call::AnsweredCall;
 use super::refusals::RefusalList;
 use super::stream::StreamCore;
-use crate::change::{ApplicationSpec, AskSpec, Change, SubmittedAsk};
+use crate::change::{ApplicationSpec, Change, SubmittedAsk};
 use crate::event::Refusal;
 use crate::ids::{ApplicationId, ContainerId};
+use crate::log::EncodedKind;
 use crate::propose::ProposalBatch;
 use crate::sync::Promise;
 
@@ -21,7 +22,7 @@ pub(crate) enum Message {
     /// A call whose caller waits for the answer.
     Answered(AnsweredCall),
     /// A new kind of asks; the kinds are numbered in the order of these messages.
-    AskKind(Box<AskSpec>),
+    AskKind(Box<EncodedKind>),
     /// The proposals of a pass. The gate does not count them: the lease shows that the batch is on its way.
     Batch(Box<ProposalBatch>),
     /// The driver moved the clock.
