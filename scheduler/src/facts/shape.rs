@@ -52,8 +52,8 @@ pub(crate) struct Shapes {
     by_content: FxHashMap<Shape, ShapeId>,
     /// The shapes interned last, to be compared with before `by_content` is asked. An entry may be outdated.
     recent: Box<[Option<ShapeId>; RECENT]>,
-    /// By kind of asks.
-    of_last_ask: Vec<Option<KindShape>>,
+    /// By kind of asks: the shape that its last ask got.
+    last_of_kind: Vec<Option<KindShape>>,
     /// The number of shapes made so far.
     made: u64,
     vacant: Vec<ShapeId>,
@@ -61,7 +61,7 @@ pub(crate) struct Shapes {
     capped: FxHashMap<Arc<str>, Vec<ShapeId>>,
 }
 
-/// The shape that the last ask of a kind got.
+/// A shape, and the partition and number that it has.
 #[derive(Clone, Copy, Debug)]
 struct KindShape {
     partition: PartitionId,
@@ -128,20 +128,23 @@ impl Shapes {
     /// Returns the shape that the last ask of the kind got, if that was in this partition and is in use. The caller
     /// becomes a user of it.
     pub(crate) fn intern_of_kind(&mut self, kind: AskKindId, partition: PartitionId) -> Option<ShapeId> {
-        let KindShape { id, number, .. } =
-            (*self.of_last_ask.get(kind.index())?).filter(|known| known.partition == partition)?;
-        let entry = &mut self.entries[id.index()];
-        let is_same = entry.users > 0 && entry.number == number;
-        is_same.then(|| entry.users += 1).map(|()| id)
+        let last = (*self.last_of_kind.get(kind.index())?)?;
+        let entry = &mut self.entries[last.id.index()];
+        let is_in_use = entry.users > 0 && entry.number == last.number;
+        if !is_in_use || last.partition != partition {
+            return None;
+        }
+        entry.users += 1;
+        Some(last.id)
     }
 
     /// Records the shape that an ask of the kind got in this partition.
     pub(crate) fn record_kind(&mut self, kind: AskKindId, partition: PartitionId, id: ShapeId) {
-        if self.of_last_ask.len() <= kind.index() {
-            self.of_last_ask.resize(kind.index() + 1, None);
+        if self.last_of_kind.len() <= kind.index() {
+            self.last_of_kind.resize(kind.index() + 1, None);
         }
         let number = self.entries[id.index()].number;
-        self.of_last_ask[kind.index()] = Some(KindShape { partition, id, number });
+        self.last_of_kind[kind.index()] = Some(KindShape { partition, id, number });
     }
 
     pub(crate) fn add_user(&mut self, id: ShapeId) {

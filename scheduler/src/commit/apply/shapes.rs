@@ -8,8 +8,8 @@ use crate::ids::{ApplicationId, AskKindId, ShapeId};
 use crate::resource::Need;
 
 impl Applier<'_> {
-    /// Returns the id of the ask's shape, and counts one more user of it. Asks of a registered kind without a rule have
-    /// one shape in each partition, which is then known by the number of the kind.
+    /// Returns the id of the ask's shape, and counts one more user of it. Asks of a registered kind have one shape in
+    /// each partition, unless it has a rule. So the shape of the kind's last ask is looked up by the kind's number.
     #[inline]
     pub(super) fn intern_shape_of(
         &mut self,
@@ -21,9 +21,10 @@ impl Applier<'_> {
         let facts = &mut self.state.facts;
         let Application { leaf, blacklist, .. } = facts.applications.at(application);
         let partition = partition_for(facts.tree.queue(*leaf), spec);
-        // A rule has the application's blacklist in it, and its caps may name the application.
-        let has_rule = spec.rule.is_some() || spec.tags.is_some() || blacklist.is_some();
-        if !has_rule && let Some(id) = facts.shapes.intern_of_kind(kind, partition) {
+        // A blacklist makes a rule.
+        if blacklist.is_none()
+            && let Some(id) = facts.shapes.intern_of_kind(kind, partition)
+        {
             debug_assert_eq!(
                 *facts.shapes.at(id),
                 shape_for(facts, application, spec),
@@ -31,8 +32,10 @@ impl Applier<'_> {
             );
             return id;
         }
-        let id = self.intern(&shape_for(&self.state.facts, application, spec));
-        if !has_rule {
+        let shape = shape_for(&self.state.facts, application, spec);
+        let id = self.intern(&shape);
+        // A rule may depend on the application.
+        if shape.rule.is_none() {
             self.state.facts.shapes.record_kind(kind, partition, id);
         }
         id

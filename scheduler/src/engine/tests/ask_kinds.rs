@@ -95,7 +95,6 @@ impl Askers {
         let all = |name| leaf(name).with_access(PartitionAccess::All);
         let mut config = config([all("a"), all("b").with_default_partition("x")]);
         (config.partitions, config.non_exclusive_partitions) = (vec!["x".to_owned()], vec!["x".to_owned()]);
-        config.limits.single_set_nodes = usize::MAX;
         let hand = Hand::new(config);
         let handle = hand.engine.handle();
         hand.node("n1", 6);
