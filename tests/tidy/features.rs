@@ -158,7 +158,7 @@ const SPREAD: [(&str, &str, usize); 9] = [
     ("Facts", "scheduler/src", 23),
     ("GroupCommitter", "scheduler/src", 19),
     ("Handle", "scheduler/src", 17),
-    ("Applier", "scheduler/src", 17),
+    ("Applier", "scheduler/src", 18),
     ("QueueTree", "scheduler/src", 16),
     ("ApplicationState", "placement/src", 13),
     ("Backlog", "scheduler/src", 10),

@@ -9,7 +9,7 @@ use super::sums::accept_sums;
 use crate::facts::{Application, Ask, Breach, Facts, Node, PartitionShare, Shape, TagCounts};
 use crate::ids::{AskId, LeafUserId, LimitUsageId, NodeId, PartitionId, QueueId, ReservationId};
 use crate::propose::{Amount, Amounts};
-use crate::request::{RejectReason, ResourceAllocationCommitRequest};
+use crate::request::{AllocationProposal, RejectReason, ResourceAllocationCommitRequest};
 use crate::resource::{Resources, fits};
 
 /// Whether all additions of a batch together stay within the limits of queues and users. Then any part of them does.
@@ -54,6 +54,19 @@ pub(super) fn accept(
     let verdict = accept_single(facts, &candidate, is_batch_within_limits);
     debug_assert_eq!(verdict, accept_sums(facts, request), "a single container is not a special case");
     verdict
+}
+
+/// Whether a pass's proposal for the only container of a plain ask may be applied.
+pub(super) fn accept_plain(
+    facts: &Facts,
+    proposal: &AllocationProposal,
+    is_batch_within_limits: bool,
+) -> bool {
+    facts.asks.get(proposal.ask).is_some_and(Ask::is_plain)
+        && candidate(facts, proposal.ask, proposal.node, None).is_ok_and(|candidate| {
+            facts.shapes.at(candidate.ask.shape).partition == candidate.node.partition
+                && accept_single(facts, &candidate, is_batch_within_limits).is_ok()
+        })
 }
 
 /// Decides as [`accept_sums`], but without sums, for one container of an ask without reservations. Nearly every request

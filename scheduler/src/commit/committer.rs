@@ -1,6 +1,9 @@
 //! The committer: the only writer of the facts.
 
-use super::accept::{accept, is_batch_within_limits};
+#[cfg(test)]
+mod tests;
+
+use super::accept::{accept, accept_plain, is_batch_within_limits};
 use super::admit::{admit, needs_limits};
 use super::apply::{Applier, Effects};
 use super::prefetch::prefetch_proposed;
@@ -28,6 +31,8 @@ struct Known {
     is_batch_within_limits: bool,
     /// The set whose view the pass already debited for the request's containers.
     debited_in: Option<SetId>,
+    /// Whether requests for the only container of a plain ask are decided in one step.
+    decides_in_one_step: bool,
 }
 
 impl Committer<'_> {
@@ -83,6 +88,7 @@ impl Committer<'_> {
             is_batch_within_limits: !have_moved
                 && is_batch_within_limits(&self.state.facts, &proposals.amounts),
             debited_in: set.as_ref().map(|set| set.id()),
+            decides_in_one_step: !self.state.facts.follows_placements(),
         };
         let mut requests = std::mem::take(&mut proposals.requests);
         prefetch_proposed(&self.state.facts, &requests);
@@ -112,6 +118,9 @@ impl Committer<'_> {
 
     /// Decides a request whose units are in flight, and takes them out of flight.
     fn commit_proposed(&mut self, request: &ResourceAllocationCommitRequest, known: &Known) -> bool {
+        if self.commit_in_one_step(request, known) {
+            return true;
+        }
         request.units().for_each(|ask| self.state.take_back_unit(ask));
         let is_accepted = self.decide(request, known).is_accepted();
         for ask in request.units() {
@@ -122,6 +131,22 @@ impl Committer<'_> {
             }
         }
         is_accepted
+    }
+
+    /// Decides a proposal for the only container of a plain ask, and takes its unit out of flight. Nearly every request
+    /// is of this kind. Returns false, and changes nothing, if the proposal is of another kind or not acceptable.
+    #[inline]
+    fn commit_in_one_step(&mut self, request: &ResourceAllocationCommitRequest, known: &Known) -> bool {
+        let facts = &self.state.facts;
+        let Some(proposal) = request.as_single().filter(|_| known.decides_in_one_step) else { return false };
+        if !accept_plain(facts, proposal, known.is_batch_within_limits) {
+            return false;
+        }
+        debug_assert_eq!(accept(facts, request, known.is_batch_within_limits), Ok(()));
+        self.stats.count_committed(request);
+        self.state.in_flight.give_back_unit(proposal.ask);
+        self.applier().apply_plain(proposal, known.debited_in);
+        true
     }
 
     /// Places starved asks under the guard, where no other thread can be quicker.

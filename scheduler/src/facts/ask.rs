@@ -125,6 +125,12 @@ impl Ask {
         self.asked.get() - self.allocated - self.extras().cancelled
     }
 
+    /// Whether it asks for one container and holds no reservation.
+    #[inline]
+    pub(crate) fn is_plain(&self) -> bool {
+        self.asked.get() == 1 && self.reservations().is_empty()
+    }
+
     /// Its extras, or the default ones.
     #[inline]
     pub(crate) fn extras(&self) -> &AskExtras {

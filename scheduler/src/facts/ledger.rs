@@ -43,9 +43,10 @@ struct UseChange {
 }
 
 impl UseChange {
-    /// The change of a sum by a container of this size.
-    fn signed(&self, resources: Resources) -> Resources {
-        if self.sign < 0 { Resources::ZERO - resources } else { resources }
+    /// Adds a container of this size to a sum, or subtracts it.
+    #[inline]
+    fn change(&self, sum: &mut Resources, resources: Resources) {
+        if self.sign < 0 { *sum -= resources } else { *sum += resources }
     }
 }
 
@@ -64,43 +65,30 @@ impl Facts {
         self.asks.insert(id, ask);
     }
 
-    /// One unit of `ask` becomes a container on `node`.
-    pub(crate) fn transition_allocate(&mut self, ask_id: AskId, node_id: NodeId) -> (ContainerId, Charged) {
-        let ask = self.asks.at_mut(ask_id);
-        debug_assert!(ask.outstanding() > 0, "{ask_id} has nothing outstanding");
-        ask.allocated += 1;
-        let (application, own) = (ask.application, ask.shape);
-        let (priority, allocation_request_id) = (ask.priority, ask.allocation_request_id);
-        let shape = self.shape_on(own, self.nodes.at(node_id)).expect("accepted only if the node is for it");
-        let charged = self.charge(application, shape, node_id, Use::Placed, 1);
-        let wanted_in = if shape == own { charged.partition } else { self.shapes.at(own).partition };
-        self.tree.queues[charged.leaf.index()].quota[wanted_in.index()].pending -= charged.resources;
+    /// The only unit of a plain ask becomes a container on `node`, which is of the ask's partition, and the ask is
+    /// forgotten. Equals [`transition_allocate`](Self::transition_allocate) and then
+    /// [`transition_forget_ask`](Self::transition_forget_ask), but does not count the ask up and down.
+    pub(crate) fn transition_fulfil(&mut self, ask_id: AskId, node: NodeId) -> (ContainerId, Charged) {
+        let ask = self.asks.remove(ask_id).expect("the caller checked that it is alive");
+        debug_assert!(ask.is_plain(), "{ask_id} is more than one unit");
+        let Ask { application, shape, priority, allocation_request_id, .. } = ask;
+        let charged = self.charge(application, shape, node, Use::Placed, 1);
+        self.applications.at_mut(application).asks -= 1;
+        self.tree.queues[charged.leaf.index()].quota[charged.partition.index()].pending -= charged.resources;
         self.record_taken_units(application, charged.user, 1);
         self.count_tags(&charged, 1);
-        self.shapes.add_user(shape);
+        // The container takes the ask's place among the users of the shape.
         let container = self.start(Container {
             application,
             ask: ask_id,
-            node: node_id,
+            node,
             shape,
             devices: DeviceMask::default(),
             priority,
             allocation_request_id,
             is_recovered: false,
         });
-        if !self.disruption.started.is_empty() {
-            self.disruption.add_member(ask_id, container);
-        }
         (container, charged)
-    }
-
-    /// Removes an ask that has nothing outstanding and no reservations left.
-    pub(crate) fn transition_forget_ask(&mut self, id: AskId) -> Ask {
-        let ask = self.asks.remove(id).expect("the caller checked that it is alive");
-        debug_assert!(ask.outstanding() == 0 && ask.reservations().is_empty(), "{id} is still wanted");
-        self.applications.at_mut(ask.application).asks -= 1;
-        self.shapes.remove_user(ask.shape);
-        ask
     }
 
     /// Starts a charged container, and gives it its devices. It is already counted as a user of its shape.
@@ -154,6 +142,8 @@ impl Facts {
     }
 
     /// Adds one container's size along the queue chain and at the user, or with `sign` -1 subtracts it.
+    // Inlined, because the kind and the sign are constants of each caller.
+    #[inline(always)]
     fn charge(
         &mut self,
         application: ApplicationId,
@@ -169,7 +159,7 @@ impl Facts {
         self.served += u64::from(is_served);
         let change = UseChange { what, sign, served: is_served.then_some(self.served) };
         let owner = self.applications.at_mut(application);
-        owner.used += change.signed(resources);
+        change.change(&mut owner.used, resources);
         if is_served {
             owner.last_served = self.served;
         }
@@ -191,29 +181,30 @@ impl Facts {
 impl QueueTree {
     /// Adds one container's size to the use of the user, its limit usages, its leaf and the queues above, or subtracts
     /// it.
+    #[inline(always)]
     fn count_use(&mut self, charged: &Charged, change: &UseChange) {
         let Charged { leaf, user, partition, resources, .. } = *charged;
-        let delta = change.signed(resources);
         let of_user = &mut self.users[user.index()];
-        of_user.used[partition.index()] += delta;
+        change.change(&mut of_user.used[partition.index()], resources);
         for limit_usage in &of_user.limit_usages {
-            self.limit_usages.all[limit_usage.index()].used[partition.index()] += delta;
+            let limit_usage = &mut self.limit_usages.all[limit_usage.index()];
+            change.change(&mut limit_usage.used[partition.index()], resources);
         }
         let of_leaf = &mut self.queues[leaf.index()];
         if of_leaf.shares_among_users() && of_user.is_active() {
-            of_leaf.quota[partition.index()].used_by_active += delta;
+            change.change(&mut of_leaf.quota[partition.index()].used_by_active, resources);
         }
         let mut level = Some(leaf);
         while let Some(queue) = level {
             let queue = &mut self.queues[queue.index()];
             level = queue.parent;
             let quota = &mut queue.quota[partition.index()];
-            quota.used += delta;
+            change.change(&mut quota.used, resources);
             match change.what {
                 Use::Placed | Use::Running => {
                     quota.containers = quota.containers.wrapping_add_signed(change.sign);
                 }
-                Use::Reserved => quota.reserved += delta,
+                Use::Reserved => change.change(&mut quota.reserved, resources),
             }
             if let Some(served) = change.served {
                 quota.last_served = served;

@@ -189,6 +189,14 @@ impl Facts {
         self.tree.user(id)
     }
 
+    /// Whether a feature follows each placement: gangs and task groups.
+    pub(crate) fn follows_placements(&self) -> bool {
+        !self.gangs.is_empty()
+            || !self.held_asks.is_empty()
+            || !self.disruption.started.is_empty()
+            || self.placeholders.are_asked_for()
+    }
+
     /// Whether a container on the node is being stopped.
     pub(crate) fn stops_on(&self, node: &Node) -> bool {
         !self.stopping.is_empty() && node.containers.iter().any(|id| self.stopping.contains_key(id))

@@ -1,4 +1,5 @@
-//! Adds an admitted ask to the facts and its lane, and forgets it once it is satisfied. `applications.rs` cancels.
+//! Adds an admitted ask to the facts and its lane, and forgets one of several units once it is satisfied.
+//! `applications.rs` cancels.
 
 use std::num::NonZeroU32;
 

@@ -17,6 +17,7 @@ mod placeholders;
 mod placements;
 mod preemption;
 mod queues;
+mod requests;
 mod reservations;
 mod shapes;
 
@@ -28,7 +29,7 @@ use crate::change::Change;
 use crate::event::{Event, EventKind, Refused};
 use crate::facts::{Charged, QueueRole};
 use crate::ids::{ApplicationId, AskId, LeafUserId, NodeId, QueueId, SetId};
-use crate::request::{CommitSeq, ResourceAllocationCommitRequest};
+use crate::request::{AllocationProposal, CommitSeq, ResourceAllocationCommitRequest};
 use crate::state::State;
 
 /// The effects of applied changes outside the state. The engine carries them out after it drops the guard.
@@ -81,6 +82,14 @@ impl Applier<'_> {
         self.carry_out(request, debited_in);
         self.activate_if_due();
         self.seq()
+    }
+
+    /// Carries out an accepted request for the only container of a plain ask, and counts it as a change.
+    #[inline]
+    pub(crate) fn apply_plain(&mut self, proposal: &AllocationProposal, debited_in: Option<SetId>) {
+        self.state.facts.changes += 1;
+        self.fulfil(proposal, debited_in);
+        self.activate_if_due();
     }
 
     /// Carries out an admitted change and counts it.
