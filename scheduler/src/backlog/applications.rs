@@ -31,28 +31,45 @@ impl LaneApplications {
         self.first.map(|(key, _)| key)
     }
 
+    /// Inserts an application. Returns whether it is the first now.
     #[inline]
-    pub(super) fn insert(&mut self, place: Place) {
-        let later = match self.first {
-            Some(first) if first <= place => place,
+    pub(super) fn insert(&mut self, place: Place) -> bool {
+        match self.first {
+            Some(first) if first <= place => {
+                self.rest.insert(place);
+                return false;
+            }
             Some(first) => {
-                self.first = Some(place);
-                first
+                self.rest.insert(first);
             }
-            None => {
-                self.first = Some(place);
-                return;
-            }
-        };
-        self.rest.insert(later);
+            None => {}
+        }
+        self.first = Some(place);
+        true
     }
 
-    pub(super) fn remove(&mut self, place: Place) {
-        if self.first == Some(place) {
+    /// Removes an application. Returns whether it was the first.
+    #[inline]
+    pub(super) fn remove(&mut self, place: Place) -> bool {
+        let was_first = self.first == Some(place);
+        if was_first {
             self.first = self.rest.pop_first();
         } else {
             self.rest.remove(&place);
         }
+        was_first
+    }
+
+    /// Moves an application from its old place to its new one. Returns whether the first place changed.
+    #[inline]
+    pub(super) fn replace(&mut self, old: Place, new: Place) -> bool {
+        if self.first == Some(old) && self.rest.first().is_none_or(|next| new < *next) {
+            // Mostly the first stays the first, or is the only one.
+            self.first = Some(new);
+            return true;
+        }
+        let was_first = self.remove(old);
+        self.insert(new) || was_first
     }
 
     /// The first application, or the next one after `last`.
@@ -80,16 +97,25 @@ mod tests {
     proptest! {
         /// Equals a plain ordered set after any insertions and removals.
         #[test]
-        fn equals_an_ordered_set(steps in proptest::collection::vec((any::<bool>(), 0..6u64), 0..60)) {
+        fn equals_an_ordered_set(steps in proptest::collection::vec((0..3u8, 0..6u64, 0..6u64), 0..60)) {
             let (mut applications, mut model) = (LaneApplications::default(), BTreeSet::new());
-            for (is_new, number) in steps {
+            for (step, number, other) in steps {
                 let place = (OrderKey::for_test(number), number as u32);
-                if is_new && model.insert(place) {
-                    applications.insert(place);
-                } else if !is_new {
-                    applications.remove(place);
-                    model.remove(&place);
-                }
+                let new = (OrderKey::for_test(other), other as u32);
+                let first = model.first().copied();
+                let tells_change = match step {
+                    0 if model.insert(place) => applications.insert(place),
+                    1 => {
+                        model.remove(&place);
+                        applications.remove(place)
+                    }
+                    2 if !model.contains(&new) && model.remove(&place) => {
+                        model.insert(new);
+                        applications.replace(place, new)
+                    }
+                    _ => false,
+                };
+                prop_assert_eq!(tells_change, model.first().copied() != first);
                 prop_assert!(applications.iter().eq(model.iter().copied()));
                 prop_assert_eq!(applications.is_empty(), model.is_empty());
                 prop_assert_eq!(applications.contains(place), model.contains(&place));

@@ -189,8 +189,9 @@ impl Backlog {
         // Unlike `push`, `extend` builds the entry in its slot (see `facts/table.rs`).
         let entry = || ApplicationLane { lane: lane_id, shape, asks: PendingAsks::of(pending) };
         backlog.lanes.extend(std::iter::once_with(entry));
-        self.lanes[lane_id].order.insert((key, slot as u32));
-        self.update_runnable(lane_id);
+        if self.lanes[lane_id].order.insert((key, slot as u32)) {
+            self.update_runnable(lane_id);
+        }
         lane_id
     }
 
@@ -228,10 +229,10 @@ impl Backlog {
         let lane_id = backlog.lanes.swap_remove(place).lane;
         let key = backlog.key.expect("an application in a lane has a key");
         let lane = &mut self.lanes[lane_id];
-        lane.order.remove((key, slot as u32));
+        let was_first = lane.order.remove((key, slot as u32));
         if lane.order.is_empty() {
             self.unpark(lane_id);
-        } else {
+        } else if was_first {
             self.update_runnable(lane_id);
         }
     }

@@ -8,7 +8,6 @@
 
 use crate::config::ApplicationOrdering;
 use crate::facts::{Application, Facts};
-use crate::ids::QueueId;
 use crate::resource::{Resources, dominant_share};
 
 /// Resources and containers that the present pass gave to an application.
@@ -38,11 +37,11 @@ impl OrderKey {
         match facts.queue(application.leaf).config.ordering {
             ApplicationOrdering::Fifo => Self(rank, submitted, 0),
             ordering => {
-                let root = facts.queue(QueueId::ROOT).quota.iter().map(|quota| quota.guaranteed).sum();
-                let share = dominant_share(&(application.used + given.resources), &root);
+                let all = &facts.tree.guaranteed;
+                let share = dominant_share(&(application.used + given.resources), all);
                 let share = match ordering {
                     ApplicationOrdering::FairBySize => {
-                        by_size(share, dominant_share(&application.demand, &root))
+                        by_size(share, dominant_share(&application.demand, all))
                     }
                     _ => share,
                 };

@@ -41,10 +41,9 @@ impl Backlog {
         }
         for place in 0..self.applications[slot].lanes.len() {
             let lane_id = self.applications[slot].lanes[place].lane;
-            let order = &mut self.lanes[lane_id].order;
-            order.remove((old, slot as u32));
-            order.insert((new, slot as u32));
-            self.update_runnable(lane_id);
+            if self.lanes[lane_id].order.replace((old, slot as u32), (new, slot as u32)) {
+                self.update_runnable(lane_id);
+            }
         }
     }
 

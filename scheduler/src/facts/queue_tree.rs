@@ -61,6 +61,8 @@ pub(crate) struct QueueTree {
     pub(crate) looks_at_demand: bool,
     /// Whether some parent orders its children by more than their use.
     pub(crate) orders_by_priority: bool,
+    /// The root's guarantees, all partitions together: the whole of which applications of fair leaves have shares.
+    pub(crate) guaranteed: Resources,
     pub(crate) users: Vec<LeafUser>,
     /// Limit usages of users and groups with limits. They follow from the other facts.
     pub(crate) limit_usages: LimitUsages,
@@ -77,6 +79,7 @@ impl QueueTree {
             ids: FxHashMap::default(),
             looks_at_demand: false,
             orders_by_priority: false,
+            guaranteed: Resources::ZERO,
             users: Vec::new(),
             limit_usages: LimitUsages::default(),
             inactive: Inactive::default(),

@@ -31,6 +31,7 @@ impl QueueTree {
         {
             resolve(&mut self.queues, PartitionId(partition as u32), name, totals.capacity);
         }
+        self.guaranteed = self.queue(QueueId::ROOT).quota.iter().map(|quota| quota.guaranteed).sum();
     }
 
     /// Whether the limits of queues, user and limit usages admit `change` on top of their use, with containers of at
