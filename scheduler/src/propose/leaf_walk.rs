@@ -187,6 +187,7 @@ impl<'a> QueueWalk<'a> {
     }
 
     /// Whether the ask has a unit that is neither in flight nor reserved, or may reserve a further node.
+    #[inline(always)]
     fn is_available(&self, pending: &PendingAsk) -> bool {
         let in_flight = self.state.in_flight.of_ask(pending.ask).load();
         if pending.is_single && self.is_unreserved {
