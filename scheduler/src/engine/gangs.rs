@@ -138,10 +138,12 @@ impl GroupCommitter {
     /// Discards the end of a gang's turn that was found before a round of preemption began. The round's plan counts on
     /// the room that gangs hold. If the turn ended now, another gang would get that room, and the committer would
     /// reject the plan. With turns shorter than the interval of rounds, that could happen in every round.
-    pub(super) fn keep_turn_during_round(&self, batch: &mut ProposalBatch) {
+    pub(super) fn keep_turn_during_round(&mut self, batch: &mut ProposalBatch) {
         if self.shared.round.is_under_way() && batch.discard_turn_end() {
             // Meanwhile other gangs may start or gather.
             self.shared.leases.want_gangs();
+        } else if batch.reviews_turns() {
+            self.rounds.record_reviewed_turns();
         }
     }
 
@@ -154,6 +156,11 @@ impl GroupCommitter {
             self.shared.leases.want_gangs();
         }
     }
+}
+
+/// Whether a search for gangs has to decide on turns.
+pub(super) fn is_any_turn_overdue(state: &State) -> bool {
+    !state.facts.gangs.is_empty() && !state.gang_waits.overdue_turns.is_empty()
 }
 
 /// The overdue turns that a search may end: none during a round of preemption.

@@ -8,6 +8,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use super::gangs::is_any_turn_overdue;
 use super::group::GroupCommitter;
 use super::proposer::propose_under_guard;
 use super::shared::Shared;
@@ -152,6 +153,8 @@ pub(super) struct Rounds {
     has_news: bool,
     /// Whether the steps of a round are being carried out.
     is_present: bool,
+    /// Whether the next round waits for a search for gangs: turns were overdue when the last round ended.
+    waits_for_search: bool,
 }
 
 impl Rounds {
@@ -160,13 +163,18 @@ impl Rounds {
         self.has_news = true;
     }
 
+    /// A search has decided on overdue turns of gangs.
+    pub(super) fn record_reviewed_turns(&mut self) {
+        self.waits_for_search = false;
+    }
+
     pub(super) fn count_clock_change(&mut self) {
         self.clock_changes += 1;
     }
 
-    /// When the committer has to act for a round.
+    /// When the committer has to act for a round. The search that a round waits for brings a group anyway.
     pub(super) fn next_ms(&self, now_ms: u64) -> Option<u64> {
-        if self.left.is_empty() { self.due_ms } else { Some(now_ms) }
+        if self.left.is_empty() { self.due_ms.filter(|_| !self.waits_for_search) } else { Some(now_ms) }
     }
 
     fn changes(&self, state: &State) -> u64 {
@@ -210,13 +218,19 @@ impl GroupCommitter {
         if self.rounds.is_present && self.rounds.left.is_empty() {
             self.rounds.is_present = false;
             self.shared.round.transition_idle();
+            // Turns end only between two rounds. At intervals shorter than a search, they would otherwise never end.
+            self.rounds.waits_for_search = true;
         }
+        self.rounds.waits_for_search &= is_any_turn_overdue(state);
         self.rounds.has_news |= self.shared.round.take_news();
         if !self.shared.round.is_idle() {
             return;
         }
         let now_ms = state.facts.now_ms;
         if self.rounds.due_ms.is_some_and(|due_ms| due_ms <= now_ms) {
+            if self.rounds.waits_for_search {
+                return;
+            }
             self.rounds.due_ms = None;
             (self.rounds.changes_seen, self.rounds.has_news) = (self.rounds.changes(state), false);
             self.shared.round.transition_wanted();

@@ -132,6 +132,11 @@ impl ProposalBatch {
         is_found
     }
 
+    /// Whether the batch is a search that decided on overdue turns of gangs.
+    pub(crate) fn reviews_turns(&self) -> bool {
+        matches!(&self.work, Work::GangSearch(search) if !search.found.reviewed.is_empty())
+    }
+
     /// Whether the batch belongs to this owner.
     pub(crate) fn is_for(&self, owner: &dyn BatchOwner) -> bool {
         std::ptr::addr_eq(Arc::as_ptr(&self.owner), owner)
