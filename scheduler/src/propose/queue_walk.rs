@@ -67,7 +67,7 @@ impl<'a> QueueWalk<'a> {
         // Without open shapes no leaf has an ask that may fit.
         while self.scratch.open_shapes > 0 {
             self.visit(queue);
-            // A leaf has no children.
+            // A leaf has no children, so its place is looked up last.
             if let Some(child) = self.top_of(queue) {
                 queue = child;
                 continue;
@@ -112,7 +112,6 @@ impl<'a> QueueWalk<'a> {
             return;
         }
         let mut children = std::mem::take(&mut self.scratch.queues[id.index()].children);
-        children.clear();
         for &child in &queue.children {
             let has_runnable = self.state.backlog.has_runnable(child, self.share);
             if (has_runnable || self.has_blocked_headroom(child)) && self.leads_on(child) {
@@ -163,7 +162,7 @@ impl<'a> QueueWalk<'a> {
         let now = IN_THIS_PASS + self.scratch.picks;
         let leaf = self.state.facts.queue(next.leaf);
         if self.publishes_each_pick {
-            self.charge_queues_by_whole_key(&leaf.chain, size, now);
+            self.charge_queues_and_rekey(&leaf.chain, size, now);
         } else {
             self.charge_queues(&leaf.chain, size, now);
         }
@@ -197,9 +196,9 @@ impl<'a> QueueWalk<'a> {
         }
     }
 
-    /// Does the same where a pick may change more of a queue's key than its share.
+    /// Does the same in trees that order by priority, where a pick may change the rank of a queue, too.
     #[cold]
-    fn charge_queues_by_whole_key(&mut self, chain: &[QueueId], size: &Resources, now: u64) {
+    fn charge_queues_and_rekey(&mut self, chain: &[QueueId], size: &Resources, now: u64) {
         let mut parent: Option<QueueId> = None;
         for &id in chain {
             if self.scratch.queues[id.index()].level.charge(size) {
@@ -207,7 +206,9 @@ impl<'a> QueueWalk<'a> {
             }
             if let Some(parent) = parent {
                 let key = self.key(id, self.scratch.queues[id.index()].level.now(), now);
-                self.scratch.queues[parent.index()].children.change_top(|top| *top = key);
+                let children = &mut self.scratch.queues[parent.index()].children;
+                debug_assert!(children.top().is_none_or(|top| top.queue == id), "the walk came over tops");
+                children.change_top(|top| *top = key);
             }
             parent = Some(id);
         }

@@ -207,6 +207,8 @@ impl QueueScratch {
     /// Begins to count for the pass with this stamp.
     pub(super) fn begin(&mut self, stamp: u64, level: Resources) {
         self.level.begin(stamp, level);
+        // Also for a leaf, which may have been a parent before a reconfiguration.
+        self.children.clear();
         self.leaf.clear();
     }
 }

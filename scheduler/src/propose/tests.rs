@@ -144,3 +144,16 @@ fn held_heads_come_back_when_the_use_reaches_their_threshold() {
     cursor.release_held(&Resources::new(&[5]));
     assert_eq!((cursor.heads.as_slice().len(), cursor.lanes[0].held_until.is_some()), (4, false));
 }
+
+/// A reconfiguration may make a leaf of a parent. A scratch outlives it.
+#[test]
+fn a_leaf_keeps_no_children_from_a_pass_in_which_it_was_a_parent() {
+    let (state, _) = full(&[[1, 1]], [1, 1]);
+    let limits = PassLimits { requests: 1, visits: 1, scope: PassScope::default(), is_single_step: false };
+    let mut scratch = Scratch::default();
+    let mut walk = QueueWalk::start(&state, &mut scratch, SetId::new(PartitionId::DEFAULT, 0), &limits);
+    let child = walk.key(LEAF, &Resources::ZERO, 0);
+    walk.scratch.queues[LEAF.index()].children.push(child);
+    walk.visit(LEAF);
+    assert!(walk.scratch.queues[LEAF.index()].children.is_empty());
+}

@@ -24,6 +24,7 @@ impl QueueWalk<'_> {
         {
             return Some(WaitKey::LimitUsage(limit_usage));
         }
+        // Begins to count for the user.
         self.user_level(user);
         let used = self.scratch.users[user.index()].level.now();
         let leaf_use = || self.leaf_use(leaf);
