@@ -17,6 +17,7 @@
 //!
 //! * **I4.** The bound on units in flight is checked and counted in one step. Outstanding units fall only under the
 //!   write guard, where `drop_surplus` drops surplus reservations (`Facts::surplus_reservations`) in the same change.
+//!   `place_plain` takes only asks without reservations.
 //! * **I9.** A proposer writes each amount that it puts in flight into its batch right after. If the batch is decided,
 //!   `commit_batch` takes all of it back, regardless of the verdicts. If it is dropped, `undo` does. Generations
 //!   protect the counters of a slot's successor.

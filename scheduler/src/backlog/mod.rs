@@ -32,9 +32,9 @@
 //!
 //! # Invariants
 //!
-//! * **I10.** An ask leaves the facts in `drop_surplus` only, when none of its units is outstanding and an event said
-//!   why. In the backlog an ask is in its lane or among those that wait. Each list of parked things has an event
-//!   that empties it.
+//! * **I10.** An ask leaves the facts in `drop_surplus` and `place_plain` only, when none of its units is outstanding
+//!   and an event said why. In the backlog an ask is in its lane or among those that wait. Each list of parked things
+//!   has an event that empties it.
 //! * **I12.** Functions that change facts also change the lists and counts derived from them. Whether a lane is
 //!   runnable changes in `update_runnable` only, which keeps every count. The audit rebuilds the backlog and
 //!   compares.

@@ -56,7 +56,8 @@ pub(super) fn accept(
     verdict
 }
 
-/// Whether a pass's proposal for the only container of a plain ask may be applied.
+/// Whether a pass's proposal is for a plain ask, on a node of its own partition, and acceptable. The caller knows that
+/// there are no gangs.
 pub(super) fn accept_plain(
     facts: &Facts,
     proposal: &AllocationProposal,
@@ -64,13 +65,13 @@ pub(super) fn accept_plain(
 ) -> bool {
     facts.asks.get(proposal.ask).is_some_and(Ask::is_plain)
         && candidate(facts, proposal.ask, proposal.node, None).is_ok_and(|candidate| {
+            // A container on a borrowed node has another shape than its ask.
             facts.shapes.at(candidate.ask.shape).partition == candidate.node.partition
                 && accept_single(facts, &candidate, is_batch_within_limits).is_ok()
         })
 }
 
-/// Decides as [`accept_sums`], but without sums, for one container of an ask without reservations. Nearly every request
-/// is of this kind.
+/// Decides as [`accept_sums`], but without sums, for one container of an ask without reservations.
 fn accept_single(
     facts: &Facts,
     Candidate { ask, node, shape }: &Candidate<'_>,

@@ -31,8 +31,8 @@ struct Known {
     is_batch_within_limits: bool,
     /// The set whose view the pass already debited for the request's containers.
     debited_in: Option<SetId>,
-    /// Whether requests for the only container of a plain ask are decided in one step.
-    decides_in_one_step: bool,
+    /// Whether there are no gangs, so that plain asks take the short way.
+    is_without_gangs: bool,
 }
 
 impl Committer<'_> {
@@ -88,7 +88,7 @@ impl Committer<'_> {
             is_batch_within_limits: !have_moved
                 && is_batch_within_limits(&self.state.facts, &proposals.amounts),
             debited_in: set.as_ref().map(|set| set.id()),
-            decides_in_one_step: !self.state.facts.follows_placements(),
+            is_without_gangs: !self.state.facts.knows_gangs(),
         };
         let mut requests = std::mem::take(&mut proposals.requests);
         prefetch_proposed(&self.state.facts, &requests);
@@ -118,7 +118,7 @@ impl Committer<'_> {
 
     /// Decides a request whose units are in flight, and takes them out of flight.
     fn commit_proposed(&mut self, request: &ResourceAllocationCommitRequest, known: &Known) -> bool {
-        if self.commit_in_one_step(request, known) {
+        if self.commit_plain(request, known) {
             return true;
         }
         request.units().for_each(|ask| self.state.take_back_unit(ask));
@@ -133,12 +133,12 @@ impl Committer<'_> {
         is_accepted
     }
 
-    /// Decides a proposal for the only container of a plain ask, and takes its unit out of flight. Nearly every request
-    /// is of this kind. Returns false, and changes nothing, if the proposal is of another kind or not acceptable.
+    /// Decides a request for a plain ask in one step, and takes its unit out of flight. Nearly every request is of this
+    /// kind. Returns false, and changes nothing, if the proposal is of another kind or not acceptable.
     #[inline]
-    fn commit_in_one_step(&mut self, request: &ResourceAllocationCommitRequest, known: &Known) -> bool {
+    fn commit_plain(&mut self, request: &ResourceAllocationCommitRequest, known: &Known) -> bool {
         let facts = &self.state.facts;
-        let Some(proposal) = request.as_single().filter(|_| known.decides_in_one_step) else { return false };
+        let Some(proposal) = request.as_single().filter(|_| known.is_without_gangs) else { return false };
         if !accept_plain(facts, proposal, known.is_batch_within_limits) {
             return false;
         }

@@ -33,9 +33,9 @@
 //! * **I7.** `accept` looks up rule, hosts, racks and the node's state again. The committer keeps the write guard
 //!   until `apply` is done.
 //! * **I8.** `accept` changes nothing, and `apply` cannot fail: `accept` has made every check.
-//! * **I11.** Only the `apply*` and `commit*` functions of the committer reach the applier. Each logs the changes it
-//!   applied, in order, under the same guard. Decisions depend on the facts and the change alone: no clock, no map
-//!   with a random order.
+//! * **I11.** Only the `apply*` and `commit*` functions of the committer reach the applier. `apply*`, `commit` and
+//!   `commit_batch` log what was applied, in order, under the same guard. Decisions depend on the facts and the change
+//!   alone: no clock, no map with a random order.
 //! * **I16.** The committer determines the leaf in the change that adds the application, by the rules and lists that
 //!   are facts then. `admit` and `apply` call the same `destination`.
 //! * **I18.** Held room has one gang for each partition. A gang takes a partition over only from a later one, which

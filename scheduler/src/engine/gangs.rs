@@ -137,7 +137,8 @@ impl GroupCommitter {
 
     /// Discards the end of a gang's turn that was found before a round of preemption began. The round's plan counts on
     /// the room that gangs hold. If the turn ended now, another gang would get that room, and the committer would
-    /// reject the plan. With turns shorter than the interval of rounds, that could happen in every round.
+    /// reject the plan. With turns shorter than the interval of rounds, that could happen in every round. If no round
+    /// is under way, the next one need not wait for a search any more.
     pub(super) fn keep_turn_during_round(&mut self, batch: &mut ProposalBatch) {
         if self.shared.round.is_under_way() && batch.discard_turn_end() {
             // Meanwhile other gangs may start or gather.

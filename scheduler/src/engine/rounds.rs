@@ -154,7 +154,7 @@ pub(super) struct Rounds {
     /// Whether the steps of a round are being carried out.
     is_present: bool,
     /// Whether the next round waits for a search for gangs: turns were overdue when the last round ended.
-    waits_for_search: bool,
+    waits_for_gang_search: bool,
 }
 
 impl Rounds {
@@ -165,7 +165,7 @@ impl Rounds {
 
     /// A search has decided on overdue turns of gangs.
     pub(super) fn record_reviewed_turns(&mut self) {
-        self.waits_for_search = false;
+        self.waits_for_gang_search = false;
     }
 
     pub(super) fn count_clock_change(&mut self) {
@@ -174,7 +174,7 @@ impl Rounds {
 
     /// When the committer has to act for a round. The search that a round waits for brings a group anyway.
     pub(super) fn next_ms(&self, now_ms: u64) -> Option<u64> {
-        if self.left.is_empty() { self.due_ms.filter(|_| !self.waits_for_search) } else { Some(now_ms) }
+        if self.left.is_empty() { self.due_ms.filter(|_| !self.waits_for_gang_search) } else { Some(now_ms) }
     }
 
     fn changes(&self, state: &State) -> u64 {
@@ -219,16 +219,16 @@ impl GroupCommitter {
             self.rounds.is_present = false;
             self.shared.round.transition_idle();
             // Turns end only between two rounds. At intervals shorter than a search, they would otherwise never end.
-            self.rounds.waits_for_search = true;
+            self.rounds.waits_for_gang_search = true;
         }
-        self.rounds.waits_for_search &= is_any_turn_overdue(state);
+        self.rounds.waits_for_gang_search &= is_any_turn_overdue(state);
         self.rounds.has_news |= self.shared.round.take_news();
         if !self.shared.round.is_idle() {
             return;
         }
         let now_ms = state.facts.now_ms;
         if self.rounds.due_ms.is_some_and(|due_ms| due_ms <= now_ms) {
-            if self.rounds.waits_for_search {
+            if self.rounds.waits_for_gang_search {
                 return;
             }
             self.rounds.due_ms = None;

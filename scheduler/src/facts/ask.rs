@@ -125,7 +125,7 @@ impl Ask {
         self.asked.get() - self.allocated - self.extras().cancelled
     }
 
-    /// Whether it asks for one container and holds no reservation.
+    /// Whether it is a plain ask: for one container, without reservations. It may name hosts.
     #[inline]
     pub(crate) fn is_plain(&self) -> bool {
         self.asked.get() == 1 && self.reservations().is_empty()

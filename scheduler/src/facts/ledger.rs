@@ -1,7 +1,8 @@
 //! The ledger: the only code that moves quantities.
 //!
 //! An ask is counted when it is submitted. Each of its units moves from pending to used when it becomes a container,
-//! and the ask is forgotten once it is satisfied. The files in `ledger/` have the other transitions.
+//! and the ask is forgotten once it is satisfied. The files in `ledger/` have the other transitions; `asks.rs` has
+//! those of asks that are not plain.
 //!
 //! Every transition by itself keeps the sums of I1, I2, I4 and I6 true. One function without an early return changes an
 //! object and every sum that counts it. The committer has checked each transition before (`admit`, `accept`), with the
@@ -67,10 +68,11 @@ impl Facts {
 
     /// The only unit of a plain ask becomes a container on `node`, which is of the ask's partition, and the ask is
     /// forgotten. Equals [`transition_allocate`](Self::transition_allocate) and then
-    /// [`transition_forget_ask`](Self::transition_forget_ask), but does not count the ask up and down.
-    pub(crate) fn transition_fulfil(&mut self, ask_id: AskId, node: NodeId) -> (ContainerId, Charged) {
+    /// [`transition_forget_ask`](Self::transition_forget_ask) as long as the facts
+    /// [know no gangs](Self::knows_gangs), but does not count the ask up and down.
+    pub(crate) fn transition_place_plain(&mut self, ask_id: AskId, node: NodeId) -> (ContainerId, Charged) {
         let ask = self.asks.remove(ask_id).expect("the caller checked that it is alive");
-        debug_assert!(ask.is_plain(), "{ask_id} is more than one unit");
+        debug_assert!(ask.is_plain(), "{ask_id} is not plain");
         let Ask { application, shape, priority, allocation_request_id, .. } = ask;
         let charged = self.charge(application, shape, node, Use::Placed, 1);
         self.applications.at_mut(application).asks -= 1;

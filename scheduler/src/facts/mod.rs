@@ -189,8 +189,9 @@ impl Facts {
         self.tree.user(id)
     }
 
-    /// Whether a feature follows each placement: gangs and task groups.
-    pub(crate) fn follows_placements(&self) -> bool {
+    /// Whether any gang waits or has running members, or any ask is for placeholders. Such gangs have to be told of
+    /// each placement. No request of a pass changes the answer.
+    pub(crate) fn knows_gangs(&self) -> bool {
         !self.gangs.is_empty()
             || !self.held_asks.is_empty()
             || !self.disruption.started.is_empty()

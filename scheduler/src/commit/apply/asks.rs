@@ -1,5 +1,4 @@
-//! Adds an admitted ask to the facts and its lane, and forgets one of several units once it is satisfied.
-//! `applications.rs` cancels.
+//! Adds an admitted ask to the facts and its lane. `applications.rs` cancels.
 
 use std::num::NonZeroU32;
 
@@ -82,26 +81,5 @@ impl Applier<'_> {
             }
         }
         preference
-    }
-
-    /// Drops the surplus reservations of an ask, and the ask itself if it has no outstanding units.
-    pub(super) fn drop_surplus(&mut self, id: AskId) {
-        let Some(ask) = self.state.facts.asks.get(id) else { return };
-        let outstanding = ask.outstanding();
-        if !ask.reservations().is_empty() {
-            self.drop_surplus_reservations(id);
-        }
-        if outstanding == 0 {
-            if !self.state.facts.held_asks.is_empty() {
-                self.state.facts.transition_drop_role(id);
-            }
-            let state = &mut *self.state;
-            let ask = state.facts.transition_forget_ask(id);
-            state.backlog.remove_ask(id, &ask);
-            state.backlog.starved.forget(id);
-            state.in_flight.reset_ask(id);
-            state.backlog.notes.record_end(id, ask.extras().cancelled, ask.allocated);
-            self.effects.vacated_asks.push(id);
-        }
     }
 }

@@ -1,7 +1,7 @@
 //! Apply: carries out a change. The change was admitted or accepted before, so this cannot fail.
 //!
-//! The same code runs live and in a replay. Each function moves the facts through the ledger, then wakes the
-//! lanes and asks that the change may help.
+//! The same code runs live and in a replay, except for requests (`requests.rs`). Each function moves the facts through
+//! the ledger, then wakes the lanes and asks that the change may help.
 
 mod applications;
 mod asks;
@@ -88,7 +88,7 @@ impl Applier<'_> {
     #[inline]
     pub(crate) fn apply_plain(&mut self, proposal: &AllocationProposal, debited_in: Option<SetId>) {
         self.state.facts.changes += 1;
-        self.fulfil(proposal, debited_in);
+        self.place_plain(proposal, debited_in);
         self.activate_if_due();
     }
 

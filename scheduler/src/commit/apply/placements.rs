@@ -1,4 +1,4 @@
-//! Places the only container of an ask, and ends containers. `requests.rs` carries out requests of any kind.
+//! Places the container of a plain ask, and ends containers. `requests.rs` carries out requests of any kind.
 //!
 //! A request was accepted under the same guard, so nothing here can fail. The facts change through the ledger. The
 //! derived state is told which lanes, queues and nodes to look at again.
@@ -11,9 +11,10 @@ use crate::request::AllocationProposal;
 use crate::state::State;
 
 impl Applier<'_> {
-    /// Places the only container of a plain ask, which has no unit in flight, and forgets the ask. Equals
-    /// [`allocate`](Self::allocate) and then [`drop_surplus`](Self::drop_surplus).
-    pub(super) fn fulfil(&mut self, proposal: &AllocationProposal, debited_in: Option<SetId>) {
+    /// Places the only container of a plain ask, and forgets the ask. The caller has taken the unit out of flight.
+    /// Equals [`allocate`](Self::allocate) and then [`drop_surplus`](Self::drop_surplus) as long as the facts [know no
+    /// gangs](crate::facts::Facts::knows_gangs).
+    pub(super) fn place_plain(&mut self, proposal: &AllocationProposal, debited_in: Option<SetId>) {
         let AllocationProposal { ask: id, node, .. } = *proposal;
         let State { facts, node_shards, backlog, version, .. } = &mut *self.state;
         let Node { partition, rack, .. } = *facts.nodes.at(node);
@@ -24,7 +25,7 @@ impl Applier<'_> {
         let locality = ask.preference().locality_of(node, rack);
         let allocation_request_id = ask.allocation_request_id;
         backlog.remove_ask(id, ask);
-        let (container, charged) = facts.transition_fulfil(id, node);
+        let (container, charged) = facts.transition_place_plain(id, node);
         backlog.rekey(facts, charged.leaf, charged.application);
         backlog.leaf_changed(charged.leaf, *version);
         backlog.starved.forget(id);

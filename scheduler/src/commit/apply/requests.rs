@@ -1,9 +1,12 @@
-//! Carries out accepted requests of any kind: several containers, reservations, releases.
+//! Carries out accepted requests of any kind: several containers, reservations, releases. Forgets their asks.
+//!
+//! A replay carries out every request here, and a pass's requests for plain asks take the shorter way of
+//! `placements.rs`. Both change the same: `one_step_equals_the_general_path` compares them.
 
 use super::Applier;
 use crate::event::EventKind;
 use crate::facts::EndCause;
-use crate::ids::{ContainerId, SetId};
+use crate::ids::{AskId, ContainerId, SetId};
 use crate::request::{AllocationProposal, ResourceAllocationCommitRequest};
 use crate::state::State;
 
@@ -70,5 +73,26 @@ impl Applier<'_> {
         let AllocationProposal { ask, node, .. } = *proposal;
         let kind = EventKind::Allocated { ask, container, node, locality, allocation_request_id };
         self.tell(charged.application, kind);
+    }
+
+    /// Drops the surplus reservations of an ask, and the ask itself if it has no outstanding units.
+    pub(super) fn drop_surplus(&mut self, id: AskId) {
+        let Some(ask) = self.state.facts.asks.get(id) else { return };
+        let outstanding = ask.outstanding();
+        if !ask.reservations().is_empty() {
+            self.drop_surplus_reservations(id);
+        }
+        if outstanding == 0 {
+            if !self.state.facts.held_asks.is_empty() {
+                self.state.facts.transition_drop_role(id);
+            }
+            let state = &mut *self.state;
+            let ask = state.facts.transition_forget_ask(id);
+            state.backlog.remove_ask(id, &ask);
+            state.backlog.starved.forget(id);
+            state.in_flight.reset_ask(id);
+            state.backlog.notes.record_end(id, ask.extras().cancelled, ask.allocated);
+            self.effects.vacated_asks.push(id);
+        }
     }
 }

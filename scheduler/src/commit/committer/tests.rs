@@ -64,12 +64,12 @@ fn outputs() -> (Effects, LogBuffer, EngineStats) {
     (Effects::default(), LogBuffer::off(), EngineStats::default())
 }
 
-/// Everything after a pass's request, decided in one step or in general.
-fn decided(mut state: State, request: &ResourceAllocationCommitRequest, decides_in_one_step: bool) -> String {
+/// Everything after a pass's request, decided as plain or in general.
+fn decided(mut state: State, request: &ResourceAllocationCommitRequest, is_without_gangs: bool) -> String {
     let (mut effects, mut log, mut stats) = outputs();
     let mut committer =
         Committer { state: &mut state, effects: &mut effects, log: &mut log, stats: &mut stats };
-    let known = Known { decides_in_one_step, ..Known::default() };
+    let known = Known { is_without_gangs, ..Known::default() };
     assert!(committer.commit_proposed(request, &known), "there is room for all");
     format!("{:?} {effects:?} {stats:?} {}", served_order(&state), without_heaps(&state))
 }
@@ -112,7 +112,7 @@ proptest! {
             state.facts.asks.at(ask).asked.get() == 1
         );
         prop_assert!(state.in_flight.of_ask(ask).try_add(1));
-        let (in_one_step, in_general) = (decided(state.clone(), &request, true), decided(state, &request, false));
-        prop_assert!(in_one_step == in_general, "{}\n{}", in_one_step, in_general);
+        let (as_plain, in_general) = (decided(state.clone(), &request, true), decided(state, &request, false));
+        prop_assert!(as_plain == in_general, "{}\n{}", as_plain, in_general);
     }
 }
