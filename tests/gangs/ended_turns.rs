@@ -1,8 +1,10 @@
 //! The end of a turn between a search for gangs and the committer, stepped by hand.
 
+mod rounds;
+
 use std::sync::Arc;
 
-use apportion::config::{Capacity, EngineConfig, Maximum, Percent, PreemptionRounds, QueueConfig};
+use apportion::config::{Capacity, EngineConfig, Maximum, Percent, QueueConfig};
 use apportion::engine::{Parts, Step};
 use apportion::event::{Event, EventKind};
 use apportion::gang::GangSpec;
@@ -376,34 +378,4 @@ fn an_urgent_gang_that_comes_after_a_search_waits_for_no_turn() {
     assert!(!stepped.is_waiting(urgent), "it has started");
     assert!(stepped.is_waiting(first) && stepped.is_waiting(second));
     assert_eq!(stepped.running(), 1, "ordinary asks got nothing");
-}
-
-/// Another proposer takes each round as soon as it is due. So a search that begins between two rounds is decided while
-/// the next one is under way, unless the round waits for it.
-#[test]
-fn turns_end_between_rounds_at_intervals_shorter_than_a_search() {
-    let rounds = PreemptionRounds { interval_ms: 1, ..PreemptionRounds::default() };
-    let mut stepped = Stepped::full(EngineConfig { preemption: Some(rounds), ..plain() }, &[false; 3]);
-    let first = stepped.gang("root.default", 3, PartitionId::DEFAULT);
-    stepped.gang("root.default", 2, PartitionId::DEFAULT);
-    stepped.end_on(0);
-    stepped.end_on(1);
-    stepped.run();
-    stepped.pass(LIMIT_MS);
-    for _ in 0..10 {
-        // News makes a round worthwhile.
-        stepped.handle.submit_ask(stepped.other, ask(1, 1)).unwrap();
-        stepped.pass(1);
-        let batches = [0, 1].map(|proposer| {
-            let batch = stepped.parts.proposers[proposer].propose();
-            stepped.pass(1);
-            batch
-        });
-        for (proposer, batch) in batches.into_iter().enumerate() {
-            batch.into_iter().for_each(|batch| stepped.parts.proposers[proposer].send(batch).unwrap());
-            stepped.commit();
-        }
-    }
-    assert!(stepped.engine.stats().preemption_rounds > 2, "{:?}", stepped.engine.stats());
-    assert_eq!(stepped.ended_turns().first(), Some(&first));
 }

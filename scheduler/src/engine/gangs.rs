@@ -159,11 +159,6 @@ impl GroupCommitter {
     }
 }
 
-/// Whether a search for gangs has to decide on turns.
-pub(super) fn is_any_turn_overdue(state: &State) -> bool {
-    !state.facts.gangs.is_empty() && !state.gang_waits.overdue_turns.is_empty()
-}
-
 /// The overdue turns that a search may end: none during a round of preemption.
 fn turns_to_review(shared: &Shared, state: &State) -> impl Iterator<Item = GangId> {
     let is_round = shared.round.is_under_way();

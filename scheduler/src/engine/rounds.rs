@@ -8,7 +8,6 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::gangs::is_any_turn_overdue;
 use super::group::GroupCommitter;
 use super::proposer::propose_under_guard;
 use super::shared::Shared;
@@ -221,7 +220,7 @@ impl GroupCommitter {
             // Turns end only between two rounds. At intervals shorter than a search, they would otherwise never end.
             self.rounds.waits_for_gang_search = true;
         }
-        self.rounds.waits_for_gang_search &= is_any_turn_overdue(state);
+        self.rounds.waits_for_gang_search &= !state.gang_waits.overdue_turns.is_empty();
         self.rounds.has_news |= self.shared.round.take_news();
         if !self.shared.round.is_idle() {
             return;
@@ -229,7 +228,9 @@ impl GroupCommitter {
         let now_ms = state.facts.now_ms;
         if self.rounds.due_ms.is_some_and(|due_ms| due_ms <= now_ms) {
             if self.rounds.waits_for_gang_search {
-                return;
+                // In this order, so that a watchdog sees work all the time.
+                self.shared.leases.want_gangs();
+                return self.shared.round.set_due(None);
             }
             self.rounds.due_ms = None;
             (self.rounds.changes_seen, self.rounds.has_news) = (self.rounds.changes(state), false);

@@ -10,6 +10,7 @@ use crate::config::{ApplicationOrdering, Capacity, EngineConfig, Percent, QueueC
 use crate::engine::{Engine, Mode};
 use crate::facts::{LocalityPreference, NodeState, PartitionShare};
 use crate::ids::{AskId, LaneId, PartitionId, QueueId};
+use crate::request::RejectReason;
 use crate::resource::{ResourceTypes, Resources};
 
 /// A state with pending asks: FIFO and fair leaves, a user with two applications, asks for one container or several,
@@ -86,7 +87,7 @@ fn served_order(state: &State) -> Vec<Vec<LaneId>> {
     queues.map(walked).collect()
 }
 
-/// The whole state, but the heaps of runnable lanes: equal heaps may be laid out differently.
+/// The whole state, but the heaps of runnable lanes with the positions in them: equal heaps may be laid out differently.
 fn without_heaps(state: &State) -> String {
     let text = format!("{state:?}");
     let (before, heaps) = text.split_once("runnable: RunnableLanes").expect("the backlog has the heaps");
@@ -101,8 +102,9 @@ proptest! {
         asks in proptest::collection::vec((0..8usize, 1..4i64, 1..3u32, any::<bool>()), 1..12),
         served in 0..12usize,
         node in 0..2usize,
+        was_rejected: bool,
     ) {
-        let state = pending(&asks);
+        let mut state = pending(&asks);
         let pending: Vec<AskId> = state.facts.asks.iter().map(|(id, _)| id).collect();
         let ask = pending[served % pending.len()];
         let node = state.facts.nodes.iter().nth(node).expect("there are two").0;
@@ -112,6 +114,10 @@ proptest! {
             state.facts.asks.at(ask).asked.get() == 1
         );
         prop_assert!(state.in_flight.of_ask(ask).try_add(1));
+        if was_rejected {
+            state.backlog.starved.record_rejected(ask);
+            state.backlog.notes.record_rejected(ask, RejectReason::NodeFull, 0);
+        }
         let (as_plain, in_general) = (decided(state.clone(), &request, true), decided(state, &request, false));
         prop_assert!(as_plain == in_general, "{}\n{}", as_plain, in_general);
     }
