@@ -68,6 +68,12 @@ impl Backlog {
         self.demand(shape).borrowed.map_or(shape, |borrowed| borrowed.own)
     }
 
+    /// Whether the shape has borrowed variants. Most have none, and then not even an empty list is made.
+    #[inline]
+    pub(super) fn has_variants(&self, own: ShapeId) -> bool {
+        !self.demand[own.index()].variants.is_empty()
+    }
+
     /// The borrowed variants. Most shapes have none: then nothing is allocated.
     #[inline]
     pub(super) fn variants_of(&self, own: ShapeId) -> SmallVec<[ShapeId; 1]> {

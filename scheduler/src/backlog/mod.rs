@@ -149,8 +149,10 @@ impl Backlog {
         }
         let pending = PendingAsk::of(id, ask);
         self.add_to_lane(facts, ask.application, pending, ask.shape, version);
-        for variant in self.variants_of(ask.shape) {
-            self.add_to_lane(facts, ask.application, pending, variant, version);
+        if self.has_variants(ask.shape) {
+            for variant in self.variants_of(ask.shape) {
+                self.add_to_lane(facts, ask.application, pending, variant, version);
+            }
         }
     }
 
@@ -208,8 +210,10 @@ impl Backlog {
             return;
         }
         self.remove_from_lane(id, ask, ask.shape);
-        for variant in self.variants_of(ask.shape) {
-            self.remove_from_lane(id, ask, variant);
+        if self.has_variants(ask.shape) {
+            for variant in self.variants_of(ask.shape) {
+                self.remove_from_lane(id, ask, variant);
+            }
         }
     }
 
