@@ -16,8 +16,6 @@
 //! matter of order, which commits do not check. A borrowing ask reserves nothing, and a reserved unit never borrows.
 //! Single steps record no observations, so their passes ask the facts instead (`propose/borrowed.rs`).
 
-use smallvec::SmallVec;
-
 use super::{Backlog, Count, Lane, WaitKey};
 use crate::ids::{LaneId, LeafUserId, ShapeId};
 
@@ -68,27 +66,22 @@ impl Backlog {
         self.demand(shape).borrowed.map_or(shape, |borrowed| borrowed.own)
     }
 
-    /// Whether the shape has borrowed variants. Most have none, and then not even an empty list is made.
+    /// Calls `act` with each borrowed variant. Most shapes have none.
     #[inline]
-    pub(super) fn has_variants(&self, own: ShapeId) -> bool {
-        !self.demand[own.index()].variants.is_empty()
-    }
-
-    /// The borrowed variants. Most shapes have none: then nothing is allocated.
-    #[inline]
-    pub(super) fn variants_of(&self, own: ShapeId) -> SmallVec<[ShapeId; 1]> {
-        let variants = &self.demand[own.index()].variants;
-        // An empty copy would call `memcpy`.
-        if variants.is_empty() { SmallVec::new() } else { SmallVec::from_slice(variants) }
+    pub(super) fn for_each_variant(&mut self, own: ShapeId, mut act: impl FnMut(&mut Self, ShapeId)) {
+        for place in 0..self.demand[own.index()].variants.len() {
+            let variant = self.demand[own.index()].variants[place];
+            act(self, variant);
+        }
     }
 
     /// Updates the borrowed variants after the shape was opened or closed in its partition.
     pub(super) fn tell_borrowed(&mut self, own: ShapeId) {
         let are_all_due = self.is_closed_everywhere(own);
-        for variant in self.variants_of(own) {
+        self.for_each_variant(own, |backlog, variant| {
             let tell = |borrowed: &mut BorrowedDemand| borrowed.are_all_due = are_all_due;
-            self.change_demand(variant, |demand| demand.borrowed.iter_mut().for_each(tell));
-        }
+            backlog.change_demand(variant, |demand| demand.borrowed.iter_mut().for_each(tell));
+        });
     }
 
     /// Updates the borrowed lanes of a lane after it began or ceased to wait for the key.
@@ -97,12 +90,12 @@ impl Backlog {
             return;
         }
         let (user, shape) = (self.lane(own).user, self.lane(own).shape);
-        for variant in self.variants_of(shape) {
-            let lane = self.lanes.of(user, variant);
-            if lane.is_some_and(|lane| self.runnable.contains(lane)) {
-                self.count_ahead(variant, count);
+        self.for_each_variant(shape, |backlog, variant| {
+            let lane = backlog.lanes.of(user, variant);
+            if lane.is_some_and(|lane| backlog.runnable.contains(lane)) {
+                backlog.count_ahead(variant, count);
             }
-        }
+        });
     }
 
     /// Counts a lane that began or ceased to be runnable, if it is due because of its own lane's limit.

@@ -149,11 +149,9 @@ impl Backlog {
         }
         let pending = PendingAsk::of(id, ask);
         self.add_to_lane(facts, ask.application, pending, ask.shape, version);
-        if self.has_variants(ask.shape) {
-            for variant in self.variants_of(ask.shape) {
-                self.add_to_lane(facts, ask.application, pending, variant, version);
-            }
-        }
+        self.for_each_variant(ask.shape, |backlog, variant| {
+            backlog.add_to_lane(facts, ask.application, pending, variant, version);
+        });
     }
 
     fn add_to_lane(
@@ -210,11 +208,7 @@ impl Backlog {
             return;
         }
         self.remove_from_lane(id, ask, ask.shape);
-        if self.has_variants(ask.shape) {
-            for variant in self.variants_of(ask.shape) {
-                self.remove_from_lane(id, ask, variant);
-            }
-        }
+        self.for_each_variant(ask.shape, |backlog, variant| backlog.remove_from_lane(id, ask, variant));
     }
 
     fn remove_from_lane(&mut self, id: AskId, ask: &Ask, shape: ShapeId) {

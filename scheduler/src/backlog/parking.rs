@@ -78,9 +78,7 @@ impl Backlog {
         if let Some(lane) = self.lanes.of(user, shape) {
             self.units_arrived(lane, version);
         }
-        for variant in self.variants_of(shape) {
-            self.units_returned(user, variant, version);
-        }
+        self.for_each_variant(shape, |backlog, variant| backlog.units_returned(user, variant, version));
     }
 
     /// Wakes lanes after use fell for the user, its limit usages and the queues above.
