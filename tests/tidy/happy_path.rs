@@ -9,7 +9,7 @@ const READ_FILES_MAX: usize = 15;
 const READ_LINES_MAX: usize = 2_500;
 /// Today's counts of all files of which something runs, lines rounded up to fifty. A change that raises them says why.
 const RUN_FILES_MAX: usize = 121;
-const RUN_LINES_MAX: usize = 17_450;
+const RUN_LINES_MAX: usize = 17_400;
 
 /// A file on the path.
 #[derive(Clone)]

@@ -67,7 +67,7 @@ impl<'a> QueueWalk<'a> {
         // Without open shapes no leaf has an ask that may fit.
         while self.scratch.open_shapes > 0 {
             self.visit(queue);
-            // A leaf has no children, so its place is looked up last.
+            // Most queues on the way have children. A leaf has none.
             if let Some(child) = self.top_of(queue) {
                 queue = child;
                 continue;
@@ -160,57 +160,37 @@ impl<'a> QueueWalk<'a> {
         self.charge_user(next.user, size);
         self.scratch.picks += 1;
         let now = IN_THIS_PASS + self.scratch.picks;
-        let leaf = self.state.facts.queue(next.leaf);
-        if self.publishes_each_pick {
-            self.charge_queues_and_rekey(&leaf.chain, size, now);
-        } else {
-            self.charge_queues(&leaf.chain, size, now);
+        let mut parent = None;
+        for &queue in &self.state.facts.queue(next.leaf).chain {
+            if self.scratch.queues[queue.index()].level.charge(size) {
+                self.scratch.touched_queues.push(queue);
+            }
+            if let Some(parent) = parent {
+                self.rekey_top(parent, queue, now);
+            }
+            parent = Some(queue);
         }
-        let of_leaf = &mut self.scratch.queues[next.leaf.index()];
-        of_leaf.leaf.release_held(of_leaf.level.now());
-        if leaf.config.ordering.is_fair() {
+        let leaf = &mut self.scratch.queues[next.leaf.index()];
+        leaf.leaf.release_held(leaf.level.now());
+        if self.state.facts.queue(next.leaf).config.ordering.is_fair() {
             let given = self.scratch.given.entry(next.slot).or_default();
             (given.resources, given.last_served) = (given.resources + *size, now);
         }
     }
 
-    /// Charges a pick to the queues from the root to its leaf. Each is the top child of the one before, since the walk
-    /// came over tops, and moves to its new place.
-    #[inline]
-    fn charge_queues(&mut self, chain: &[QueueId], size: &Resources, now: u64) {
-        // As a slice of its own, so that the loop does not look up where it is.
-        let (queues, tree) = (&mut self.scratch.queues[..], &self.state.facts.tree);
-        let mut parent: Option<QueueId> = None;
-        for &id in chain {
-            let level = &mut queues[id.index()].level;
-            if level.charge(size) {
-                self.scratch.touched_queues.push(id);
-            }
-            if let Some(parent) = parent {
-                let share = tree.dominant_share_of(id, self.share.partition, level.now());
-                let children = &mut queues[parent.index()].children;
-                debug_assert!(children.top().is_none_or(|top| top.queue == id), "the walk came over tops");
-                children.change_top(|top| top.record_pick(share, now));
-            }
-            parent = Some(id);
+    /// Moves the top child of a queue, which was just served, to its new place in the heap.
+    fn rekey_top(&mut self, parent: QueueId, child: QueueId, now: u64) {
+        let level = self.scratch.queues[child.index()].level.now();
+        let is_top = |top: &QueueKey| top.queue == child;
+        debug_assert!(
+            self.scratch.queues[parent.index()].children.top().is_none_or(is_top),
+            "the walk came over tops"
+        );
+        if self.publishes_each_pick {
+            let key = self.key(child, level, now);
+            return self.scratch.queues[parent.index()].children.change_top(|top| *top = key);
         }
-    }
-
-    /// Does the same in trees that order by priority, where a pick may change the rank of a queue, too.
-    #[cold]
-    fn charge_queues_and_rekey(&mut self, chain: &[QueueId], size: &Resources, now: u64) {
-        let mut parent: Option<QueueId> = None;
-        for &id in chain {
-            if self.scratch.queues[id.index()].level.charge(size) {
-                self.scratch.touched_queues.push(id);
-            }
-            if let Some(parent) = parent {
-                let key = self.key(id, self.scratch.queues[id.index()].level.now(), now);
-                let children = &mut self.scratch.queues[parent.index()].children;
-                debug_assert!(children.top().is_none_or(|top| top.queue == id), "the walk came over tops");
-                children.change_top(|top| *top = key);
-            }
-            parent = Some(id);
-        }
+        let share = self.state.facts.tree.dominant_share_of(child, self.share.partition, level);
+        self.scratch.queues[parent.index()].children.change_top(|top| top.record_pick(share, now));
     }
 }

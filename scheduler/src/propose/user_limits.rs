@@ -24,11 +24,9 @@ impl QueueWalk<'_> {
         {
             return Some(WaitKey::LimitUsage(limit_usage));
         }
-        // Begins to count for the user.
-        self.user_level(user);
-        let used = self.scratch.users[user.index()].level.now();
+        let used = *self.user_level(user).now();
         let leaf_use = || self.leaf_use(leaf);
-        let may_grow = facts.tree.user_may_grow(user, self.share, used, size, leaf_use);
+        let may_grow = self.state.facts.tree.user_may_grow(user, self.share, &used, size, leaf_use);
         let is_share = || self.state.facts.queue(leaf).shares_among_users();
         (!may_grow).then(|| if is_share() { WaitKey::UserShare(leaf) } else { WaitKey::UserLimit(user) })
     }
