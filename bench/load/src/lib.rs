@@ -5,7 +5,7 @@
 //! | `cluster` | starts an engine with nodes, queues and applications: [`Setup`] |
 //! | `profile`, `queues`, `sizes`, `tasks` | define sizes of nodes and containers, asks and queues |
 //! | `fill` | fills an empty cluster: [`fill()`] |
-//! | `cycle` | does the same work on one thread as leanly as possible: [`CycleYardstick`] |
+//! | `cycle` | does the same work on one or two threads as leanly as possible: [`CycleYardstick`] |
 //! | `churn` | keeps a full cluster busy: [`Churn`] |
 //! | `thread_model` | a model of the engine's threads on any number of cores: [`simulate`] |
 //! | `meter`, `latency`, `memory`, `commit_times`, `process` | measure time, processor time and memory |

@@ -3,8 +3,9 @@
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-use super::engine::{Allocated, Engine};
+use super::committer::{Allocated, Committer};
 use super::ids::Id;
+use super::proposer::Feed;
 
 /// A recurring ask: its application and its kind.
 #[derive(Clone, Copy, Debug)]
@@ -55,8 +56,8 @@ impl Caller {
     }
 
     /// Asks for a container.
-    pub(super) fn ask(&mut self, engine: &mut Engine, task: Task) {
-        let slot = engine.ask(task.application, task.kind).slot as usize;
+    pub(super) fn ask(&mut self, committer: &mut Committer, feed: &mut impl Feed, task: Task) {
+        let slot = committer.ask(task.application, task.kind, feed).slot as usize;
         if slot >= self.asked.len() {
             self.asked.resize(slot + 1, task);
         }
@@ -65,23 +66,23 @@ impl Caller {
     }
 
     /// Ends this many containers at random, and asks for each of them again.
-    pub(super) fn replace(&mut self, engine: &mut Engine, count: usize) {
+    pub(super) fn replace(&mut self, committer: &mut Committer, feed: &mut impl Feed, count: usize) {
         for _ in 0..count.min(self.running.len()) {
             let place = self.random.random_range(0..self.running.len());
             let (container, task) = self.running.swap_remove(place);
             self.ended.push(container);
             self.tasks.push(task);
         }
-        engine.complete(&self.ended);
+        committer.complete(&self.ended, feed);
         self.ended.clear();
         let mut tasks = std::mem::take(&mut self.tasks);
-        tasks.drain(..).for_each(|task| self.ask(engine, task));
+        tasks.drain(..).for_each(|task| self.ask(committer, feed, task));
         self.tasks = tasks;
     }
 
     /// Takes all events.
-    pub(super) fn take_events(&mut self, engine: &mut Engine) {
-        std::mem::swap(&mut self.events, &mut engine.events);
+    pub(super) fn take_events(&mut self, committer: &mut Committer) {
+        std::mem::swap(&mut self.events, &mut committer.events);
         for event in self.events.drain(..) {
             let task = self.asked[event.ask.slot as usize];
             self.running.push((event.container, task));

@@ -1,20 +1,20 @@
 //! The commit: each request is checked again, on the facts alone, then applied.
 
 use super::amounts::{Amounts, fits, minus, plus};
-use super::engine::{Allocated, Application, Ask, Container, Engine, Partition, Request};
+use super::committer::{Allocated, Application, Ask, Committer, Container, Quotas};
+use super::proposer::Request;
 use super::queues::NO_QUEUE;
 
-impl Engine {
-    /// Decides all requests of a pass over this partition.
-    pub(super) fn commit(&mut self, partition: usize) {
-        let mut requests = std::mem::take(&mut self.requests);
+impl Committer {
+    /// Decides all requests of a pass over this partition, and ends the group.
+    pub(super) fn commit(&mut self, partition: usize, requests: &mut Vec<Request>) {
         for request in requests.drain(..) {
             match self.accept(partition, request) {
                 Some(ask) => self.apply(partition, request, ask),
                 None => self.rejected += 1,
             }
         }
-        self.requests = requests;
+        self.log.end_group();
     }
 
     /// The ask, if the request may be applied.
@@ -24,7 +24,7 @@ impl Engine {
         let node = &self.nodes[request.node as usize];
         let Application { plan, outstanding, .. } = &self.applications[ask.application as usize];
         let has_room = node.partition == kind.partition && fits(kind.size, node.free);
-        let is_within = self.partitions[partition].admits(plan.leaf, plan.user, kind.size);
+        let is_within = self.quotas[partition].admits(plan.leaf, plan.user, kind.size);
         (has_room && is_within && *outstanding > 0).then_some(ask)
     }
 
@@ -43,13 +43,13 @@ impl Engine {
         application.running += 1;
         self.served += 1;
         let plan = &application.plan;
-        self.partitions[partition].charge(plan.leaf, plan.user, size, self.served);
+        self.quotas[partition].charge(plan.leaf, plan.user, size, self.served);
         self.log.placed(id, container, number);
         self.events.push(Allocated { ask: id, container, node: number, number: ask.number });
     }
 }
 
-impl Partition {
+impl Quotas {
     /// Whether every limit leaves room for a container of this size.
     fn admits(&self, leaf: u32, user: u32, size: Amounts) -> bool {
         let user = &self.users[user as usize];

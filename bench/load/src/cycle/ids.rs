@@ -50,6 +50,11 @@ impl<T: Copy> Slots<T> {
         Some(*record)
     }
 
+    /// The number of slots.
+    pub(super) fn slots(&self) -> u32 {
+        self.records.len() as u32
+    }
+
     /// The number of records.
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {

@@ -1,31 +1,36 @@
 //! The full-cycle yardstick: how fast one thread does everything that a container costs an engine.
 //!
 //! Each container is asked for, proposed, accepted and applied, announced, and ended, on the cluster of `throughput`,
-//! with its sizes, queues, limits and orders. Unlike the stripped yardstick of `apportion-bench limit`, it keeps
-//! all that an engine must keep. Identifiers are used once. There are lanes, the exact order by share at every level of
-//! the queue tree, lists of a node's containers, and the caller's own tables. Limits are checked when proposed and when
-//! accepted. Each change has an event and a log record, each group a checksum. It has no locks, no threads, no
-//! general case: asks are for one container, name no hosts, and name a size that is known beforehand.
+//! with its sizes, queues, limits and orders. Unlike the stripped yardstick of `apportion-bench limit`, it keeps all
+//! that an engine must keep. Identifiers are used once. There are lanes, the exact order by share at every level of the
+//! queue tree, lists of a node's containers, and the caller's own tables. Limits are checked when proposed and when
+//! accepted. Each change has an event and a log record, each group a checksum. It has no locks and no general case:
+//! asks are for one container, name no hosts, and name a size that is known beforehand.
 //!
 //! | module | what it does |
 //! |---|---|
 //! | `cluster`, `queues`, `amounts` | the cluster and its limits as plain values |
-//! | `engine`, `commit`, `ids`, `log` | takes asks and ends in; accepts and applies |
-//! | `walk`, `least`, `index` | find the first ask in order, and the first node with room |
+//! | `committer`, `commit`, `ids`, `log` | takes asks and ends in; accepts and applies |
+//! | `proposer`, `walk`, `least`, `index` | finds the first ask in order, and the first node with room |
 //! | `caller` | ends containers and asks again |
+//! | `engine` | lets proposer and committer take turns on one thread |
+//! | `two_threads` | gives each of them a thread of its own |
 
 mod amounts;
 mod caller;
 mod cluster;
 mod commit;
+mod committer;
 mod engine;
 mod ids;
 mod index;
 mod least;
 mod log;
+mod proposer;
 mod queues;
 #[cfg(test)]
 mod tests;
+mod two_threads;
 mod walk;
 
 use std::time::{Duration, Instant};
@@ -105,15 +110,15 @@ impl CycleYardstick {
             asked += drawn.size[scarce];
             let application = (number % setup.shape.applications) as u32;
             let task = Task { application, kind: plan.kind_of(&drawn)? };
-            caller.ask(&mut engine, task);
+            caller.ask(&mut engine.committer, &mut engine.proposer, task);
             number += 1;
             if number % 1_024 == 0 {
                 engine.run();
-                caller.take_events(&mut engine);
+                caller.take_events(&mut engine.committer);
             }
         }
         engine.run();
-        caller.take_events(&mut engine);
+        caller.take_events(&mut engine.committer);
         let work = Work::Churn { window: window(caller.running()) };
         let mut yardstick = Self { engine, caller, work, digest: 0 };
         let until = yardstick.caller.placed + DIGESTED;
@@ -193,17 +198,19 @@ impl CycleYardstick {
     fn turn_over(&mut self) {
         let Work::Churn { window } = self.work else { return };
         let count = window.saturating_sub(self.caller.unanswered);
-        self.caller.replace(&mut self.engine, count);
+        let Engine { committer, proposer, .. } = &mut self.engine;
+        self.caller.replace(committer, proposer, count);
         self.engine.run();
-        self.caller.take_events(&mut self.engine);
+        self.caller.take_events(&mut self.engine.committer);
     }
 
     /// Fills the empty cluster.
     fn refill(&mut self) {
         let Work::Fill { tasks, .. } = &self.work else { return };
-        tasks.iter().for_each(|task| self.caller.ask(&mut self.engine, *task));
+        let Engine { committer, proposer, .. } = &mut self.engine;
+        tasks.iter().for_each(|task| self.caller.ask(committer, proposer, *task));
         self.engine.run();
-        self.caller.take_events(&mut self.engine);
+        self.caller.take_events(&mut self.engine.committer);
     }
 
     /// Takes an empty cluster.

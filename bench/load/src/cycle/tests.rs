@@ -14,8 +14,19 @@ use super::amounts::{Amounts, fits, minus, plus};
 use super::caller::Task;
 use super::cluster::ClusterPlan;
 use super::engine::Engine;
+use super::ids::Id;
 use super::queues::NO_QUEUE;
 use super::*;
+
+impl Engine {
+    fn ask(&mut self, task: Task) -> Id {
+        self.committer.ask(task.application, task.kind, &mut self.proposer)
+    }
+
+    fn complete(&mut self, id: Id) {
+        self.committer.complete(&[id], &mut self.proposer);
+    }
+}
 
 /// Asks of a setup, in turn of its applications.
 fn drawn_tasks(setup: &Setup, plan: &ClusterPlan, count: usize) -> Vec<Task> {
@@ -30,15 +41,15 @@ fn drawn_tasks(setup: &Setup, plan: &ClusterPlan, count: usize) -> Vec<Task> {
 /// Checks every sum, limit and capacity.
 fn expect_sound(engine: &Engine) {
     let mut containers = 0;
-    for (partition, of) in engine.partitions.iter().enumerate() {
+    for (partition, of) in engine.committer.quotas.iter().enumerate() {
         let mut used = vec![[0; 2]; of.queues.len()];
         let mut used_by = vec![[0; 2]; of.users.len()];
-        let nodes = engine.nodes.iter().filter(|node| node.partition as usize == partition);
+        let nodes = engine.committer.nodes.iter().filter(|node| node.partition as usize == partition);
         let slots = nodes.flat_map(|node| &node.containers);
-        for container in slots.map(|slot| engine.containers.at(*slot).1) {
+        for container in slots.map(|slot| engine.committer.containers.at(*slot).1) {
             containers += 1;
-            let size = engine.kinds[container.kind as usize].size;
-            let plan = &engine.applications[container.application as usize].plan;
+            let size = engine.committer.kinds[container.kind as usize].size;
+            let plan = &engine.committer.applications[container.application as usize].plan;
             used_by[plan.user as usize] = plus(used_by[plan.user as usize], size);
             let mut at = plan.leaf;
             while at != NO_QUEUE {
@@ -51,14 +62,31 @@ fn expect_sound(engine: &Engine) {
             assert!(fits(used, quota.maximum), "{used:?} exceeds {:?}", quota.maximum);
         }
     }
-    assert_eq!((containers, engine.rejected), (engine.containers.len(), 0));
-    assert!(engine.nodes.iter().all(|node| fits([0; 2], node.free)), "a node gave more than it has");
+    assert_eq!((containers, engine.committer.rejected), (engine.committer.containers.len(), 0));
+    assert!(
+        engine.committer.nodes.iter().all(|node| fits([0; 2], node.free)),
+        "a node gave more than it has"
+    );
+    expect_same_views(engine);
+}
+
+/// Checks that the proposer's views have the use and the room of the facts.
+fn expect_same_views(engine: &Engine) {
+    for (view, quotas) in engine.proposer.views.iter().zip(&engine.committer.quotas) {
+        let used = quotas.queues.iter().chain(&quotas.users).map(|quota| quota.used);
+        assert!(view.walk.levels().eq(used));
+    }
+    for node in &engine.committer.nodes {
+        let view = &engine.proposer.views[node.partition as usize];
+        assert_eq!(view.index.candidate(node.position as usize).free, node.free);
+    }
 }
 
 /// Checks that nodes have what their containers leave.
 fn expect_room(engine: &Engine, plan: &ClusterPlan) {
-    for (node, (capacity, _)) in engine.nodes.iter().zip(&plan.nodes) {
-        let size = |slot: &u32| engine.kinds[engine.containers.at(*slot).1.kind as usize].size;
+    for (node, (capacity, _)) in engine.committer.nodes.iter().zip(&plan.nodes) {
+        let size =
+            |slot: &u32| engine.committer.kinds[engine.committer.containers.at(*slot).1.kind as usize].size;
         let free: Amounts = node.containers.iter().map(size).fold(*capacity, minus);
         assert_eq!(node.free, free);
     }
@@ -81,6 +109,20 @@ fn the_digest_depends_on_the_seed_alone() {
     };
     assert_eq!(run(1, 0), run(1, 3));
     assert_ne!(run(1, 0), run(2, 0));
+}
+
+#[test]
+fn two_threads_decide_alike_and_leave_the_same_state_to_one() {
+    let mut churn = CycleYardstick::churn(&setup(60, 4, 12, 1)).unwrap();
+    for _ in 0..3 {
+        let rate = churn.run_on_two_threads(Duration::from_millis(5)).unwrap();
+        assert!(rate.placed > 0);
+        expect_sound(&churn.engine);
+        churn.run_while(Duration::from_millis(1), &|| ControlFlow::Continue(()));
+        expect_sound(&churn.engine);
+    }
+    let mut fill = CycleYardstick::fill(&setup(50, 3, 7, 1), 500).unwrap();
+    assert!(fill.run_on_two_threads(Duration::from_millis(5)).is_err());
 }
 
 #[test]

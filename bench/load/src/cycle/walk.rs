@@ -123,6 +123,12 @@ impl Walk {
         is_blocked
     }
 
+    /// The levels of all queues, then of all users.
+    #[cfg(test)]
+    pub(super) fn levels(&self) -> impl Iterator<Item = Amounts> {
+        self.queues.iter().map(|queue| queue.level).chain(self.users.iter().map(|user| user.0))
+    }
+
     /// Lists an ask in its lane.
     pub(super) fn add(&mut self, leaf: u32, lane: u32, place: AskPlace) {
         let was_empty = self.least[leaf as usize].least() == NONE;

@@ -91,19 +91,19 @@ proptest! {
         let mut todo: Vec<(Task, AskSpec)> = drawn_tasks(&setup, &plan, asks).into_iter().zip(specs).collect();
         let (mut placed, mut expected, mut tasks) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
         for end in ends.into_iter().chain([0]) {
-            todo.iter().for_each(|(task, _)| { engine.ask(task.application, task.kind); });
+            todo.iter().for_each(|(task, _)| { engine.ask(*task); });
             beside.ask(todo.iter().map(|(task, spec)| (task.application as usize, spec.clone())).collect());
             tasks.append(&mut todo);
             engine.run();
             beside.run(&mut expected);
-            placed.extend(engine.events.drain(..).map(|event| (event.number, (event.container, event.node as usize))));
+            placed.extend(engine.committer.events.drain(..).map(|event| (event.number, (event.container, event.node as usize))));
             let of_engine: Vec<(u64, usize)> = expected.iter().map(|(number, (_, node))| (*number, *node)).collect();
             let of_yardstick: Vec<(u64, usize)> = placed.iter().map(|(number, (_, node))| (*number, *node)).collect();
             prop_assert_eq!(of_yardstick, of_engine);
             // Every third container ends, and is asked for again.
             let ended: Vec<u64> = placed.keys().copied().step_by(3).take(end).collect();
             for number in ended {
-                engine.complete(&[placed.remove(&number).unwrap().0]);
+                engine.complete(placed.remove(&number).unwrap().0);
                 beside.cluster.handle.complete_container(expected.remove(&number).unwrap().0).unwrap();
                 todo.push(tasks[number as usize - 1].clone());
             }

@@ -134,19 +134,19 @@ proptest! {
         let mut engine = Engine::new(&plan);
         let mut oracle = Oracle {
             plan: &plan, pending: BTreeMap::new(), running: BTreeMap::new(),
-            last_served: vec![vec![0; plan.queues.len()]; engine.partitions.len()], served: 0,
+            last_served: vec![vec![0; plan.queues.len()]; engine.committer.quotas.len()], served: 0,
         };
         let (mut containers, mut number) = (BTreeMap::new(), 0);
         let mut todo = drawn_tasks(&setup, &plan, asks);
         for end in ends.into_iter().chain([0]) {
             for task in todo.drain(..) {
-                engine.ask(task.application, task.kind);
+                engine.ask(task);
                 number += 1;
                 oracle.pending.insert(number, task);
             }
             engine.run();
             oracle.run();
-            containers.extend(engine.events.drain(..).map(|event| (event.number, (event.container, event.node))));
+            containers.extend(engine.committer.events.drain(..).map(|event| (event.number, (event.container, event.node))));
             let of_oracle: Vec<(u64, usize)> = oracle.running.iter().map(|(number, (_, node))| (*number, *node)).collect();
             let of_engine: Vec<(u64, usize)> = containers.iter().map(|(number, (_, node))| (*number, *node as usize)).collect();
             prop_assert_eq!(of_engine, of_oracle);
@@ -155,7 +155,7 @@ proptest! {
             // Every third container ends, and is asked for again.
             let ended: Vec<u64> = containers.keys().copied().step_by(3).take(end).collect();
             for number in ended {
-                engine.complete(&[containers.remove(&number).unwrap().0]);
+                engine.complete(containers.remove(&number).unwrap().0);
                 todo.push(oracle.running.remove(&number).unwrap().0);
             }
         }
