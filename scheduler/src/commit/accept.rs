@@ -2,7 +2,8 @@
 //!
 //! Every fact about ask and node is looked up again for each request: the proposer's view does not count. Limits are
 //! checked once for a whole batch, and for each request only if the batch does not surely fit. A request for one
-//! container of an ask without reservations is checked without sums; `sums` checks all others.
+//! container of an ask without reservations is checked without sums; `sums` checks all others. The committer asks
+//! [`accept_plain`] first, and [`accept`] about requests of other kinds.
 
 use super::gangs::check_starts;
 use super::sums::accept_sums;
@@ -56,8 +57,8 @@ pub(super) fn accept(
     verdict
 }
 
-/// Whether a pass's proposal is for a plain ask, on a node of its own partition, and acceptable. The caller knows that
-/// there are no gangs.
+/// Whether a pass's proposal is for a plain ask, on a node of the ask's partition, and acceptable. The caller knows
+/// that there are no gangs.
 pub(super) fn accept_plain(
     facts: &Facts,
     proposal: &AllocationProposal,
@@ -85,7 +86,7 @@ fn accept_single(
         return Err(RejectReason::NothingOutstanding);
     }
     if is_batch_within_limits {
-        // So a pass proposed it. Passes see only active applications, and these stay active.
+        // Only batches of passes have this flag. Passes see only active applications, and these stay active.
         return Ok(());
     }
     let (size, application) = (&shape.need.resources, facts.applications.at(ask.application));
@@ -161,18 +162,17 @@ pub(super) struct Candidate<'a> {
 /// at all, with `tags` on top of the present tags.
 pub(super) fn candidate<'a>(
     facts: &'a Facts,
-    ask: AskId,
-    node: NodeId,
+    ask_id: AskId,
+    node_id: NodeId,
     tags: Option<&TagCounts>,
 ) -> Result<Candidate<'a>, RejectReason> {
-    let id = node;
-    let ask = facts.asks.get(ask).ok_or(RejectReason::UnknownAsk)?;
-    let node = facts.nodes.get(node).ok_or(RejectReason::UnknownNode)?;
+    let ask = facts.asks.get(ask_id).ok_or(RejectReason::UnknownAsk)?;
+    let node = facts.nodes.get(node_id).ok_or(RejectReason::UnknownNode)?;
     if !node.is_candidate() {
         return Err(RejectReason::NodeNotCandidate);
     }
     let shape = facts.shapes.at(facts.shape_on(ask.shape, node).ok_or(RejectReason::WrongPartition)?);
-    if !ask.preference().will_do(id, node.rack) {
+    if !ask.preference().will_do(node_id, node.rack) {
         return Err(RejectReason::ConstraintViolated);
     }
     match facts.breach_with(shape, node, tags) {

@@ -11,7 +11,8 @@ use crate::change::Change;
 use crate::event::Refusal;
 use crate::ids::SetId;
 use crate::log::{LogBuffer, Logged};
-use crate::propose::{ProposalBatch, Work, propose_for_starved};
+use crate::place::PlacementSet;
+use crate::propose::{ProposalBatch, Proposals, Work, propose_for_starved};
 use crate::request::{CommitOutcome, CommitSeq, ResourceAllocationCommitRequest};
 use crate::state::State;
 use crate::stats::EngineStats;
@@ -25,9 +26,9 @@ pub(crate) struct Committer<'a> {
     pub(crate) stats: &'a mut EngineStats,
 }
 
-/// The knowledge about a request that its batch gives.
+/// The checks that hold for every request of a batch.
 #[derive(Debug, Default)]
-struct Known {
+struct BatchChecks {
     is_batch_within_limits: bool,
     /// The set whose view the pass already debited for the request's containers.
     debited_in: Option<SetId>,
@@ -39,7 +40,7 @@ impl Committer<'_> {
     /// Decides a request by itself: applies the whole of it, or nothing.
     pub(crate) fn commit(&mut self, request: ResourceAllocationCommitRequest) -> CommitOutcome {
         self.state.recompute_limits();
-        let outcome = self.decide(&request, &Known::default());
+        let outcome = self.decide(&request, &BatchChecks::default());
         if let CommitOutcome::Accepted(seq) = outcome {
             self.log.append(seq, Logged::Change(Change::Committed { request }));
         }
@@ -62,14 +63,14 @@ impl Committer<'_> {
     }
 
     /// Applies a request if it is accepted, without logging it.
-    fn decide(&mut self, request: &ResourceAllocationCommitRequest, known: &Known) -> CommitOutcome {
-        if let Err(reason) = accept(&self.state.facts, request, known.is_batch_within_limits) {
+    fn decide(&mut self, request: &ResourceAllocationCommitRequest, checks: &BatchChecks) -> CommitOutcome {
+        if let Err(reason) = accept(&self.state.facts, request, checks.is_batch_within_limits) {
             self.stats.count_rejected(reason);
             self.state.record_rejected(request, reason);
             return CommitOutcome::Rejected(reason);
         }
         self.stats.count_committed(request);
-        CommitOutcome::Accepted(self.applier().apply_request(request, known.debited_in))
+        CommitOutcome::Accepted(self.applier().apply_request(request, checks.debited_in))
     }
 
     /// Decides a batch's requests and records its observations. Afterwards nothing of the batch is in flight. The
@@ -78,13 +79,13 @@ impl Committer<'_> {
         let ProposalBatch { proposals, work, .. } = batch;
         let set = match work {
             Work::GangSearch(search) => return self.commit_gangs(search, &mut proposals.requests),
-            Work::Pass(set) => Some(set),
+            Work::Pass(set) => Some(&mut **set),
             Work::Unleased | Work::Round(_) => None,
         };
         self.state.resume_sets(&proposals.requests);
         self.state.recompute_limits();
         let have_moved = self.state.have_charges_moved_since(proposals.version);
-        let known = Known {
+        let checks = BatchChecks {
             is_batch_within_limits: !have_moved
                 && is_batch_within_limits(&self.state.facts, &proposals.amounts),
             debited_in: set.as_ref().map(|set| set.id()),
@@ -93,7 +94,7 @@ impl Committer<'_> {
         let mut requests = std::mem::take(&mut proposals.requests);
         prefetch_proposed(&self.state.facts, &requests);
         let proposed = requests.len();
-        requests.retain(|request| self.commit_proposed(request, &known));
+        requests.retain(|request| self.commit_proposed(request, &checks));
         let rejected = proposed - requests.len();
         self.log.append(CommitSeq(self.state.facts.changes), Logged::Requests(requests));
         self.state.take_back_amounts(&proposals.amounts);
@@ -103,26 +104,38 @@ impl Committer<'_> {
             self.state.wake_after(&proposals.amounts);
         }
         proposals.amounts.clear();
-        if let Some(set) = set {
-            if rejected == 0 {
-                set.trust_debits();
-            }
-            self.record(&proposals.observations, set, proposals.version, rejected > 0);
-        } else if rejected == 0 {
-            // Otherwise a lane may be reported as blocked only by the amounts of a rejected request.
-            self.record_without_lease(&proposals.observations);
-        }
+        self.record_observations(set, proposals, rejected);
         self.stats.batches += 1;
         rejected
     }
 
+    /// Records what a pass observed, after its requests were decided.
+    fn record_observations(
+        &mut self,
+        set: Option<&mut PlacementSet>,
+        proposals: &Proposals,
+        rejected: usize,
+    ) {
+        match set {
+            Some(set) => {
+                if rejected == 0 {
+                    set.trust_debits();
+                }
+                self.record(&proposals.observations, set, proposals.version, rejected > 0);
+            }
+            // Otherwise a lane may be reported as blocked only by the amounts of a rejected request.
+            None if rejected == 0 => self.record_without_lease(&proposals.observations),
+            None => {}
+        }
+    }
+
     /// Decides a request whose units are in flight, and takes them out of flight.
-    fn commit_proposed(&mut self, request: &ResourceAllocationCommitRequest, known: &Known) -> bool {
-        if self.commit_plain(request, known) {
+    fn commit_proposed(&mut self, request: &ResourceAllocationCommitRequest, checks: &BatchChecks) -> bool {
+        if self.commit_plain(request, checks) {
             return true;
         }
         request.units().for_each(|ask| self.state.take_back_unit(ask));
-        let is_accepted = self.decide(request, known).is_accepted();
+        let is_accepted = self.decide(request, checks).is_accepted();
         for ask in request.units() {
             if is_accepted {
                 self.state.backlog.starved.forget(ask);
@@ -136,16 +149,16 @@ impl Committer<'_> {
     /// Decides a request for a plain ask in one step, and takes its unit out of flight. Nearly every request is of this
     /// kind. Returns false, and changes nothing, if the proposal is of another kind or not acceptable.
     #[inline]
-    fn commit_plain(&mut self, request: &ResourceAllocationCommitRequest, known: &Known) -> bool {
+    fn commit_plain(&mut self, request: &ResourceAllocationCommitRequest, checks: &BatchChecks) -> bool {
         let facts = &self.state.facts;
-        let Some(proposal) = request.as_single().filter(|_| known.is_without_gangs) else { return false };
-        if !accept_plain(facts, proposal, known.is_batch_within_limits) {
+        let Some(proposal) = request.as_single().filter(|_| checks.is_without_gangs) else { return false };
+        if !accept_plain(facts, proposal, checks.is_batch_within_limits) {
             return false;
         }
-        debug_assert_eq!(accept(facts, request, known.is_batch_within_limits), Ok(()));
+        debug_assert_eq!(accept(facts, request, checks.is_batch_within_limits), Ok(()));
         self.stats.count_committed(request);
         self.state.in_flight.give_back_unit(proposal.ask);
-        self.applier().apply_plain(proposal, known.debited_in);
+        self.applier().apply_plain(proposal, checks.debited_in);
         true
     }
 

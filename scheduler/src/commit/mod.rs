@@ -2,6 +2,9 @@
 //!
 //! # Accept and apply
 //!
+//! `accept_plain` and `place_plain` decide and carry out a request for a plain ask, which nearly all are. They equal
+//! the general way, which the following describes.
+//!
 //! `accept` checks the sums of a request, after netting its releases and ended reservations. It checks that:
 //!
 //! * every identifier is valid, and the units are outstanding;

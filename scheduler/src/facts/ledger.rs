@@ -2,7 +2,7 @@
 //!
 //! An ask is counted when it is submitted. Each of its units moves from pending to used when it becomes a container,
 //! and the ask is forgotten once it is satisfied. The files in `ledger/` have the other transitions; `asks.rs` has
-//! those of asks that are not plain.
+//! the general ones of requests.
 //!
 //! Every transition by itself keeps the sums of I1, I2, I4 and I6 true. One function without an early return changes an
 //! object and every sum that counts it. The committer has checked each transition before (`admit`, `accept`), with the
@@ -68,8 +68,8 @@ impl Facts {
 
     /// The only unit of a plain ask becomes a container on `node`, which is of the ask's partition, and the ask is
     /// forgotten. Equals [`transition_allocate`](Self::transition_allocate) and then
-    /// [`transition_forget_ask`](Self::transition_forget_ask) as long as the facts
-    /// [know no gangs](Self::knows_gangs), but does not count the ask up and down.
+    /// [`transition_forget_ask`](Self::transition_forget_ask) as long as the facts [know no gangs](Self::knows_gangs).
+    /// It leaves out counts that would rise and fall again: the units allocated, and the users of the shape.
     pub(crate) fn transition_place_plain(&mut self, ask_id: AskId, node: NodeId) -> (ContainerId, Charged) {
         let ask = self.asks.remove(ask_id).expect("the caller checked that it is alive");
         debug_assert!(ask.is_plain(), "{ask_id} is not plain");

@@ -70,11 +70,13 @@ impl PlacementSet {
     pub(crate) fn sync(&mut self, nodes: Nodes<'_>) {
         let positions = nodes.node_shards.positions(self.id);
         self.given.clear();
+        // The list of debited nodes collects all nodes to look up, and is empty again afterwards.
         let mut changed = std::mem::take(&mut self.debited);
         match nodes.node_shards.changes_since(self.id, self.seen) {
             Some(changes) if self.candidates.len() == positions => {
-                self.fetch(nodes.node_shards.changes_since(self.id, self.seen));
+                self.prefetch(nodes.node_shards.changes_since(self.id, self.seen));
                 for NodeChange { position, freed } in changes {
+                    // Other nodes are looked up: they may have become candidates.
                     match freed {
                         Some(freed) if self.candidates.node(position as usize).is_some() => {
                             self.candidates.add_freed(position as usize, &freed);
@@ -96,7 +98,7 @@ impl PlacementSet {
 
     /// Prefetches the changed candidates, independently of each other. In a large set hardly any of them is in a cache,
     /// and this way the processor loads many at a time.
-    fn fetch(&self, changes: Option<impl Iterator<Item = NodeChange>>) {
+    fn prefetch(&self, changes: Option<impl Iterator<Item = NodeChange>>) {
         let positions = changes.into_iter().flatten().map(|change| change.position as usize);
         black_box(positions.fold(0, |sum, position| {
             sum ^ self.candidates.free(position)[0] ^ i64::from(self.candidates.node(position).is_some())

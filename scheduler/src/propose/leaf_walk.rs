@@ -63,12 +63,12 @@ impl<'a> QueueWalk<'a> {
             }
             let key = self.key_of(head.slot, leaf, head.key);
             if key != head.key {
-                self.open_next_application(leaf);
+                self.open_rival_if_fair(leaf);
                 self.rekey(leaf, head, key);
                 continue;
             }
             if !self.is_available(&head.pending) {
-                self.skip_unavailable(leaf, proposals);
+                self.leave_unavailable(leaf, proposals);
                 continue;
             }
             let size = self.size_of(lane.shape);
@@ -103,18 +103,18 @@ impl<'a> QueueWalk<'a> {
     }
 
     /// Skips the top ask, all of whose units are in flight or reserved.
-    pub(super) fn skip_unavailable(&mut self, leaf: QueueId, proposals: &mut Proposals) {
+    pub(super) fn leave_unavailable(&mut self, leaf: QueueId, proposals: &mut Proposals) {
         let cursor = &mut self.scratch.queues[leaf.index()].leaf;
         if let Some(head) = cursor.heads.top() {
             cursor.lanes[head.lane as usize].is_any_in_flight = true;
         }
-        self.skip_ask(leaf, proposals);
+        self.leave_ask(leaf, proposals);
     }
 
     /// Skips the top ask for the rest of the pass.
-    pub(super) fn skip_ask(&mut self, leaf: QueueId, proposals: &mut Proposals) {
+    pub(super) fn leave_ask(&mut self, leaf: QueueId, proposals: &mut Proposals) {
         let Some(&head) = self.scratch.queues[leaf.index()].leaf.heads.top() else { return };
-        self.open_next_application(leaf);
+        self.open_rival_if_fair(leaf);
         let cursor = &self.scratch.queues[leaf.index()].leaf;
         debug_assert!(
             cursor.heads.top().is_some_and(|top| (top.slot, top.pending) == (head.slot, head.pending)),

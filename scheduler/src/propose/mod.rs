@@ -35,7 +35,7 @@ mod user_limits;
 
 pub(crate) use amounts::{Amount, Amounts};
 pub use batch::ProposalBatch;
-pub(crate) use batch::{BatchOwner, GangSearch, Observation, RoundStep, Work};
+pub(crate) use batch::{BatchOwner, GangSearch, Observation, Proposals, RoundStep, Work};
 pub(crate) use gang::{find_nodes, propose_gang, search_for_gangs};
 pub(crate) use gather::{Gathering, plan_places};
 pub(crate) use pass::{PassLimits, run_pass};

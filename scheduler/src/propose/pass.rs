@@ -89,19 +89,19 @@ pub(super) fn serve(
                 // First, because the charge and the count of the unit may put a lane that waited for its user's share
                 // on top.
                 if next.pending.is_single {
-                    walk.skip_ask(next.leaf, proposals);
+                    walk.leave_ask(next.leaf, proposals);
                 } else {
-                    walk.open_next_application(next.leaf);
+                    walk.open_rival_if_fair(next.leaf);
                 }
                 walk.charge(&next, size);
                 walk.count_unit(next.leaf, next.user);
             }
             Pick::Reserved => {
-                walk.open_next_application(next.leaf);
+                walk.open_rival_if_fair(next.leaf);
                 walk.charge(&next, size);
             }
-            Pick::Waits => walk.skip_ask(next.leaf, proposals),
-            Pick::InFlight => walk.skip_unavailable(next.leaf, proposals),
+            Pick::Waits => walk.leave_ask(next.leaf, proposals),
+            Pick::InFlight => walk.leave_unavailable(next.leaf, proposals),
             Pick::HoldsBack => walk.leave_application(next.leaf, next.slot),
             Pick::NoRoom | Pick::NextPass => {}
         }

@@ -11,7 +11,8 @@ use crate::timers::Timer;
 
 impl Applier<'_> {
     /// Adds an ask with all of its units outstanding. The backlog lists it in the lane of its user and shape, which
-    /// makes placement sets wanted for the shape. `kind` is the number of its registered kind, if it has one.
+    /// makes placement sets wanted for the shape. `kind` is the number of its registered kind, if it has one. Asks of a
+    /// kind share `spec`, so `count` and `allocation_request_id` count here, and not those of `spec`.
     pub(super) fn submit_ask(
         &mut self,
         id: AskId,
@@ -46,6 +47,7 @@ impl Applier<'_> {
         }
         state.facts.transition_submit_ask(id, ask);
         state.backlog.leaf_changed(leaf, state.version);
+        // The slot may have the count of an ask before.
         state.in_flight.reset_ask(id);
         state.backlog.rekey_by_size(&state.facts, leaf, application);
         state.backlog.add_ask(&state.facts, id, state.facts.asks.at(id), state.version);

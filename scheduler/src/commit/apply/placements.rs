@@ -11,19 +11,22 @@ use crate::request::AllocationProposal;
 use crate::state::State;
 
 impl Applier<'_> {
-    /// Places the only container of a plain ask, and forgets the ask. The caller has taken the unit out of flight.
+    /// Places the only container of a plain ask on a node of its partition, and forgets the ask. The caller has taken
+    /// the unit out of flight.
     /// Equals [`allocate`](Self::allocate) and then [`drop_surplus`](Self::drop_surplus) as long as the facts [know no
     /// gangs](crate::facts::Facts::knows_gangs).
     pub(super) fn place_plain(&mut self, proposal: &AllocationProposal, debited_in: Option<SetId>) {
         let AllocationProposal { ask: id, node, .. } = *proposal;
         let State { facts, node_shards, backlog, version, .. } = &mut *self.state;
         let Node { partition, rack, .. } = *facts.nodes.at(node);
+        // The pass has debited the view of its own set already.
         if Some(node_shards.place_of(node, partition).0) != debited_in {
             node_shards.record_change(node, partition);
         }
         let ask = facts.asks.at(id);
         let locality = ask.preference().locality_of(node, rack);
         let allocation_request_id = ask.allocation_request_id;
+        // Before the facts forget the ask. The lists do not depend on its counts.
         backlog.remove_ask(id, ask);
         let (container, charged) = facts.transition_place_plain(id, node);
         backlog.rekey(facts, charged.leaf, charged.application);

@@ -70,8 +70,8 @@ fn decided(mut state: State, request: &ResourceAllocationCommitRequest, is_witho
     let (mut effects, mut log, mut stats) = outputs();
     let mut committer =
         Committer { state: &mut state, effects: &mut effects, log: &mut log, stats: &mut stats };
-    let known = Known { is_without_gangs, ..Known::default() };
-    assert!(committer.commit_proposed(request, &known), "there is room for all");
+    let checks = BatchChecks { is_without_gangs, ..BatchChecks::default() };
+    assert!(committer.commit_proposed(request, &checks), "there is room for all");
     format!("{:?} {effects:?} {stats:?} {}", served_order(&state), without_heaps(&state))
 }
 
