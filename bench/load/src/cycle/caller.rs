@@ -17,7 +17,7 @@ pub(super) struct Task {
 /// The same tables as the caller of `throughput` holds.
 #[derive(Clone, Debug)]
 pub(super) struct Caller {
-    /// Tasks by the slot of their ask, which has no container yet.
+    /// Tasks by the slot of their ask.
     asked: Vec<Task>,
     running: Vec<(Id, Task)>,
     pub(super) unanswered: usize,

@@ -6,7 +6,8 @@ use super::proposer::Request;
 use super::queues::NO_QUEUE;
 
 impl Committer {
-    /// Decides all requests of a pass over this partition, and ends the group.
+    /// Decides all requests of a pass over this partition, and ends the group. The proposer receives ends late, and
+    /// knows its own picks at once. So its view never has more room than the facts, and nothing is rejected.
     pub(super) fn commit(&mut self, partition: usize, requests: &mut Vec<Request>) {
         for request in requests.drain(..) {
             match self.accept(partition, request) {

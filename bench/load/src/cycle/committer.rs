@@ -75,8 +75,10 @@ pub(super) struct Allocated {
     pub(super) number: u64,
 }
 
-/// The facts of a cluster, and everything that changes them.
+/// The facts of a cluster, and everything that changes them. The sides share no cache line, nor the line that is
+/// prefetched with it.
 #[derive(Clone, Debug)]
+#[repr(align(128))]
 pub(super) struct Committer {
     pub(super) kinds: Vec<Kind>,
     pub(super) applications: Vec<Application>,
@@ -145,13 +147,13 @@ impl Committer {
         id
     }
 
-    /// The ask in this slot, if it is pending.
+    /// The ask in this slot; of a vacant slot, the last one.
     pub(super) fn pending(&self, slot: u32) -> Pending {
         let (id, Ask { application, kind, lane, .. }) = self.asks.at(slot);
         Pending { id, kind, user: self.applications[application as usize].plan.user, lane }
     }
 
-    /// Ends containers. An identifier of none is ignored.
+    /// Ends containers. Unknown identifiers are ignored.
     pub(super) fn complete(&mut self, ids: &[Id], feed: &mut impl Feed) {
         for ids in ids.chunks(LOOK_AHEAD) {
             // Look-ups that do not depend on each other: so the processor waits for many cache misses at a time.

@@ -34,7 +34,7 @@ impl<T: Copy> Slots<T> {
         (*generation == id.generation).then_some(*record)
     }
 
-    /// The record of a slot that is known to be in use, with its identifier.
+    /// The record of a slot, with its identifier; of a vacant slot, the last record.
     pub(super) fn at(&self, slot: u32) -> (Id, T) {
         let (generation, record) = self.records[slot as usize];
         (Id { slot, generation }, record)

@@ -1,4 +1,4 @@
-//! The full-cycle yardstick: how fast one thread does everything that a container costs an engine.
+//! The full-cycle yardstick: how fast one thread, or two, can do everything that a container costs an engine.
 //!
 //! Each container is asked for, proposed, accepted and applied, announced, and ended, on the cluster of `throughput`,
 //! with its sizes, queues, limits and orders. Unlike the stripped yardstick of `apportion-bench limit`, it keeps all
@@ -10,27 +10,27 @@
 //! | module | what it does |
 //! |---|---|
 //! | `cluster`, `queues`, `amounts` | the cluster and its limits as plain values |
-//! | `committer`, `commit`, `ids`, `log` | takes asks and ends in; accepts and applies |
+//! | `committer`, `commit`, `ids`, `log` | takes in asks and ends; accepts and applies |
 //! | `proposer`, `walk`, `least`, `index` | finds the first ask in order, and the first node with room |
 //! | `caller` | ends containers and asks again |
-//! | `engine` | lets proposer and committer take turns on one thread |
-//! | `two_threads` | gives each of them a thread of its own |
+//! | `one_thread` | lets proposer and committer take turns |
+//! | `by_messages` | keeps them apart, so that each may have a thread of its own |
 
 mod amounts;
+mod by_messages;
 mod caller;
 mod cluster;
 mod commit;
 mod committer;
-mod engine;
 mod ids;
 mod index;
 mod least;
 mod log;
+mod one_thread;
 mod proposer;
 mod queues;
 #[cfg(test)]
 mod tests;
-mod two_threads;
 mod walk;
 
 use std::time::{Duration, Instant};
@@ -38,7 +38,7 @@ use std::time::{Duration, Instant};
 use anyhow::ensure;
 use caller::{Caller, Task};
 use cluster::ClusterPlan;
-use engine::Engine;
+use one_thread::OneThread;
 
 use crate::churn::{GoOn, window};
 use crate::cluster::{ClusterShape, Setup};
@@ -55,7 +55,7 @@ pub struct CycleRate {
     pub placed: u64,
     /// How long that took.
     pub elapsed: Duration,
-    /// Processor time of the thread, where the system says.
+    /// Processor time of the thread, where the system says; `None` for work by messages.
     pub cpu_ns: Option<u64>,
 }
 
@@ -73,10 +73,10 @@ impl CycleRate {
     }
 }
 
-/// A cluster and its caller on one thread.
+/// A cluster and its caller.
 #[derive(Debug)]
 pub struct CycleYardstick {
-    engine: Engine,
+    engine: OneThread,
     caller: Caller,
     work: Work,
     digest: u64,
@@ -87,7 +87,7 @@ enum Work {
     /// Ends containers of a busy cluster and asks again, with this many unanswered asks.
     Churn { window: usize },
     /// Fills an empty cluster with these asks, again and again.
-    Fill { empty: Box<Engine>, tasks: Vec<Task> },
+    Fill { empty: Box<OneThread>, tasks: Vec<Task> },
 }
 
 impl CycleYardstick {
@@ -101,7 +101,7 @@ impl CycleYardstick {
         check(setup)?;
         let capacity = |number| profile.capacity(number, nodes);
         let plan = ClusterPlan::new(setup, |number| [capacity(number)[0], capacity(number)[1]])?;
-        let (mut engine, mut caller) = (Engine::new(&plan), Caller::new(setup.seed));
+        let (mut engine, mut caller) = (OneThread::new(&plan), Caller::new(setup.seed));
         let scarce = profile.scarce_type();
         let obtainable = (0..nodes).map(|number| profile.obtainable(number, nodes)[scarce]).sum();
         let (mut asked, mut number) = (0, 0);
@@ -148,7 +148,7 @@ impl CycleYardstick {
             Ok(Task { application: (number % setup.shape.applications) as u32, kind })
         };
         let tasks = (0..asks).map(task).collect::<anyhow::Result<_>>()?;
-        let engine = Engine::new(&plan);
+        let engine = OneThread::new(&plan);
         let work = Work::Fill { empty: Box::new(engine.clone()), tasks };
         let mut yardstick = Self { engine, caller, work, digest: 0 };
         yardstick.refill();
@@ -198,7 +198,7 @@ impl CycleYardstick {
     fn turn_over(&mut self) {
         let Work::Churn { window } = self.work else { return };
         let count = window.saturating_sub(self.caller.unanswered);
-        let Engine { committer, proposer, .. } = &mut self.engine;
+        let OneThread { committer, proposer, .. } = &mut self.engine;
         self.caller.replace(committer, proposer, count);
         self.engine.run();
         self.caller.take_events(&mut self.engine.committer);
@@ -207,7 +207,7 @@ impl CycleYardstick {
     /// Fills the empty cluster.
     fn refill(&mut self) {
         let Work::Fill { tasks, .. } = &self.work else { return };
-        let Engine { committer, proposer, .. } = &mut self.engine;
+        let OneThread { committer, proposer, .. } = &mut self.engine;
         tasks.iter().for_each(|task| self.caller.ask(committer, proposer, *task));
         self.engine.run();
         self.caller.take_events(&mut self.engine.committer);
@@ -222,7 +222,7 @@ impl CycleYardstick {
     }
 }
 
-/// As an engine's cluster, one of the yardstick has nodes in both partitions.
+/// Both partitions need nodes, as in the cluster of `throughput`.
 fn check(setup: &Setup) -> anyhow::Result<()> {
     let ClusterShape { nodes, leaves, applications } = setup.shape;
     ensure!(

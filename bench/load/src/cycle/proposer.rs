@@ -1,4 +1,4 @@
-//! The proposer's side: its own view of queues, users, lanes and nodes. It follows the facts by messages alone.
+//! The proposer's side: its own view of queues, users, lanes and nodes, which follows the facts.
 
 use super::amounts::Amounts;
 use super::cluster::{ClusterPlan, Kind};
@@ -38,7 +38,7 @@ pub(super) struct Request {
     pub(super) node: u32,
 }
 
-/// Takes what the committer tells the proposer.
+/// Receives the committer's changes.
 pub(super) trait Feed {
     fn asked(&mut self, asked: Asked);
     fn freed(&mut self, freed: Freed);
@@ -61,7 +61,7 @@ impl Feed for Changes {
     }
 }
 
-/// What a pass must know of a pending ask.
+/// The fields of a pending ask that a pass reads.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pending {
     pub(super) id: Id,
@@ -71,6 +71,7 @@ pub(super) struct Pending {
 }
 
 #[derive(Clone, Debug)]
+#[repr(align(128))]
 pub(super) struct Proposer {
     kinds: Vec<Kind>,
     /// By partition.

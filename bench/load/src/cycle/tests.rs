@@ -13,12 +13,12 @@ use rand_pcg::Pcg64Mcg;
 use super::amounts::{Amounts, fits, minus, plus};
 use super::caller::Task;
 use super::cluster::ClusterPlan;
-use super::engine::Engine;
 use super::ids::Id;
+use super::one_thread::OneThread;
 use super::queues::NO_QUEUE;
 use super::*;
 
-impl Engine {
+impl OneThread {
     fn ask(&mut self, task: Task) -> Id {
         self.committer.ask(task.application, task.kind, &mut self.proposer)
     }
@@ -39,7 +39,7 @@ fn drawn_tasks(setup: &Setup, plan: &ClusterPlan, count: usize) -> Vec<Task> {
 }
 
 /// Checks every sum, limit and capacity.
-fn expect_sound(engine: &Engine) {
+fn expect_sound(engine: &OneThread) {
     let mut containers = 0;
     for (partition, of) in engine.committer.quotas.iter().enumerate() {
         let mut used = vec![[0; 2]; of.queues.len()];
@@ -70,8 +70,10 @@ fn expect_sound(engine: &Engine) {
     expect_same_views(engine);
 }
 
-/// Checks that the proposer's views have the use and the room of the facts.
-fn expect_same_views(engine: &Engine) {
+/// Checks that the proposer's views have the asks, the use and the room of the facts.
+fn expect_same_views(engine: &OneThread) {
+    let listed: usize = engine.proposer.views.iter().map(|view| view.walk.asks()).sum();
+    assert_eq!(listed, engine.committer.asks.len());
     for (view, quotas) in engine.proposer.views.iter().zip(&engine.committer.quotas) {
         let used = quotas.queues.iter().chain(&quotas.users).map(|quota| quota.used);
         assert!(view.walk.levels().eq(used));
@@ -83,7 +85,7 @@ fn expect_same_views(engine: &Engine) {
 }
 
 /// Checks that nodes have what their containers leave.
-fn expect_room(engine: &Engine, plan: &ClusterPlan) {
+fn expect_room(engine: &OneThread, plan: &ClusterPlan) {
     for (node, (capacity, _)) in engine.committer.nodes.iter().zip(&plan.nodes) {
         let size =
             |slot: &u32| engine.committer.kinds[engine.committer.containers.at(*slot).1.kind as usize].size;
@@ -111,16 +113,32 @@ fn the_digest_depends_on_the_seed_alone() {
     assert_ne!(run(1, 0), run(2, 0));
 }
 
+type Run = fn(&mut CycleYardstick, Duration) -> anyhow::Result<CycleRate>;
+
 #[test]
-fn two_threads_decide_alike_and_leave_the_same_state_to_one() {
-    let mut churn = CycleYardstick::churn(&setup(60, 4, 12, 1)).unwrap();
-    for _ in 0..3 {
-        let rate = churn.run_on_two_threads(Duration::from_millis(5)).unwrap();
-        assert!(rate.placed > 0);
-        expect_sound(&churn.engine);
-        churn.run_while(Duration::from_millis(1), &|| ControlFlow::Continue(()));
-        expect_sound(&churn.engine);
+fn work_by_messages_loses_nothing() {
+    let runs: [Run; 2] = [CycleYardstick::run_on_two_threads, CycleYardstick::run_by_messages_on_one_thread];
+    for run in runs {
+        let mut churn = CycleYardstick::churn(&setup(60, 4, 12, 1)).unwrap();
+        let containers = |churn: &CycleYardstick| churn.caller.running() + churn.caller.unanswered;
+        let before = containers(&churn);
+        for _ in 0..3 {
+            let placed = churn.caller.placed;
+            while churn.caller.placed == placed {
+                run(&mut churn, Duration::from_millis(5)).unwrap();
+            }
+            expect_sound(&churn.engine);
+            assert_eq!(churn.engine.committer.asks.len(), churn.caller.unanswered);
+            assert_eq!(containers(&churn), before);
+            // One thread goes on with the same state.
+            churn.run_while(Duration::from_millis(1), &|| ControlFlow::Continue(()));
+            expect_sound(&churn.engine);
+        }
     }
+}
+
+#[test]
+fn work_by_messages_fills_no_clusters() {
     let mut fill = CycleYardstick::fill(&setup(50, 3, 7, 1), 500).unwrap();
     assert!(fill.run_on_two_threads(Duration::from_millis(5)).is_err());
 }

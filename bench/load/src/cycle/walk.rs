@@ -129,6 +129,12 @@ impl Walk {
         self.queues.iter().map(|queue| queue.level).chain(self.users.iter().map(|user| user.0))
     }
 
+    /// The number of listed asks.
+    #[cfg(test)]
+    pub(super) fn asks(&self) -> usize {
+        self.lanes.iter().flatten().map(BinaryHeap::len).sum()
+    }
+
     /// Lists an ask in its lane.
     pub(super) fn add(&mut self, leaf: u32, lane: u32, place: AskPlace) {
         let was_empty = self.least[leaf as usize].least() == NONE;

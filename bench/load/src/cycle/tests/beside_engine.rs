@@ -85,7 +85,7 @@ proptest! {
         let setup = setup(nodes, leaves, applications, seed);
         let capacity = node_capacity(nodes, asks);
         let plan = ClusterPlan::new(&setup, |_| [capacity[0], capacity[1]]).unwrap();
-        let (mut engine, mut beside) = (Engine::new(&plan), Beside::start(&setup, asks));
+        let (mut engine, mut beside) = (OneThread::new(&plan), Beside::start(&setup, asks));
         beside.expect_limits(&plan);
         let specs: Vec<AskSpec> = (0..asks).map(|_| beside.cluster.draw_ask()).collect();
         let mut todo: Vec<(Task, AskSpec)> = drawn_tasks(&setup, &plan, asks).into_iter().zip(specs).collect();

@@ -131,7 +131,7 @@ proptest! {
     ) {
         let setup = setup(10, leaves, applications, seed);
         let plan = ClusterPlan::new(&setup, |number| [131_072, 32_000 + number as i64 * 1_000]).unwrap();
-        let mut engine = Engine::new(&plan);
+        let mut engine = OneThread::new(&plan);
         let mut oracle = Oracle {
             plan: &plan, pending: BTreeMap::new(), running: BTreeMap::new(),
             last_served: vec![vec![0; plan.queues.len()]; engine.committer.quotas.len()], served: 0,

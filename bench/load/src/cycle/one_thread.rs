@@ -1,19 +1,19 @@
-//! The engine of the yardstick: a proposer and a committer who take turns on one thread.
+//! A proposer and a committer that take turns on one thread.
 
 use super::cluster::ClusterPlan;
 use super::committer::Committer;
 use super::proposer::{Proposer, Request};
 use super::queues::PARTITIONS;
 
-/// The state of a cluster.
+/// Both sides of the yardstick's engine.
 #[derive(Clone, Debug)]
-pub(super) struct Engine {
+pub(super) struct OneThread {
     pub(super) committer: Committer,
     pub(super) proposer: Proposer,
     requests: Vec<Request>,
 }
 
-impl Engine {
+impl OneThread {
     pub(super) fn new(plan: &ClusterPlan) -> Self {
         Self { committer: Committer::new(plan), proposer: Proposer::new(plan), requests: Vec::new() }
     }
