@@ -16,7 +16,7 @@ use crate::sync::{AtomicU64, Ordering};
 /// before the call is processed, or a report that does not wake.
 #[test]
 fn what_was_sent_before_the_wait_is_dealt_with() {
-    model(Bound::None, || {
+    model(Bound::Four, || {
         let (cluster, Workers { committer, .. }) = Cluster::assembled(plain(), 1, 0);
         let committing = thread::spawn(move || committer.run());
         cluster.handle.add_node(NodeSpec::new("n0", one())).unwrap();
