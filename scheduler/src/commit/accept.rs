@@ -2,8 +2,8 @@
 //!
 //! Every fact about ask and node is looked up again for each request: the proposer's view does not count. Limits are
 //! checked once for a whole batch, and for each request only if the batch does not surely fit. A request for one
-//! container of an ask without reservations is checked without sums; `sums` checks all others. The committer asks
-//! [`accept_plain`] first, and [`accept`] about requests of other kinds.
+//! container of an ask without reservations is checked without sums; `sums` checks all others. The committer calls
+//! [`accept_plain`] first, and [`accept`] for every request that it does not accept.
 
 use super::gangs::check_starts;
 use super::sums::accept_sums;

@@ -11,8 +11,7 @@ use crate::change::Change;
 use crate::event::Refusal;
 use crate::ids::SetId;
 use crate::log::{LogBuffer, Logged};
-use crate::place::PlacementSet;
-use crate::propose::{ProposalBatch, Proposals, Work, propose_for_starved};
+use crate::propose::{ProposalBatch, Work, propose_for_starved};
 use crate::request::{CommitOutcome, CommitSeq, ResourceAllocationCommitRequest};
 use crate::state::State;
 use crate::stats::EngineStats;
@@ -26,7 +25,7 @@ pub(crate) struct Committer<'a> {
     pub(crate) stats: &'a mut EngineStats,
 }
 
-/// The checks that hold for every request of a batch.
+/// The results of checks on a whole batch, and the set of its pass.
 #[derive(Debug, Default)]
 struct BatchChecks {
     is_batch_within_limits: bool,
@@ -107,26 +106,6 @@ impl Committer<'_> {
         self.record_observations(set, proposals, rejected);
         self.stats.batches += 1;
         rejected
-    }
-
-    /// Records what a pass observed, after its requests were decided.
-    fn record_observations(
-        &mut self,
-        set: Option<&mut PlacementSet>,
-        proposals: &Proposals,
-        rejected: usize,
-    ) {
-        match set {
-            Some(set) => {
-                if rejected == 0 {
-                    set.trust_debits();
-                }
-                self.record(&proposals.observations, set, proposals.version, rejected > 0);
-            }
-            // Otherwise a lane may be reported as blocked only by the amounts of a rejected request.
-            None if rejected == 0 => self.record_without_lease(&proposals.observations),
-            None => {}
-        }
     }
 
     /// Decides a request whose units are in flight, and takes them out of flight.

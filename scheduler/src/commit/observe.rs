@@ -29,14 +29,34 @@ use crate::change::Change;
 use crate::facts::{Locality, Shape};
 use crate::ids::{AskId, NodeId, ShapeId};
 use crate::place::PlacementSet;
-use crate::propose::Observation;
+use crate::propose::{Observation, Proposals};
 use crate::state::State;
 use crate::timers::Timer;
 
 impl Committer<'_> {
+    /// Records the observations of a pass after its requests were decided. `set` is the set that it leased.
+    pub(super) fn record_observations(
+        &mut self,
+        set: Option<&mut PlacementSet>,
+        proposals: &Proposals,
+        rejected: usize,
+    ) {
+        match set {
+            Some(set) => {
+                if rejected == 0 {
+                    set.trust_debits();
+                }
+                self.record(&proposals.observations, set, proposals.version, rejected > 0);
+            }
+            // Otherwise a lane may be reported as blocked only by the amounts of a rejected request.
+            None if rejected == 0 => self.record_without_lease(&proposals.observations),
+            None => {}
+        }
+    }
+
     /// Records the observations of a pass without a lease. The pass did not look at all nodes, so only offered nodes
     /// and re-reservations count.
-    pub(super) fn record_without_lease(&mut self, observations: &[Observation]) {
+    fn record_without_lease(&mut self, observations: &[Observation]) {
         for observation in observations {
             match observation {
                 Observation::Waits { ask, offered, .. } => self.count_offers(*ask, offered),
@@ -86,13 +106,7 @@ impl Committer<'_> {
 
     /// Records the observations of a pass over `set` that saw state version `seen`. If the committer rejected one of
     /// its proposals, the pass had debited its view too much. Then its reports of no room and of waits do not count.
-    pub(super) fn record(
-        &mut self,
-        observations: &[Observation],
-        set: &PlacementSet,
-        seen: u64,
-        any_rejected: bool,
-    ) {
+    fn record(&mut self, observations: &[Observation], set: &PlacementSet, seen: u64, any_rejected: bool) {
         for observation in observations {
             match observation {
                 Observation::NoRoom { .. } if any_rejected => {}

@@ -8,7 +8,7 @@ use crate::ids::QueueId;
 impl QueueWalk<'_> {
     /// Adds the lane's next application to the heads, since the top one may fall behind it. In FIFO order it does not,
     /// and the next one comes once the top one has no further ask in the lane.
-    pub(super) fn open_rival_if_fair(&mut self, leaf: QueueId) {
+    pub(super) fn open_next_if_fair(&mut self, leaf: QueueId) {
         let heads = &mut self.scratch.queues[leaf.index()].leaf.heads;
         let Some(lane) = heads.top().filter(|top| top.next_is_unopened).map(|top| top.lane) else { return };
         if self.state.facts.queue(leaf).config.ordering.is_fair() {

@@ -63,7 +63,7 @@ impl<'a> QueueWalk<'a> {
             }
             let key = self.key_of(head.slot, leaf, head.key);
             if key != head.key {
-                self.open_rival_if_fair(leaf);
+                self.open_next_if_fair(leaf);
                 self.rekey(leaf, head, key);
                 continue;
             }
@@ -102,7 +102,7 @@ impl<'a> QueueWalk<'a> {
         }
     }
 
-    /// Skips the top ask, all of whose units are in flight or reserved.
+    /// Leaves the top ask, all of whose units are in flight or reserved, for the rest of the pass.
     pub(super) fn leave_unavailable(&mut self, leaf: QueueId, proposals: &mut Proposals) {
         let cursor = &mut self.scratch.queues[leaf.index()].leaf;
         if let Some(head) = cursor.heads.top() {
@@ -111,10 +111,10 @@ impl<'a> QueueWalk<'a> {
         self.leave_ask(leaf, proposals);
     }
 
-    /// Skips the top ask for the rest of the pass.
+    /// Leaves the top ask for the rest of the pass: it was served or cannot be.
     pub(super) fn leave_ask(&mut self, leaf: QueueId, proposals: &mut Proposals) {
         let Some(&head) = self.scratch.queues[leaf.index()].leaf.heads.top() else { return };
-        self.open_rival_if_fair(leaf);
+        self.open_next_if_fair(leaf);
         let cursor = &self.scratch.queues[leaf.index()].leaf;
         debug_assert!(
             cursor.heads.top().is_some_and(|top| (top.slot, top.pending) == (head.slot, head.pending)),

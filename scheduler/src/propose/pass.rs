@@ -91,13 +91,13 @@ pub(super) fn serve(
                 if next.pending.is_single {
                     walk.leave_ask(next.leaf, proposals);
                 } else {
-                    walk.open_rival_if_fair(next.leaf);
+                    walk.open_next_if_fair(next.leaf);
                 }
                 walk.charge(&next, size);
                 walk.count_unit(next.leaf, next.user);
             }
             Pick::Reserved => {
-                walk.open_rival_if_fair(next.leaf);
+                walk.open_next_if_fair(next.leaf);
                 walk.charge(&next, size);
             }
             Pick::Waits => walk.leave_ask(next.leaf, proposals),

@@ -14,7 +14,7 @@ use anyhow::{bail, ensure};
 use super::caller::Caller;
 use super::committer::Committer;
 use super::one_thread::OneThread;
-use super::proposer::{Asked, Changes, Feed, Pending, Proposer, Request};
+use super::proposer::{Changes, Feed, Pending, Proposer, Request};
 use super::queues::PARTITIONS;
 use super::{CycleRate, CycleYardstick, Work};
 
@@ -211,12 +211,11 @@ impl ProposerSide<'_> {
     fn follow(&mut self, changes: &mut Changes) {
         changes.freed.drain(..).for_each(|freed| self.proposer.freed(freed));
         for asked in changes.asked.drain(..) {
-            let Asked { id, kind, user, lane, .. } = asked;
-            let (slot, pending) = (id.slot as usize, Pending { id, kind, user, lane });
+            let slot = asked.ask.id.slot as usize;
             if slot >= self.pending.len() {
-                self.pending.resize(slot + 1, pending);
+                self.pending.resize(slot + 1, asked.ask);
             }
-            self.pending[slot] = pending;
+            self.pending[slot] = asked.ask;
             self.proposer.asked(asked);
         }
     }

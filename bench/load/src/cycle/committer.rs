@@ -142,7 +142,7 @@ impl Committer {
         self.number += 1;
         let id = self.asks.insert(Ask { application, kind, lane, number: self.number });
         let ApplicationPlan { leaf, user, order } = of.plan;
-        feed.asked(Asked { id, kind, leaf, user, lane, order, number: self.number });
+        feed.asked(Asked { ask: Pending { id, kind, user, lane }, leaf, order, number: self.number });
         self.log.asked(id, application, kind);
         id
     }

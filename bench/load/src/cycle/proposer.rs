@@ -7,15 +7,21 @@ use super::index::NodeIndex;
 use super::queues::PARTITIONS;
 use super::walk::{AskPlace, Walk};
 
-/// A new ask.
+/// The fields of a pending ask that a pass reads.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Asked {
+pub(super) struct Pending {
     pub(super) id: Id,
     pub(super) kind: u32,
-    pub(super) leaf: u32,
     pub(super) user: u32,
     /// Its lane within its leaf and partition.
     pub(super) lane: u32,
+}
+
+/// A new ask.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asked {
+    pub(super) ask: Pending,
+    pub(super) leaf: u32,
     /// Its application's place in the leaf.
     pub(super) order: u32,
     pub(super) number: u64,
@@ -59,15 +65,6 @@ impl Feed for Changes {
     fn freed(&mut self, freed: Freed) {
         self.freed.push(freed);
     }
-}
-
-/// The fields of a pending ask that a pass reads.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Pending {
-    pub(super) id: Id,
-    pub(super) kind: u32,
-    pub(super) user: u32,
-    pub(super) lane: u32,
 }
 
 #[derive(Clone, Debug)]
@@ -136,7 +133,7 @@ impl Proposer {
 
 impl Feed for Proposer {
     fn asked(&mut self, asked: Asked) {
-        let Asked { id, kind, leaf, lane, order, number, .. } = asked;
+        let Asked { ask: Pending { id, kind, lane, .. }, leaf, order, number } = asked;
         let Kind { priority, partition, .. } = self.kinds[kind as usize];
         let place = AskPlace { order, priority, number, slot: id.slot };
         self.views[partition as usize].walk.add(leaf, lane, place);

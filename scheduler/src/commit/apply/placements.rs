@@ -12,9 +12,8 @@ use crate::state::State;
 
 impl Applier<'_> {
     /// Places the only container of a plain ask on a node of its partition, and forgets the ask. The caller has taken
-    /// the unit out of flight.
-    /// Equals [`allocate`](Self::allocate) and then [`drop_surplus`](Self::drop_surplus) as long as the facts [know no
-    /// gangs](crate::facts::Facts::knows_gangs).
+    /// the unit out of flight. Equals [`allocate`](Self::allocate) and then [`drop_surplus`](Self::drop_surplus) as
+    /// long as the facts [know no gangs](crate::facts::Facts::knows_gangs).
     pub(super) fn place_plain(&mut self, proposal: &AllocationProposal, debited_in: Option<SetId>) {
         let AllocationProposal { ask: id, node, .. } = *proposal;
         let State { facts, node_shards, backlog, version, .. } = &mut *self.state;
