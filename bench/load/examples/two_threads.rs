@@ -52,7 +52,10 @@ fn main() -> ExitCode {
 fn compare(nodes: usize) -> anyhow::Result<()> {
     let shape = ClusterShape { nodes, leaves: 20, applications: 200 };
     let mut out = io::stdout().lock();
-    writeln!(out, "containers a second; ratio of two threads to one, both by messages")?;
+    writeln!(
+        out,
+        "containers a second; ratio of two threads to one, both by messages; needs two idle processors"
+    )?;
     writeln!(out, "round       plain  one thread  two threads  ratio")?;
     let mut rounds = Vec::new();
     for round in 1..=ROUNDS {
