@@ -80,6 +80,8 @@ fn a_busy_cluster_is_kept_busy() {
     for key in ["allocations_per_second", "commit_lock_share", "commit_lock_ns_per_allocation_median"] {
         assert!(figures[key].as_f64().unwrap() > 0.0, "{key}: {figures}");
     }
+    let waiting = figures["commit_lock_wait_share"].as_f64().unwrap();
+    assert!((0.0..1.0).contains(&waiting), "{figures}");
     let age = &figures["proposal_age_us"];
     assert!(0.0 < age["p50"].as_f64().unwrap() && age["p50"].as_f64() <= age["p99"].as_f64(), "{age}");
 }

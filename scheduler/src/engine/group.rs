@@ -84,8 +84,9 @@ impl GroupCommitter {
     /// Does all work under the write guard. Returns the emptied list for reuse.
     fn decide(&mut self, mut messages: VecDeque<Message>) -> VecDeque<Message> {
         let shared = Arc::clone(&self.shared);
+        let awaited_from_ns = shared.clock.measured_ns();
         let mut state = shared.state.write();
-        let timing = self.begin_timing();
+        let timing = self.begin_timing(awaited_from_ns);
         state.version += 1;
         self.stats.groups += 1;
         self.begin_with_configuration(&mut state);

@@ -11,6 +11,8 @@ use super::group::GroupCommitter;
 /// Times recorded since they were last taken; see [`Engine::take_timing`](crate::Engine::take_timing).
 #[derive(Clone, Debug)]
 pub struct EngineTiming {
+    /// Total time that groups waited for the write guard, because other threads held a guard.
+    pub lock_awaited: Duration,
     /// Total time that groups held the write guard.
     pub lock_held: Duration,
     /// Time under the write guard per container, in nanoseconds, for each group that placed any.
@@ -24,7 +26,8 @@ pub struct EngineTiming {
 /// Writes durations in nanoseconds, and of each histogram `count`, `mean`, `p50`, `p99`, `p999` and `max`.
 impl Serialize for EngineTiming {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut timing = serializer.serialize_struct("EngineTiming", 4)?;
+        let mut timing = serializer.serialize_struct("EngineTiming", 5)?;
+        timing.serialize_field("lock_awaited_ns", &nanos(self.lock_awaited))?;
         timing.serialize_field("lock_held_ns", &nanos(self.lock_held))?;
         let per_allocation = Summary::of(&self.lock_held_ns_per_allocation);
         timing.serialize_field("lock_held_ns_per_allocation", &per_allocation)?;
@@ -68,6 +71,7 @@ impl Default for EngineTiming {
     fn default() -> Self {
         let histogram = || Histogram::new_with_max(LONGEST_NS, 2).expect("these bounds are possible");
         Self {
+            lock_awaited: Duration::ZERO,
             lock_held: Duration::ZERO,
             lock_held_ns_per_allocation: histogram(),
             proposing: Duration::ZERO,
@@ -78,7 +82,8 @@ impl Default for EngineTiming {
 
 impl EngineTiming {
     /// Records a group that placed `allocated` containers.
-    fn record_group(&mut self, held_ns: u64, allocated: u64) {
+    fn record_group(&mut self, awaited_ns: u64, held_ns: u64, allocated: u64) {
+        self.lock_awaited += Duration::from_nanos(awaited_ns);
         self.lock_held += Duration::from_nanos(held_ns);
         if let Some(ns) = held_ns.checked_div(allocated) {
             self.lock_held_ns_per_allocation.saturating_record(ns);
@@ -92,20 +97,22 @@ impl EngineTiming {
     }
 }
 
-/// When a group took the guard, and the number of containers placed before.
+/// When a group began to wait for the guard and when it took it, and the number of containers placed before.
 #[derive(Clone, Copy)]
 pub(super) struct GroupStart {
+    awaited_from_ns: u64,
     locked_ns: u64,
     allocated: u64,
 }
 
 impl GroupCommitter {
-    /// Begins to measure a group that has taken the guard.
-    pub(super) fn begin_timing(&self) -> GroupStart {
-        GroupStart { locked_ns: self.shared.clock.measured_ns(), allocated: self.stats.allocated }
+    /// Begins to measure a group that has taken the guard, after it began to wait at `awaited_from_ns`.
+    pub(super) fn begin_timing(&self, awaited_from_ns: u64) -> GroupStart {
+        let locked_ns = self.shared.clock.measured_ns();
+        GroupStart { awaited_from_ns, locked_ns, allocated: self.stats.allocated }
     }
 
-    /// Records how long the guard was held, and the ages of the group's batches.
+    /// Records how long the group waited for the guard and held it, and the ages of its batches.
     pub(super) fn record_timing(&self, start: GroupStart) {
         let now_ns = self.shared.clock.measured_ns();
         if now_ns == 0 {
@@ -113,7 +120,8 @@ impl GroupCommitter {
         }
         self.shared.timing.record(|timing| {
             let allocated = self.stats.allocated - start.allocated;
-            timing.record_group(now_ns.saturating_sub(start.locked_ns), allocated);
+            let awaited_ns = start.locked_ns.saturating_sub(start.awaited_from_ns);
+            timing.record_group(awaited_ns, now_ns.saturating_sub(start.locked_ns), allocated);
             for batch in &self.publisher.decided {
                 timing.record_batch(batch.proposing_ns, now_ns.saturating_sub(batch.begun_ns));
             }

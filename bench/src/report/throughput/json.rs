@@ -66,6 +66,7 @@ pub struct ThroughputReport {
     pub(super) commit_lock_ns_per_allocation: f64,
     pub(super) commit_lock_ns_per_allocation_median: u64,
     pub(super) commit_lock_share: f64,
+    pub(super) commit_lock_wait_share: f64,
     pub(super) propose_ns_per_allocation: f64,
     pub(super) proposal_age_us: Quantiles,
     pub(super) latency_us: Option<Quantiles>,
@@ -143,6 +144,7 @@ impl ThroughputReport {
             commit_lock_ns_per_allocation: per_allocation(timing.lock_held),
             commit_lock_ns_per_allocation_median: timing.lock_held_ns_per_allocation.value_at_quantile(0.5),
             commit_lock_share: lock_share(middle),
+            commit_lock_wait_share: part_of(middle, middle.timing.lock_awaited),
             propose_ns_per_allocation: per_allocation(timing.proposing),
             proposal_age_us: Quantiles::of(&timing.proposal_age_ns),
             latency_us: middle.latency_ns.as_ref().map(Quantiles::of),
@@ -205,7 +207,11 @@ fn runs(records: &[Record], limits: &[f64], cycles: &[CycleRate]) -> Vec<Run> {
 }
 
 fn lock_share(record: &Record) -> f64 {
-    record.timing.lock_held.as_secs_f64() / record.elapsed.as_secs_f64().max(f64::MIN_POSITIVE)
+    part_of(record, record.timing.lock_held)
+}
+
+fn part_of(record: &Record, time: Duration) -> f64 {
+    time.as_secs_f64() / record.elapsed.as_secs_f64().max(f64::MIN_POSITIVE)
 }
 
 fn median(mut values: Vec<f64>) -> Option<f64> {

@@ -46,11 +46,12 @@ impl ThroughputReport {
 
     fn lock_text(&self) -> String {
         format!(
-            "write lock: {} ns per allocation, {} of the time (median group: {} ns). Proposing: {} ns per allocation, \
-             {:.0} in a batch, decided {:.0} us after it began (99 %: {:.0} us)",
+            "write lock: {} ns per allocation, {} of the time (median group: {} ns); waiting for it: {} of \
+             the time. Proposing: {} ns per allocation, {:.0} in a batch, decided {:.0} us after it began (99 %: {:.0} us)",
             count_text(self.commit_lock_ns_per_allocation as u64),
             percent(self.commit_lock_share),
             count_text(self.commit_lock_ns_per_allocation_median),
+            percent(self.commit_lock_wait_share),
             count_text(self.propose_ns_per_allocation as u64),
             self.batch_mean,
             self.proposal_age_us.p50,
@@ -85,6 +86,7 @@ impl ThroughputReport {
             ("write lock per allocation, ns", count(self.commit_lock_ns_per_allocation)),
             ("the same in the median group, ns", count_text(self.commit_lock_ns_per_allocation_median)),
             ("write lock, % of the time", format!("{:.1}", 100.0 * self.commit_lock_share)),
+            ("waiting for it, % of the time", format!("{:.1}", 100.0 * self.commit_lock_wait_share)),
             ("memory per node, bytes", maybe(self.bytes_per_node)),
             ("memory per container, bytes", maybe(self.bytes_per_container)),
             ("audit violations", "0".to_owned()),

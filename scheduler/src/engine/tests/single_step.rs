@@ -1,10 +1,10 @@
 //! Passes for at most one container: over one node, over all nodes, and for one leaf.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::{Bench, config, leaf, memory};
-use crate::change::AskSpec;
+use crate::change::{AskSpec, NodeSpec};
 use crate::clock::Clock;
 use crate::config::{EngineConfig, LocalityDelay, Maximum, Percent};
 use crate::engine::{Engine, Mode, NotSerial, PassError};
@@ -165,6 +165,31 @@ fn a_single_pass_is_measured_from_its_start() {
     assert_eq!(timing.proposing, Duration::from_nanos(10));
     let ages = &timing.proposal_age_ns;
     assert!(ages.len() == 1 && ages.max() < 100, "{} batches, the oldest {} ns", ages.len(), ages.max());
+}
+
+#[test]
+fn a_groups_wait_for_the_guard_is_measured() {
+    let clock = Arc::new(Measuring(AtomicU64::new(0)));
+    let engine = Engine::start(config([leaf("a")]), Mode::Serial, clock.clone(), None).unwrap();
+    let node = NodeSpec::new("n1", memory(8));
+    engine.handle().add_node(node).unwrap();
+    std::thread::scope(|scope| {
+        engine.read(|_view| {
+            let looks = clock.0.load(Ordering::Relaxed);
+            let group = scope.spawn(|| engine.commit_waiting().unwrap());
+            // The group looks at the clock, then waits for this guard. The deadline ends a test that fails.
+            let deadline = Instant::now() + Duration::from_secs(10);
+            while clock.0.load(Ordering::Relaxed) == looks && Instant::now() < deadline {
+                std::thread::yield_now();
+            }
+            assert!(!group.is_finished(), "a group waits while its state is read");
+            clock.0.fetch_add(1_000, Ordering::Relaxed);
+        });
+    });
+    let timing = engine.take_timing();
+    assert!(timing.lock_awaited >= Duration::from_nanos(1_000), "{timing:?}");
+    assert!(timing.lock_held < Duration::from_nanos(1_000), "{timing:?}");
+    assert_eq!(engine.take_timing().lock_awaited, Duration::ZERO);
 }
 
 #[test]
