@@ -7,6 +7,7 @@ mod control;
 mod demo;
 mod explain;
 mod failure;
+mod latency;
 mod limit;
 mod log;
 mod log_input;
@@ -68,6 +69,9 @@ enum Command {
     Limit(limit::LimitArgs),
     /// Measures allocations per second on the machine's own clock.
     Throughput(Box<throughput::ThroughputArgs>),
+    /// Measures on the machine's own clock how long asks wait for their containers, at several rates and in several
+    /// modes.
+    Latency(Box<latency::LatencyArgs>),
     /// Measures on virtual time how far the leaves of a wide queue tree are from their fair shares.
     #[command(mut_args(steady::explained_fairness))]
     Fairness(steady::SteadyArgs),
@@ -183,6 +187,7 @@ impl Cli {
             Command::Compare(args) => compare::run(&args),
             Command::Limit(args) => limit::run(&args),
             Command::Throughput(args) => throughput::run(&args),
+            Command::Latency(args) => latency::run(&args),
             Command::Fairness(args) => steady::run_fairness(&args),
             Command::Starvation(args) => steady::run_starvation(&args),
             Command::Reclaim(args) => steady::run_reclaim(&args),

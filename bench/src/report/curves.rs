@@ -19,6 +19,8 @@ pub(super) struct CurveAxes<'a> {
     pub(super) x: &'a str,
     pub(super) y: &'a str,
     pub(super) y_unit: Unit,
+    /// Whether the vertical axis is logarithmic; the values are then above 0.
+    pub(super) is_y_logarithmic: bool,
     /// The text of a median in a tooltip; the factor is that of the axis.
     pub(super) y_text: &'a dyn Fn(f64) -> String,
 }
@@ -35,13 +37,20 @@ impl CurveAxes<'_> {
     }
 
     fn scale(&self, curves: &[Curve]) -> Scale {
-        let points = curves.iter().flat_map(|curve| &curve.points);
-        Scale::above(points.map(|(_, y)| y.max).fold(0.0, f64::max), self.y_unit)
+        let values = || curves.iter().flat_map(|curve| &curve.points).map(|(_, y)| y);
+        let highest = values().map(|y| y.max).fold(0.0, f64::max);
+        if self.is_y_logarithmic {
+            let lowest = values().map(|y| y.min).fold(highest, f64::min).max(f64::MIN_POSITIVE);
+            return Scale::logarithmic(lowest / SPACE, highest.max(lowest) * SPACE);
+        }
+        Scale::above(highest, self.y_unit)
     }
 }
 
 /// If the last value is at least this multiple of the first, the axis is logarithmic.
 const WIDE: f64 = 10.0;
+/// The space beyond the outermost values on a logarithmic axis, as a factor.
+const SPACE: f64 = 1.3;
 /// Height of a policy's row, and of the frame around the rows: margins, numbers and axis name.
 const ROW: u32 = 34;
 const FRAME: u32 = 2 * 12 + 46;
@@ -55,18 +64,42 @@ pub(super) fn curve_chart(curves: &[Curve], axes: &CurveAxes<'_>) -> Result<Stri
     if x_min == x_max {
         return dot_chart(curves, axes);
     }
-    let picture = svg(SIZE, |area| {
-        if x_max >= WIDE * x_min {
-            draw(area, curves, axes, &Scale::logarithmic(x_min / 1.3, x_max * 1.3))
-        } else {
-            draw(area, curves, axes, &Scale::above(x_max, Unit::Number))
-        }
-    })?;
+    let picture = svg(SIZE, |area| draw(area, curves, axes, &x_scale(x_min, x_max), Names::Outside))?;
     let picture = with_titles(&picture, "<circle ", &axes.titles(curves));
     Ok(names_of(curves.iter().map(|curve| curve.name.as_str())) + &picture)
 }
 
-fn draw(area: &Area<'_>, curves: &[Curve], axes: &CurveAxes<'_>, x: &Scale) -> Result<(), ChartError> {
+/// The same over a varied x, as a picture of its own with the curves' names inside.
+pub(super) fn curve_picture(
+    curves: &[Curve],
+    axes: &CurveAxes<'_>,
+    [x_min, x_max]: [f64; 2],
+) -> Result<String, ChartError> {
+    svg(SIZE, |area| draw(area, curves, axes, &x_scale(x_min, x_max), Names::Inside))
+}
+
+/// Where the names of the curves are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Names {
+    Inside,
+    Outside,
+}
+
+fn x_scale(min: f64, max: f64) -> Scale {
+    if max >= WIDE * min {
+        Scale::logarithmic(min / SPACE, max * SPACE)
+    } else {
+        Scale::above(max, Unit::Number)
+    }
+}
+
+fn draw(
+    area: &Area<'_>,
+    curves: &[Curve],
+    axes: &CurveAxes<'_>,
+    x: &Scale,
+    names: Names,
+) -> Result<(), ChartError> {
     let y = axes.scale(curves);
     let mut chart = ChartBuilder::on(area)
         .margin(12)
@@ -90,8 +123,17 @@ fn draw(area: &Area<'_>, curves: &[Curve], axes: &CurveAxes<'_>, x: &Scale) -> R
         let whisker =
             |(x, y): &(f64, Spread)| PathElement::new([(*x, y.min), (*x, y.max)], colour.stroke_width(1));
         chart.draw_series(curve.points.iter().map(whisker))?;
-        chart.draw_series(LineSeries::new(medians(), colour.stroke_width(2)))?;
+        let line = chart.draw_series(LineSeries::new(medians(), colour.stroke_width(2)))?;
+        if names == Names::Inside {
+            let mark = move |(x, y)| PathElement::new([(x, y), (x + 18, y)], colour.stroke_width(2));
+            line.label(curve.name.as_str()).legend(mark);
+        }
         chart.draw_series(medians().map(|point| Circle::new(point, 4, colour.filled())))?;
+    }
+    if names == Names::Inside {
+        let mut names = chart.configure_series_labels();
+        let names = names.position(SeriesLabelPosition::UpperLeft).background_style(WHITE).border_style(GRID);
+        names.label_font(("sans-serif", 17, &TEXT)).draw()?;
     }
     Ok(())
 }

@@ -87,6 +87,51 @@ fn a_busy_cluster_is_kept_busy() {
 }
 
 #[test]
+fn waiting_times_are_measured_by_rate_and_mode() {
+    let case = Case::new();
+    let tiny = "latency --nodes 100 --apps 8 --leaves 4 --seconds 0.1 --repeat 2 --rates 100000000,2000";
+    let output = case.run(&format!("{tiny} --json - --report r.html --plot p.svg"));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let figures = json(&output.stdout);
+    let points = figures["points"].as_array().unwrap();
+    let point = |point: &serde_json::Value| {
+        (point["mode"].clone(), point["proposers"].as_u64(), point["rate"].as_u64())
+    };
+    let modes = [("background", Some(0)), ("parallel", Some(1))];
+    let at = |rate: u64| modes.map(|(mode, proposers)| (mode.into(), proposers, Some(rate)));
+    assert_eq!(points.iter().map(point).collect::<Vec<_>>(), [at(2_000), at(100_000_000)].concat());
+    assert!(points[2..].iter().all(|point| point["keeps_up"] == false), "{figures}");
+    for point in &points[..2] {
+        let [p50, p99] = ["p50_us", "p99_us"].map(|key| point[key]["median"].as_f64().unwrap());
+        assert!(0.0 < p50 && p50 <= p99, "{point}");
+    }
+    let read = |name: &str| fs::read_to_string(case.folder.path().join(name)).unwrap();
+    contains_all(&read("r.html"), &["parallel, 1 proposer: median", "too fast: "]);
+    fetches_nothing(&read("r.html"));
+    contains_all(&read("p.svg"), &["<svg", "asks a second"]);
+    let text = String::from_utf8(case.run(&format!("{tiny} --mode serial")).stdout).unwrap();
+    contains_all(&text, &["serial: median", "2,000", "too fast: ", "audit: nothing found"]);
+}
+
+#[test]
+fn a_wrong_rate_or_mode_measures_nothing() {
+    let case = Case::new();
+    for (wrong, reason) in [
+        ("--rates 0", "0 is not in"),
+        ("--rates", "a value is required"),
+        ("--rates 99 --seconds 1", "a run of 1 s would have 99 asks"),
+        ("--mode background,serial --proposers 2", "background mode has no proposers; add --mode parallel"),
+        ("--mode sideways", "background"),
+        ("--json out --plot ./out", "--plot"),
+    ] {
+        let output = case.run(&format!("latency {wrong}"));
+        assert_eq!(output.status.code(), Some(2), "{wrong}");
+        contains_all(&String::from_utf8_lossy(&output.stderr), &[reason]);
+        assert!(!case.folder.path().join("out").exists(), "{wrong}");
+    }
+}
+
+#[test]
 fn storms_and_crowds_are_kept_busy_too() {
     let case = Case::new();
     let tiny = "--nodes 100 --apps 8 --leaves 4 --seconds 0.05 --repeat 1 --json -";

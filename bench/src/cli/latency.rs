@@ -1,0 +1,201 @@
+//! `apportion-bench latency`.
+
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use apportion::Mode;
+use apportion_load::{Churn, ClusterShape, Setup};
+use clap::Args;
+
+use super::Failure;
+use super::limit::seconds;
+use super::mode::ModeArg;
+use super::progress::parts_bar;
+use crate::interrupt::{Interruptible, Interruption};
+use crate::output::{OutputFile, check_distinct};
+use crate::report::{LatencyReport, to_latency_html, to_latency_svg, to_latency_text};
+
+/// Waiting times on the machine's own clock.
+#[derive(Clone, Debug, Args)]
+#[command(
+    after_help = "Examples: both modes at seven rates, about three minutes, and one mode at two rates\n  \
+apportion-bench latency --report latency.html\n  \
+apportion-bench latency --mode background --rates 100000,500000 --seconds 3\n\n\
+A rate that a mode cannot keep up with has no waiting time: its asks wait ever longer."
+)]
+pub(super) struct LatencyArgs {
+    /// Asks per second, separated by commas.
+    #[arg(long, value_name = "R,R", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=100_000_000),
+          default_values_t = [10_000, 20_000, 50_000, 100_000, 200_000, 400_000, 600_000])]
+    rates: Vec<u32>,
+    /// Which threads do the engine's work, separated by commas: each mode is measured.
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [ModeArg::Background, ModeArg::Parallel])]
+    mode: Vec<ModeArg>,
+    /// Number of proposer threads; parallel mode only [default: 1].
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=apportion::engine::PROPOSERS_MAX as i64))]
+    proposers: Option<u32>,
+    /// Number of nodes, a tenth in another partition.
+    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(10..=1_000_000))]
+    nodes: u32,
+    /// Number of applications.
+    #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    apps: u32,
+    /// Number of leaf queues.
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    leaves: u32,
+    /// Duration of a run in seconds.
+    #[arg(long, value_name = "S", default_value_t = 1.5, value_parser = seconds)]
+    seconds: f64,
+    /// Number of runs of each mode at each rate, in turns; their medians count.
+    #[arg(long, value_name = "K", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    repeat: u32,
+    /// Seed of all random values.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Write the figures as JSON to this file; `-` prints them instead of the table.
+    #[arg(long, value_name = "FILE|-")]
+    json: Option<PathBuf>,
+    /// Write a report with a plot, one HTML file that opens without a network.
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<PathBuf>,
+    /// Write the plot alone.
+    #[arg(long, value_name = "FILE.svg")]
+    plot: Option<PathBuf>,
+}
+
+/// How long a cluster churns before anything is measured.
+const WARM_UP: Duration = Duration::from_secs(1);
+
+/// Fewer asks in a run say nothing about the slowest hundredth.
+const ASKS_MIN: f64 = 100.0;
+
+/// A busy cluster in each mode. Those that are not measured sleep.
+type Clusters = Vec<(Mode, Churn)>;
+
+impl LatencyArgs {
+    /// The files of `--json`, `--report` and `--plot`.
+    fn outputs(&self) -> Result<[Option<OutputFile>; 3], Failure> {
+        let paths = [("--json", &self.json), ("--report", &self.report), ("--plot", &self.plot)];
+        let given: Vec<(&str, &Path)> =
+            paths.into_iter().filter_map(|(option, path)| Some((option, path.as_deref()?))).collect();
+        check_distinct(&given, &[]).map_err(Failure::input)?;
+        let open = |path: &Option<PathBuf>| path.as_deref().map(OutputFile::create).transpose();
+        let [json, report, plot] = paths.map(|(_, path)| open(path).map_err(Failure::input));
+        Ok([json?, report?, plot?])
+    }
+
+    /// The rates in rising order, each once.
+    fn rates(&self) -> Result<BTreeSet<u32>, Failure> {
+        let rates: BTreeSet<u32> = self.rates.iter().copied().collect();
+        let asks = |rate: u32| f64::from(rate) * self.seconds;
+        match rates.first().filter(|rate| asks(**rate) < ASKS_MIN) {
+            Some(rate) => Err(Failure::input(format!(
+                "--rates {rate}: a run of {} s would have {:.0} asks, and the slowest hundredth of them is measured; \
+                 give it at least {ASKS_MIN} asks with a higher rate or more --seconds",
+                self.seconds,
+                asks(*rate),
+            ))),
+            None => Ok(rates),
+        }
+    }
+
+    /// The modes in the order given, each once.
+    fn modes(&self) -> Result<Vec<Mode>, Failure> {
+        let has_proposers = self.mode.contains(&ModeArg::Parallel);
+        let mut modes = Vec::new();
+        for mode in &self.mode {
+            let proposers = match mode {
+                ModeArg::Parallel => self.proposers.or(Some(1)),
+                _ => self.proposers.filter(|_| !has_proposers),
+            };
+            let mode = mode.with(proposers)?;
+            if !modes.contains(&mode) {
+                modes.push(mode);
+            }
+        }
+        Ok(modes)
+    }
+
+    /// A busy cluster in each mode.
+    fn clusters(&self, modes: &[Mode]) -> Result<Clusters, Failure> {
+        let shape = ClusterShape {
+            nodes: self.nodes as usize,
+            leaves: self.leaves as usize,
+            applications: self.apps as usize,
+        };
+        let bar = parts_bar("filling the clusters");
+        let mut clusters = Clusters::new();
+        for &mode in modes {
+            let setup = Setup { seed: self.seed, ..Setup::new(shape, mode) };
+            let mut churn = Churn::filled(&setup, &mut |part| bar.set_position((part * 1e3) as u64))?;
+            churn.run(WARM_UP, &|| ControlFlow::Continue(()))?;
+            clusters.push((mode, churn));
+        }
+        bar.finish_and_clear();
+        Ok(clusters)
+    }
+}
+
+pub(super) fn run(args: &LatencyArgs) -> Result<(), Failure> {
+    let (modes, rates) = (args.modes()?, args.rates()?);
+    let [json, page, plot] = args.outputs()?;
+    let mut clusters = args.clusters(&modes)?;
+    let mut report = LatencyReport {
+        nodes: args.nodes,
+        apps: args.apps,
+        leaves: args.leaves,
+        seed: args.seed,
+        repeat: args.repeat,
+        seconds: args.seconds,
+        points: Vec::new(),
+        interrupted_at_s: None,
+    };
+    report.interrupted_at_s = measure(args, &rates, &mut clusters, &mut report)?;
+    if report.points.is_empty() {
+        return Err(Failure::nothing_to_report("a run had ended"));
+    }
+    clusters.iter().try_for_each(|(_, churn)| churn.expect_sound())?;
+    if let Some(file) = json {
+        file.write_text(&serde_json::to_string_pretty(&report).map_err(Failure::run)?)?;
+    }
+    if let Some(file) = page {
+        file.write_text(&to_latency_html(&report).map_err(Failure::run)?)?;
+    }
+    if let Some(file) = plot {
+        file.write_text(&to_latency_svg(&report).map_err(Failure::run)?)?;
+    }
+    if args.json.as_deref() != Some(Path::new("-")) {
+        writeln!(std::io::stdout(), "{}", to_latency_text(&report)).map_err(Failure::output)?;
+    }
+    Failure::of_interruption(report.interrupted_at_s)
+}
+
+/// Measures each mode at each rate, in turns. A run that a signal cut short does not count.
+fn measure(
+    args: &LatencyArgs,
+    rates: &BTreeSet<u32>,
+    clusters: &mut Clusters,
+    report: &mut LatencyReport,
+) -> Result<Option<Interruption>, Failure> {
+    let (interruptible, begun) = (Interruptible::begin(), Instant::now());
+    let bar = parts_bar("measuring");
+    bar.set_length(u64::from(args.repeat) * (rates.len() * clusters.len()) as u64);
+    for _ in 0..args.repeat {
+        for &rate in rates {
+            for (mode, churn) in &mut *clusters {
+                let duration = Duration::from_secs_f64(args.seconds);
+                let record = churn.run_at(f64::from(rate), duration, &|| interruptible.flow())?;
+                if interruptible.is_stopped() {
+                    return Ok(Some(Interruption::measured_since(begun)));
+                }
+                report.record(*mode, rate, &record);
+                bar.inc(1);
+            }
+        }
+    }
+    bar.finish_and_clear();
+    Ok(None)
+}

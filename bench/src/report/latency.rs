@@ -1,0 +1,273 @@
+//! How long asks wait for their containers, by rate and mode: as text, as a page, and as a picture.
+
+use apportion::Mode;
+use apportion_load::Record;
+use comfy_table::presets::UTF8_FULL_CONDENSED;
+use comfy_table::{CellAlignment, Table};
+use serde::Serialize;
+
+use super::chart::ChartError;
+use super::curves::{Curve, CurveAxes, curve_chart, curve_picture};
+use super::html::{document, escape, interrupted_first, section};
+use super::plot::Unit;
+use super::{count_text, counted, interrupted_line, leaves_text};
+use crate::interrupt::Interruption;
+use crate::sweep::Spread;
+
+/// A mode keeps up with a rate if it places at least this part of what is asked for.
+const KEPT_UP: f64 = 0.95;
+
+/// The keys of `--json`, documented in `docs/json.md`.
+#[derive(Clone, Debug, Serialize)]
+pub struct LatencyReport {
+    /// Nodes of the cluster.
+    pub nodes: u32,
+    /// Its applications.
+    pub apps: u32,
+    /// Its leaf queues.
+    pub leaves: u32,
+    /// The seed of all random values.
+    pub seed: u64,
+    /// Runs of each mode at each rate.
+    pub repeat: u32,
+    /// Duration of a run.
+    pub seconds: f64,
+    /// By rate, then in the order of the modes.
+    pub points: Vec<LatencyPoint>,
+    /// When a signal ended the measurement.
+    pub interrupted_at_s: Option<Interruption>,
+}
+
+/// A mode at a rate. The spreads are over its runs.
+#[derive(Clone, Debug, Serialize)]
+pub struct LatencyPoint {
+    /// Which threads did the engine's work.
+    #[serde(serialize_with = "mode_name")]
+    pub mode: Mode,
+    /// 0 unless the mode is parallel.
+    pub proposers: usize,
+    /// Asks per second.
+    pub rate: u32,
+    /// Containers placed per second.
+    pub allocations_per_second: Spread,
+    /// Time from ask to commit, median of a run.
+    pub p50_us: Spread,
+    /// Time that 99 % of a run's asks do not exceed.
+    pub p99_us: Spread,
+    /// Whether the mode placed about as much as was asked for. If not, its asks wait ever longer.
+    pub keeps_up: bool,
+    #[serde(skip)]
+    runs: Vec<[f64; 3]>,
+}
+
+fn mode_name<S: serde::Serializer>(mode: &Mode, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(mode.name())
+}
+
+impl LatencyReport {
+    /// Adds a run of a mode at a rate.
+    pub fn record(&mut self, mode: Mode, rate: u32, record: &Record) {
+        let us = |quantile| {
+            let ns = record.latency_ns.as_ref().map_or(0, |ns| ns.value_at_quantile(quantile));
+            ns as f64 / 1e3
+        };
+        let run = [record.per_second(), us(0.5), us(0.99)];
+        match self.points.iter_mut().find(|point| point.mode == mode && point.rate == rate) {
+            Some(point) => point.add(run),
+            None => self.points.push(LatencyPoint::new(mode, rate, run)),
+        }
+    }
+
+    fn modes(&self) -> Vec<Mode> {
+        let first = self.points.first().map(|point| point.rate);
+        let points = self.points.iter().filter(|point| Some(point.rate) == first);
+        points.map(|point| point.mode).collect()
+    }
+
+    fn sentence(&self) -> String {
+        format!(
+            "{}, {}, {}; seed {}; {} of {} s at each rate",
+            counted(self.nodes.into(), "node"),
+            counted(self.apps.into(), "application"),
+            leaves_text(self.leaves.into()),
+            self.seed,
+            match self.repeat {
+                1 => "one run".to_owned(),
+                runs => format!("medians of {runs} runs"),
+            },
+            self.seconds,
+        )
+    }
+
+    /// Two curves for each mode, over the rates that it keeps up with.
+    fn curves(&self) -> Vec<Curve> {
+        let curve = |mode: Mode, name: &str, value: fn(&LatencyPoint) -> Spread| Curve {
+            name: format!("{mode}: {name}"),
+            points: (self.points.iter())
+                .filter(|point| point.mode == mode && point.keeps_up)
+                .map(|point| (f64::from(point.rate), value(point)))
+                .collect(),
+        };
+        let of_mode =
+            |mode| [curve(mode, "median", |point| point.p50_us), curve(mode, "99 %", |point| point.p99_us)];
+        self.modes().into_iter().flat_map(of_mode).filter(|curve| !curve.points.is_empty()).collect()
+    }
+}
+
+impl LatencyPoint {
+    fn new(mode: Mode, rate: u32, run: [f64; 3]) -> Self {
+        let none = Spread::of(Vec::new());
+        let mut point = Self {
+            mode,
+            proposers: mode.proposers(),
+            rate,
+            allocations_per_second: none,
+            p50_us: none,
+            p99_us: none,
+            keeps_up: false,
+            runs: Vec::new(),
+        };
+        point.add(run);
+        point
+    }
+
+    fn add(&mut self, run: [f64; 3]) {
+        self.runs.push(run);
+        let spread = |figure: usize| Spread::of(self.runs.iter().map(|run| run[figure]).collect());
+        [self.allocations_per_second, self.p50_us, self.p99_us] = [spread(0), spread(1), spread(2)];
+        self.keeps_up = self.allocations_per_second.median >= KEPT_UP * f64::from(self.rate);
+    }
+
+    /// The median over the runs of the median and of the 99 % of each.
+    fn cells(&self) -> [String; 2] {
+        if !self.keeps_up {
+            let placed = count_text(self.allocations_per_second.median as u64);
+            return [format!("too fast: {placed}/s placed"), "-".to_owned()];
+        }
+        [self.p50_us, self.p99_us].map(|us| us_text(us.median))
+    }
+}
+
+fn us_text(us: f64) -> String {
+    if us < 10_000.0 {
+        format!("{} us", count_text(us.round() as u64))
+    } else {
+        format!("{:.1} ms", us / 1e3)
+    }
+}
+
+/// The report as a table for terminals.
+#[must_use]
+pub fn to_latency_text(report: &LatencyReport) -> String {
+    let [header, rows @ ..] = &rows(report)[..] else { return String::new() };
+    let mut table = Table::new();
+    table.load_style(UTF8_FULL_CONDENSED).set_header(header).add_rows(rows);
+    table.column_iter_mut().for_each(|column| column.set_cell_alignment(CellAlignment::Right));
+    let interrupted = interrupted_line(report.interrupted_at_s);
+    format!("{interrupted}time from ask to commit; {}\n{table}\naudit: nothing found", report.sentence())
+}
+
+/// The header and a row for each rate.
+fn rows(report: &LatencyReport) -> Vec<Vec<String>> {
+    let mode_cells = |mode: Mode| [format!("{mode}: median"), "99 %".to_owned()];
+    let header =
+        ["asks a second".to_owned()].into_iter().chain(report.modes().into_iter().flat_map(mode_cells));
+    let row = |points: &[LatencyPoint]| {
+        let rate = count_text(points[0].rate.into());
+        [rate].into_iter().chain(points.iter().flat_map(LatencyPoint::cells)).collect()
+    };
+    let points = report.points.chunk_by(|one, other| one.rate == other.rate);
+    [header.collect()].into_iter().chain(points.map(row)).collect()
+}
+
+/// A page with the plot and the table.
+///
+/// # Errors
+/// When the plot cannot be drawn.
+pub fn to_latency_html(report: &LatencyReport) -> Result<String, ChartError> {
+    let note = "A dot is the median over the runs, a whisker reaches from the lowest to the highest. Rates that a \
+                mode does not keep up with are left out.";
+    let curves = report.curves();
+    let plot = if curves.is_empty() { String::new() } else { curve_chart(&curves, &axes(report))? };
+    let cells =
+        |row: &Vec<String>| row.iter().map(|cell| format!("<td>{}", escape(cell))).collect::<String>();
+    let rows: String = rows(report).iter().map(|row| format!("<tr>{}", cells(row))).collect();
+    let table = format!("<table>{rows}</table>");
+    let sections = section("Time from ask to commit", note, &plot) + &section("All figures", "", &table);
+    let sub = format!("{}{}", interrupted_first(report.interrupted_at_s), escape(&report.sentence()));
+    Ok(document("Apportion: how long asks wait", &sub, &format!("<main>{sections}</main>")))
+}
+
+/// The plot alone, as SVG.
+///
+/// # Errors
+/// When it cannot be drawn.
+pub fn to_latency_svg(report: &LatencyReport) -> Result<String, ChartError> {
+    let rates = || report.points.iter().map(|point| f64::from(point.rate));
+    let ends = [rates().fold(f64::MAX, f64::min), rates().fold(0.0, f64::max)];
+    curve_picture(&report.curves(), &axes(report), ends)
+}
+
+fn axes(report: &LatencyReport) -> CurveAxes<'static> {
+    CurveAxes {
+        x: "asks a second",
+        y: "time from ask to commit, us",
+        y_unit: Unit::Count,
+        // Without any curve there is no value for such an axis.
+        is_y_logarithmic: report.points.iter().any(|point| point.keeps_up),
+        y_text: &us_text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One mode at two rates. Its median run places 95 and 94 % of what is asked for.
+    fn report() -> LatencyReport {
+        let mut fast = LatencyPoint::new(Mode::Background, 1_000, [990.0, 30.0, 90.0]);
+        fast.add([950.0, 10.0, 70.0]);
+        fast.add([100.0, 20.0, 5_000.0]);
+        let slow = LatencyPoint::new(Mode::Background, 20_000, [18_999.0, 40.0, 12_345.0]);
+        LatencyReport {
+            nodes: 10,
+            apps: 2,
+            leaves: 1,
+            seed: 1,
+            repeat: 3,
+            seconds: 1.5,
+            points: vec![fast, slow],
+            interrupted_at_s: None,
+        }
+    }
+
+    #[test]
+    fn a_point_has_the_medians_of_its_runs() {
+        let report = report();
+        assert_eq!(report.points[0].p50_us, Spread { median: 20.0, min: 10.0, max: 30.0 });
+        assert_eq!(report.points[0].cells(), ["20 us", "90 us"]);
+        assert_eq!([1_234.5, 12_345.0].map(us_text), ["1,235 us", "12.3 ms"]);
+    }
+
+    #[test]
+    fn a_rate_that_a_mode_does_not_keep_up_with_has_no_dot() {
+        let report = report();
+        assert_eq!(report.points.iter().map(|point| point.keeps_up).collect::<Vec<_>>(), [true, false]);
+        let rates = report.curves().iter().map(|curve| curve.points.len()).collect::<Vec<_>>();
+        assert_eq!(rates, [1, 1]);
+        assert_eq!(report.points[1].cells(), ["too fast: 18,999/s placed", "-"]);
+        assert!(to_latency_text(&report).contains("too fast: 18,999/s placed"));
+        let svg = to_latency_svg(&report).unwrap();
+        assert_eq!(svg.matches("<circle").count(), 2);
+        assert!(svg.contains("background: 99 %"), "{svg}");
+        assert_eq!(to_latency_html(&report).unwrap().matches("<circle").count(), 2);
+    }
+
+    #[test]
+    fn a_report_without_any_dot_can_be_drawn() {
+        let mut report = report();
+        report.points.remove(0);
+        assert!(to_latency_svg(&report).unwrap().contains("<svg"));
+        assert!(to_latency_html(&report).unwrap().contains("too fast"));
+    }
+}
