@@ -3,7 +3,7 @@
 use super::batch::Proposals;
 use super::queue_walk::{NextAsk, QueueWalk};
 use super::scratch::{Head, LaneCursor, ShapeStatus};
-use crate::backlog::{PendingAsk, WaitKey};
+use crate::backlog::{Lane, PendingAsk, WaitKey};
 use crate::ids::{QueueId, ShapeId};
 use crate::resource::Resources;
 
@@ -49,41 +49,42 @@ impl<'a> QueueWalk<'a> {
             self.open_lanes(leaf, proposals);
             let cursor = &self.scratch.queues[leaf.index()].leaf;
             let head = *cursor.heads.top()?;
-            let lane_cursor = &cursor.lanes[head.lane as usize];
-            let lane_id = lane_cursor.lane;
-            let lane = self.state.backlog.lane(lane_id);
-            let is_out = lane_cursor.dropped || self.scratch.shape_status(lane.shape) == ShapeStatus::Closed;
-            if is_out {
-                self.scratch.queues[leaf.index()].leaf.heads.pop();
-                continue;
+            let lane = self.state.backlog.lane(cursor.lanes[head.lane as usize].lane);
+            if self.try_head(leaf, &head, lane, proposals) {
+                let (user, shape) = (lane.user, lane.shape);
+                return Some(NextAsk { leaf, user, slot: head.slot, shape, pending: head.pending });
             }
-            if let Some(until) = lane_cursor.held_until {
-                self.scratch.queues[leaf.index()].leaf.hold(until);
-                continue;
-            }
-            let key = self.key_of(head.slot, leaf, head.key);
-            if key != head.key {
-                self.open_next_if_fair(leaf);
-                self.rekey(leaf, head, key);
-                continue;
-            }
-            if !self.is_available(&head.pending) {
-                self.leave_unavailable(leaf, proposals);
-                continue;
-            }
-            let size = self.size_of(lane.shape);
-            if let Some(reason) = self.blocked_at(leaf, lane.user, size) {
-                self.leave_lane(leaf, head.lane as usize, reason, proposals);
-                continue;
-            }
-            return Some(NextAsk {
-                leaf,
-                user: lane.user,
-                slot: head.slot,
-                shape: lane.shape,
-                pending: head.pending,
-            });
         }
+    }
+
+    /// Looks at the leaf's top head. Returns whether its ask can be served now; if not, the leaf moves on.
+    #[inline(always)]
+    fn try_head(&mut self, leaf: QueueId, head: &Head, lane: &Lane, proposals: &mut Proposals) -> bool {
+        let lane_cursor = &self.scratch.queues[leaf.index()].leaf.lanes[head.lane as usize];
+        let (is_dropped, held_until) = (lane_cursor.dropped, lane_cursor.held_until);
+        if is_dropped || self.scratch.shape_status(lane.shape) == ShapeStatus::Closed {
+            self.scratch.queues[leaf.index()].leaf.heads.pop();
+            return false;
+        }
+        if let Some(until) = held_until {
+            self.scratch.queues[leaf.index()].leaf.hold(until);
+            return false;
+        }
+        let key = self.key_of(head.slot, leaf, head.key);
+        if key != head.key {
+            self.open_next_if_fair(leaf);
+            self.rekey(leaf, *head, key);
+            return false;
+        }
+        if !self.is_available(&head.pending) {
+            self.leave_unavailable(leaf, proposals);
+            return false;
+        }
+        let blocked_at = self.blocked_at(leaf, lane.user, self.size_of(lane.shape));
+        if let Some(reason) = blocked_at {
+            self.leave_lane(leaf, head.lane as usize, reason, proposals);
+        }
+        blocked_at.is_none()
     }
 
     /// Leaves a lane that is blocked: for the rest of the pass, or until the user's share moves.
