@@ -52,6 +52,7 @@ enum Bound {
     None,
     Four,
     Three,
+    Two,
 }
 
 thread_local! {
@@ -78,6 +79,7 @@ fn model_within(usual: usize, deepest: Bound, body: impl Fn() + Sync + Send + 's
         (true, Bound::None) => None,
         (true, Bound::Four) => Some(4),
         (true, Bound::Three) => Some(3),
+        (true, Bound::Two) => Some(2),
         (false, _) => builder.preemption_bound.or(Some(usual)),
     };
     builder.max_branches = 100_000;
