@@ -25,8 +25,8 @@ pub trait Clock: Send + Sync + fmt::Debug {
     }
 
     /// Nanoseconds of real time since any moment, only for [`Engine::take_timing`](crate::Engine::take_timing). No
-    /// decision depends on it. Proposers and the committer read it under their guards. A clock that always returns
-    /// 0 turns measuring off.
+    /// decision depends on it. Proposers and the committer read it under their guards, the committer also before it
+    /// waits for its guard. A clock that always returns 0 turns measuring off.
     fn measured_ns(&self) -> u64 {
         0
     }

@@ -11,7 +11,7 @@ use super::group::GroupCommitter;
 /// Times recorded since they were last taken; see [`Engine::take_timing`](crate::Engine::take_timing).
 #[derive(Clone, Debug)]
 pub struct EngineTiming {
-    /// Total time that groups waited for the write guard, because other threads held a guard.
+    /// Total time from when groups asked for the write guard until they had it: mostly, other threads held a guard.
     pub lock_awaited: Duration,
     /// Total time that groups held the write guard.
     pub lock_held: Duration,
