@@ -46,10 +46,10 @@ impl Amounts {
 impl QueueWalk<'_> {
     /// Adds the pass's amounts to the amounts in flight, which other passes read, and to the batch, which gives them
     /// back.
-    pub(super) fn publish_amounts(self, proposals: &mut Proposals) {
+    pub(super) fn put_amounts_in_flight(self, proposals: &mut Proposals) {
         let Self { state, scratch, share, .. } = self;
         let partition = share.partition;
-        let left = if self.publishes_each_pick { &[][..] } else { &scratch.touched_queues };
+        let left = if self.puts_each_pick_in_flight { &[][..] } else { &scratch.touched_queues };
         // Each list is allocated once.
         proposals.amounts.queues.reserve(left.len());
         for &id in left {

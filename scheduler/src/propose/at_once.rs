@@ -30,8 +30,8 @@ impl QueueWalk<'_> {
     /// Adds a pick to the in-flight amounts of the queues above, which other passes read, and to the batch, which gives
     /// them back. Must be called before the pick is charged.
     #[cold]
-    pub(super) fn publish_pick(&mut self, next: &NextAsk, pick: Pick, amounts: &mut Amounts) {
-        if !matches!(pick, Pick::Placed | Pick::Reserved) {
+    pub(super) fn put_pick_in_flight(&mut self, next: &NextAsk, pick: Pick, amounts: &mut Amounts) {
+        if !matches!(pick, Pick::Proposed | Pick::Reserved) {
             return;
         }
         let size = self.size_of(next.shape);
@@ -48,7 +48,7 @@ impl QueueWalk<'_> {
                 amounts.queues.push(Amount { of: queue, share: self.share, resources: *size });
             }
         }
-        if pick == Pick::Placed {
+        if pick == Pick::Proposed {
             list_unit(self.state, next.pending.ask, amounts);
         }
     }

@@ -129,7 +129,7 @@ impl Picker<'_> {
                 continue;
             }
             match self.swap_reservation(id, shape, proposals) {
-                Pick::Placed | Pick::Reserved => {}
+                Pick::Proposed | Pick::Reserved => {}
                 Pick::Waits | Pick::InFlight | Pick::HoldsBack => self.in_use = true,
                 Pick::NextPass => return,
                 Pick::NoRoom => {
@@ -184,7 +184,7 @@ impl Picker<'_> {
                 Found::Nothing => return Pick::NoRoom,
             },
         };
-        if pick == Pick::Placed
+        if pick == Pick::Proposed
             && let Some(request) = proposals.requests.last_mut()
         {
             request.unreserve.push(reservation);

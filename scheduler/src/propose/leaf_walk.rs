@@ -43,26 +43,27 @@ impl<'a> QueueWalk<'a> {
         }
     }
 
-    /// The next ask of the leaf that is within all limits.
+    /// The next ask of the leaf that is within all limits. It stays on top until the caller charges or leaves it.
     pub(super) fn next_in_leaf(&mut self, leaf: QueueId, proposals: &mut Proposals) -> Option<NextAsk> {
         loop {
             self.open_lanes(leaf, proposals);
             let cursor = &self.scratch.queues[leaf.index()].leaf;
             let head = *cursor.heads.top()?;
             let lane = self.state.backlog.lane(cursor.lanes[head.lane as usize].lane);
-            if self.try_head(leaf, &head, lane, proposals) {
+            if self.check_head(leaf, &head, lane, proposals) {
                 let (user, shape) = (lane.user, lane.shape);
                 return Some(NextAsk { leaf, user, slot: head.slot, shape, pending: head.pending });
             }
         }
     }
 
-    /// Looks at the leaf's top head. Returns whether its ask can be served now; if not, the leaf moves on.
+    /// Checks the leaf's top head. If true, its ask has an available unit within all limits, and stays on top. If
+    /// false, the head was removed, held or moved.
     #[inline(always)]
-    fn try_head(&mut self, leaf: QueueId, head: &Head, lane: &Lane, proposals: &mut Proposals) -> bool {
+    fn check_head(&mut self, leaf: QueueId, head: &Head, lane: &Lane, proposals: &mut Proposals) -> bool {
         let lane_cursor = &self.scratch.queues[leaf.index()].leaf.lanes[head.lane as usize];
-        let (is_dropped, held_until) = (lane_cursor.dropped, lane_cursor.held_until);
-        if is_dropped || self.scratch.shape_status(lane.shape) == ShapeStatus::Closed {
+        let (is_left, held_until) = (lane_cursor.is_left, lane_cursor.held_until);
+        if is_left || self.scratch.shape_status(lane.shape) == ShapeStatus::Closed {
             self.scratch.queues[leaf.index()].leaf.heads.pop();
             return false;
         }
@@ -93,7 +94,7 @@ impl<'a> QueueWalk<'a> {
         let may_move = matches!(reason, WaitKey::UserShare(_));
         let held_until = may_move.then(|| self.share_suffices_at(self.state.backlog.lane(lane)));
         let cursor = &mut self.scratch.queues[leaf.index()].leaf.lanes[index];
-        (cursor.held_until, cursor.dropped) = (held_until, held_until.is_none());
+        (cursor.held_until, cursor.is_left) = (held_until, held_until.is_none());
         if !std::mem::replace(&mut cursor.is_reported, true) {
             let blocks = match reason {
                 WaitKey::QueueLimit(limited) => self.block_headroom(leaf, lane, limited),
@@ -107,7 +108,7 @@ impl<'a> QueueWalk<'a> {
     pub(super) fn leave_unavailable(&mut self, leaf: QueueId, proposals: &mut Proposals) {
         let cursor = &mut self.scratch.queues[leaf.index()].leaf;
         if let Some(head) = cursor.heads.top() {
-            cursor.lanes[head.lane as usize].is_any_in_flight = true;
+            cursor.lanes[head.lane as usize].met_unavailable = true;
         }
         self.leave_ask(leaf, proposals);
     }
@@ -130,7 +131,7 @@ impl<'a> QueueWalk<'a> {
                 (top.at, top.pending, top.has_more) = (found.at, *found.pending, found.has_more);
             });
         } else if let Some(done) = cursor.heads.pop() {
-            cursor.lanes[index].heads -= 1;
+            cursor.lanes[index].head_count -= 1;
             if done.next_is_unopened {
                 self.push_next_application(leaf, index);
             }
@@ -147,17 +148,17 @@ impl<'a> QueueWalk<'a> {
         }
     }
 
-    /// Reports a lane as all in flight if no ask of it is left although its shape may fit. A lane whose
-    /// asks this pass proposed needs no report: it is empty once they are accepted, and runnable if they are not.
+    /// Reports a lane as all in flight if no ask of it is left although its shape may fit. A lane whose asks for one
+    /// container this pass proposed needs no report. It is empty once they are accepted, and runnable if not.
     fn report_if_done(&mut self, leaf: QueueId, index: usize, proposals: &mut Proposals) {
         let cursor = &mut self.scratch.queues[leaf.index()].leaf.lanes[index];
         let lane = cursor.lane;
-        if cursor.heads > 0 || cursor.dropped {
+        if cursor.head_count > 0 || cursor.is_left {
             return;
         }
-        cursor.dropped = true;
-        let is_any_in_flight = cursor.is_any_in_flight;
-        if is_any_in_flight
+        cursor.is_left = true;
+        let met_unavailable = cursor.met_unavailable;
+        if met_unavailable
             && self.scratch.shape_status(self.state.backlog.lane(lane).shape) == ShapeStatus::Open
         {
             Self::report_blocked(proposals, lane, WaitKey::AllInFlight, Resources::ZERO);
@@ -178,7 +179,7 @@ impl<'a> QueueWalk<'a> {
                 let Available { at, pending: &pending, has_more } = found;
                 let (key, next_is_unopened) = (self.key_of(slot, leaf, key), order.has_several());
                 let cursor = &mut self.scratch.queues[leaf.index()].leaf;
-                cursor.lanes[index].heads += 1;
+                cursor.lanes[index].head_count += 1;
                 let lane = index as u32;
                 cursor.heads.push(Head { key, pending, slot, lane, at, next_is_unopened, has_more });
                 break;
@@ -213,7 +214,7 @@ impl<'a> QueueWalk<'a> {
                 let has_more = asks.get(at + 1).is_some();
                 return Some(Available { at: at as u32, pending, has_more });
             }
-            self.scratch.queues[leaf.index()].leaf.lanes[index].is_any_in_flight = true;
+            self.scratch.queues[leaf.index()].leaf.lanes[index].met_unavailable = true;
             at += 1;
         }
         None

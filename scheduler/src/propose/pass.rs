@@ -81,11 +81,11 @@ pub(super) fn serve(
         }
         let size = walk.size_of(next.shape);
         let pick = picker.pick(&next, walk.scratch, proposals);
-        if walk.publishes_each_pick {
-            walk.publish_pick(&next, pick, &mut proposals.amounts);
+        if walk.puts_each_pick_in_flight {
+            walk.put_pick_in_flight(&next, pick, &mut proposals.amounts);
         }
         match pick {
-            Pick::Placed => {
+            Pick::Proposed => {
                 // First, because the charge and the count of the unit may put a lane that waited for its user's share
                 // on top.
                 if next.pending.is_single {
@@ -103,11 +103,12 @@ pub(super) fn serve(
             Pick::Waits => walk.leave_ask(next.leaf, proposals),
             Pick::InFlight => walk.leave_unavailable(next.leaf, proposals),
             Pick::HoldsBack => walk.leave_application(next.leaf, next.slot),
+            // The pick closed the shape, so the walk skips its asks.
             Pick::NoRoom | Pick::NextPass => {}
         }
     }
     // Other passes count the amounts as used, until the committer decides the batch or the batch is dropped.
-    walk.publish_amounts(proposals);
+    walk.put_amounts_in_flight(proposals);
     is_exhausted
 }
 

@@ -4,7 +4,7 @@ use std::iter;
 
 use super::batch::{Observation, Proposals};
 use super::queue_walk::NextAsk;
-use super::reserve::give_up;
+use super::reserve::close_shape;
 use super::scope::PassScope;
 use super::scratch::{Scratch, ShapeStatus};
 use crate::backlog::PendingAsk;
@@ -18,7 +18,7 @@ use crate::state::State;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pick {
     /// A container is proposed.
-    Placed,
+    Proposed,
     /// A reservation is proposed.
     Reserved,
     /// Nothing for this ask in this pass: it waits for the hosts or racks that it names.
@@ -76,7 +76,7 @@ impl<'a> Picker<'a> {
             Found::At(position) => self.place_at(unit, position, shape, proposals),
             // Another pass is certain, because this pass proposes containers on these nodes.
             Found::NextPass => {
-                give_up(next, scratch);
+                close_shape(next, scratch);
                 Pick::NextPass
             }
             Found::Nothing => {
@@ -133,5 +133,5 @@ impl<'a> Picker<'a> {
 pub(super) fn propose(ask: AskId, node: NodeId, proposals: &mut Proposals) -> Pick {
     // Unlike `push`, `extend` builds the request in its slot (see `facts/table.rs`).
     proposals.requests.extend(iter::once_with(|| ResourceAllocationCommitRequest::allocate(ask, node)));
-    Pick::Placed
+    Pick::Proposed
 }

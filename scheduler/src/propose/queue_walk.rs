@@ -29,15 +29,16 @@ pub(super) struct QueueWalk<'a> {
     /// The asks that the walk serves: those for the partition, or those of the default partition that borrow its nodes.
     pub(super) share: PartitionShare,
     pub(super) limits: &'a PassLimits,
-    /// Whether each pick is published at once rather than at the end of the pass. If priorities order the queues,
+    /// Whether each pick is put in flight at once rather than at the end of the pass. If priorities order the queues,
     /// a pass that does not see the others' picks serves the wrong queue. Later picks do not make up for that.
-    pub(super) publishes_each_pick: bool,
+    pub(super) puts_each_pick_in_flight: bool,
     /// No node of the asks' partition is reserved, so no ask has a reserved unit.
     pub(super) is_unreserved: bool,
 }
 
-/// The serve numbers of this pass begin here, above all earlier ones. No log gets this long.
-const IN_THIS_PASS: u64 = 1 << 62;
+/// The serve numbers of this pass begin here. They are above those of all commits, so that among equal shares the
+/// queues that this pass served come last.
+const FIRST_SERVE_NUMBER: u64 = 1 << 62;
 
 impl<'a> QueueWalk<'a> {
     /// Starts the walk of a pass over the asks for the set's partition.
@@ -56,7 +57,7 @@ impl<'a> QueueWalk<'a> {
             set,
             share: PartitionShare::own(partition),
             limits,
-            publishes_each_pick: state.facts.tree.orders_by_priority,
+            puts_each_pick_in_flight: state.facts.tree.orders_by_priority,
             is_unreserved: state.facts.tree.partitions[partition.index()].reserved_nodes == 0,
         }
     }
@@ -88,7 +89,7 @@ impl<'a> QueueWalk<'a> {
 
     /// The child that the walk enters next.
     fn top_of(&mut self, parent: QueueId) -> Option<QueueId> {
-        if self.publishes_each_pick {
+        if self.puts_each_pick_in_flight {
             return self.newest_top(parent);
         }
         self.scratch.queues[parent.index()].children.top().map(|key| key.queue)
@@ -159,14 +160,14 @@ impl<'a> QueueWalk<'a> {
     pub(super) fn charge(&mut self, next: &NextAsk, size: &Resources) {
         self.charge_user(next.user, size);
         self.scratch.picks += 1;
-        let now = IN_THIS_PASS + self.scratch.picks;
+        let serve_number = FIRST_SERVE_NUMBER + self.scratch.picks;
         let mut parent = None;
         for &queue in &self.state.facts.queue(next.leaf).chain {
             if self.scratch.queues[queue.index()].level.charge(size) {
                 self.scratch.touched_queues.push(queue);
             }
             if let Some(parent) = parent {
-                self.rekey_top(parent, queue, now);
+                self.rekey_top(parent, queue, serve_number);
             }
             parent = Some(queue);
         }
@@ -174,23 +175,23 @@ impl<'a> QueueWalk<'a> {
         leaf.leaf.release_held(leaf.level.now());
         if self.state.facts.queue(next.leaf).config.ordering.is_fair() {
             let given = self.scratch.given.entry(next.slot).or_default();
-            (given.resources, given.last_served) = (given.resources + *size, now);
+            (given.resources, given.last_served) = (given.resources + *size, serve_number);
         }
     }
 
     /// Moves the top child of a queue, which was just served, to its new place in the heap.
-    fn rekey_top(&mut self, parent: QueueId, child: QueueId, now: u64) {
+    fn rekey_top(&mut self, parent: QueueId, child: QueueId, serve_number: u64) {
         let level = self.scratch.queues[child.index()].level.now();
         let is_top = |top: &QueueKey| top.queue == child;
         debug_assert!(
             self.scratch.queues[parent.index()].children.top().is_none_or(is_top),
             "the walk came over tops"
         );
-        if self.publishes_each_pick {
-            let key = self.key(child, level, now);
+        if self.puts_each_pick_in_flight {
+            let key = self.key(child, level, serve_number);
             return self.scratch.queues[parent.index()].children.change_top(|top| *top = key);
         }
         let share = self.state.facts.tree.dominant_share_of(child, self.share.partition, level);
-        self.scratch.queues[parent.index()].children.change_top(|top| top.record_pick(share, now));
+        self.scratch.queues[parent.index()].children.change_top(|top| top.record_pick(share, serve_number));
     }
 }

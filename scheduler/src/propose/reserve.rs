@@ -37,18 +37,18 @@ impl Picker<'_> {
         proposals: &mut Proposals,
     ) -> Pick {
         if !shape.may_reserve() {
-            return give_up(next, scratch);
+            return close_shape(next, scratch);
         }
         let facts = &self.state.facts;
         let may_reserve = self.reserves_at_once()
             || self.state.backlog.is_last_open(next.shape, self.set.id()) && !self.fits_out_of_scope(shape);
         let Some(delay_ms) = facts.config.reservations.delay_ms.filter(|_| may_reserve) else {
-            return give_up(next, scratch);
+            return close_shape(next, scratch);
         };
         let due_ms = facts.asks.at(next.pending.ask).pending_since_ms.saturating_add(delay_ms);
         if due_ms > facts.now_ms {
             proposals.observations.push(Observation::ReserveLater { shape: next.shape, at_ms: due_ms });
-            return give_up(next, scratch);
+            return close_shape(next, scratch);
         }
         if scratch.shape_status(next.shape) == ShapeStatus::Open {
             scratch.set_shape_status(next.shape, ShapeStatus::MayReserve);
@@ -58,7 +58,7 @@ impl Picker<'_> {
             (reserved < facts.reserved_nodes_max(shape.partition)).then(|| self.set.reservable(facts, shape));
         let Some(position) = node.flatten() else {
             proposals.observations.push(Observation::ReserveTried { shape: next.shape });
-            return give_up(next, scratch);
+            return close_shape(next, scratch);
         };
         let node = self.set.node(position);
         if !self.take(self.unit_of(&next.pending)) {
@@ -77,7 +77,7 @@ impl Picker<'_> {
 }
 
 /// Closes the shape for the rest of the pass.
-pub(super) fn give_up(next: &NextAsk, scratch: &mut Scratch) -> Pick {
+pub(super) fn close_shape(next: &NextAsk, scratch: &mut Scratch) -> Pick {
     scratch.set_shape_status(next.shape, ShapeStatus::Closed);
     Pick::NoRoom
 }

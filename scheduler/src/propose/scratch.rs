@@ -45,7 +45,7 @@ pub(crate) struct Scratch {
 #[derive(Debug, Default)]
 pub(super) struct QueueScratch {
     pub(super) level: Level,
-    /// Index into the batch's amounts, if the queue is listed and picks are published at once.
+    /// Index into the batch's amounts, if the queue is listed and picks are put in flight at once.
     pub(super) place: usize,
     /// Children that this pass has not left, the most deserving on top; parents only.
     pub(super) children: MinHeap<QueueKey>,
@@ -105,16 +105,16 @@ pub(super) struct LaneCursor {
     pub(super) lane: LaneId,
     /// The last application of the lane that was looked at.
     pub(super) last: Option<(OrderKey, u32)>,
-    /// Heads of this lane, in the heap or held.
-    pub(super) heads: u32,
+    /// The number of heads of this lane, in the heap or held, while the pass serves it.
+    pub(super) head_count: u32,
     /// Whether the pass has left the lane.
-    pub(super) dropped: bool,
+    pub(super) is_left: bool,
     /// Held until the leaf's use reaches this threshold: each container in the leaf moves its users' shares.
     pub(super) held_until: Option<Threshold>,
     /// Whether the pass has reported the lane as blocked.
     pub(super) is_reported: bool,
-    /// Whether an ask of the lane was in flight when the pass came to it.
-    pub(super) is_any_in_flight: bool,
+    /// Whether the pass met an ask of the lane whose units are all in flight or reserved, also by this pass.
+    pub(super) met_unavailable: bool,
 }
 
 impl LaneCursor {
@@ -122,11 +122,11 @@ impl LaneCursor {
         Self {
             lane,
             last: None,
-            heads: 0,
-            dropped: false,
+            head_count: 0,
+            is_left: false,
             held_until: None,
             is_reported: false,
-            is_any_in_flight: false,
+            met_unavailable: false,
         }
     }
 }
@@ -221,7 +221,7 @@ impl LeafCursor {
         let taken: Vec<Head> = all.filter(is_its).collect();
         self.heads.retain(|head| !is_its(head));
         self.held.heads.retain(|(_, head)| !is_its(head));
-        taken.iter().for_each(|head| self.lanes[head.lane as usize].heads -= 1);
+        taken.iter().for_each(|head| self.lanes[head.lane as usize].head_count -= 1);
         taken
     }
 

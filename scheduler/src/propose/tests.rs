@@ -111,7 +111,7 @@ fn held_and_not(level: i64) -> LeafCursor {
     let (mut cursor, until) = (LeafCursor::default(), Threshold { resource: 0, level });
     for lane in [0, 1] {
         let held_until = (lane == 0).then_some(until);
-        cursor.lanes.push(LaneCursor { heads: 2, held_until, ..LaneCursor::new(LaneId(lane)) });
+        cursor.lanes.push(LaneCursor { head_count: 2, held_until, ..LaneCursor::new(LaneId(lane)) });
         for number in [1, 2] {
             cursor.heads.push(head(number, lane));
             held_until.into_iter().for_each(|until| cursor.hold(until));
@@ -131,7 +131,7 @@ fn an_application_takes_its_held_heads_along_and_leaves_those_of_others() {
     let mut cursor = held_and_not(5);
     let taken = cursor.take_heads_of(1);
     assert_eq!(places(taken.iter()), [(1, 0), (1, 1)]);
-    assert!(cursor.lanes.iter().all(|lane| lane.heads == 1), "{:?}", cursor.lanes);
+    assert!(cursor.lanes.iter().all(|lane| lane.head_count == 1), "{:?}", cursor.lanes);
     cursor.release_all_held();
     assert_eq!(places(cursor.heads.as_slice().iter()), [(2, 0), (2, 1)]);
 }
