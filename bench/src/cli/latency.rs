@@ -21,10 +21,10 @@ use crate::report::{LatencyReport, to_latency_html, to_latency_svg, to_latency_t
 /// Waiting times on the machine's own clock.
 #[derive(Clone, Debug, Args)]
 #[command(
-    after_help = "Examples: both modes at seven rates, about three minutes, and one mode at two rates\n  \
+    after_help = "Examples: background and parallel mode at seven rates, about two minutes, and one mode at two rates\n  \
 apportion-bench latency --report latency.html\n  \
 apportion-bench latency --mode background --rates 100000,500000 --seconds 3\n\n\
-A rate that a mode cannot keep up with has no waiting time: its asks wait ever longer."
+A rate that a mode cannot keep up with has no waiting time: its asks pile up."
 )]
 pub(super) struct LatencyArgs {
     /// Asks per second, separated by commas.
@@ -72,7 +72,7 @@ const WARM_UP: Duration = Duration::from_secs(1);
 /// Fewer asks in a run say nothing about the slowest hundredth.
 const ASKS_MIN: f64 = 100.0;
 
-/// A busy cluster in each mode. Those that are not measured sleep.
+/// A cluster for each mode. Only one is busy at a time.
 type Clusters = Vec<(Mode, Churn)>;
 
 impl LatencyArgs {
@@ -93,10 +93,10 @@ impl LatencyArgs {
         let asks = |rate: u32| f64::from(rate) * self.seconds;
         match rates.first().filter(|rate| asks(**rate) < ASKS_MIN) {
             Some(rate) => Err(Failure::input(format!(
-                "--rates {rate}: a run of {} s would have {:.0} asks, and the slowest hundredth of them is measured; \
+                "--rates {rate}: a run of {} s would have {} asks, and the slowest hundredth of them is measured; \
                  give it at least {ASKS_MIN} asks with a higher rate or more --seconds",
                 self.seconds,
-                asks(*rate),
+                asks(*rate) as u64,
             ))),
             None => Ok(rates),
         }
@@ -119,7 +119,7 @@ impl LatencyArgs {
         Ok(modes)
     }
 
-    /// A busy cluster in each mode.
+    /// Fills a cluster for each mode and warms it up.
     fn clusters(&self, modes: &[Mode]) -> Result<Clusters, Failure> {
         let shape = ClusterShape {
             nodes: self.nodes as usize,
@@ -128,9 +128,11 @@ impl LatencyArgs {
         };
         let bar = parts_bar("filling the clusters");
         let mut clusters = Clusters::new();
-        for &mode in modes {
+        for (number, &mode) in modes.iter().enumerate() {
+            let mut show =
+                |part: f64| bar.set_position(((number as f64 + part) / modes.len() as f64 * 1e3) as u64);
             let setup = Setup { seed: self.seed, ..Setup::new(shape, mode) };
-            let mut churn = Churn::filled(&setup, &mut |part| bar.set_position((part * 1e3) as u64))?;
+            let mut churn = Churn::filled(&setup, &mut show)?;
             churn.run(WARM_UP, &|| ControlFlow::Continue(()))?;
             clusters.push((mode, churn));
         }

@@ -4,7 +4,7 @@ use plotters::prelude::*;
 
 use super::chart::{Area, ChartError, SIZE, names_of, svg, with_titles};
 use super::palette::{GRID, SERIES, TEXT};
-use super::plot::{Scale, Unit};
+use super::plot::{Scale, Side, Unit};
 use crate::sweep::Spread;
 
 /// One curve.
@@ -17,6 +17,8 @@ pub(super) struct Curve {
 /// The axes of a curve plot.
 pub(super) struct CurveAxes<'a> {
     pub(super) x: &'a str,
+    /// The lowest and the highest x; without them those of the points.
+    pub(super) x_range: Option<[f64; 2]>,
     pub(super) y: &'a str,
     pub(super) y_unit: Unit,
     /// Whether the vertical axis is logarithmic; the values are then above 0.
@@ -36,12 +38,27 @@ impl CurveAxes<'_> {
         curves.iter().flat_map(|curve| curve.points.iter().map(|point| title(curve, point))).collect()
     }
 
-    fn scale(&self, curves: &[Curve]) -> Scale {
+    fn x_range(&self, curves: &[Curve]) -> [f64; 2] {
+        let all = || curves.iter().flat_map(|curve| &curve.points).map(|point| point.0);
+        self.x_range
+            .unwrap_or_else(|| [all().fold(f64::MAX, f64::min), all().fold(f64::MIN_POSITIVE, f64::max)])
+    }
+
+    fn x_scale(&self, curves: &[Curve]) -> Scale {
+        let [min, max] = self.x_range(curves);
+        if max >= WIDE * min {
+            Scale::logarithmic(min / SPACE, max * SPACE, Side::Below)
+        } else {
+            Scale::above(max, Unit::Number)
+        }
+    }
+
+    fn y_scale(&self, curves: &[Curve]) -> Scale {
         let values = || curves.iter().flat_map(|curve| &curve.points).map(|(_, y)| y);
         let highest = values().map(|y| y.max).fold(0.0, f64::max);
         if self.is_y_logarithmic {
             let lowest = values().map(|y| y.min).fold(highest, f64::min).max(f64::MIN_POSITIVE);
-            return Scale::logarithmic(lowest / SPACE, highest.max(lowest) * SPACE);
+            return Scale::logarithmic(lowest / SPACE, highest.max(lowest) * SPACE, Side::Left);
         }
         Scale::above(highest, self.y_unit)
     }
@@ -58,24 +75,18 @@ const FRAME: u32 = 2 * 12 + 46;
 /// Medians as dots with lines between them, lowest and highest values as whiskers. If only policies vary, each gets a
 /// row.
 pub(super) fn curve_chart(curves: &[Curve], axes: &CurveAxes<'_>) -> Result<String, ChartError> {
-    let all = || curves.iter().flat_map(|curve| &curve.points);
-    let x_min = all().map(|point| point.0).fold(f64::MAX, f64::min);
-    let x_max = all().map(|point| point.0).fold(f64::MIN_POSITIVE, f64::max);
+    let [x_min, x_max] = axes.x_range(curves);
     if x_min == x_max {
         return dot_chart(curves, axes);
     }
-    let picture = svg(SIZE, |area| draw(area, curves, axes, &x_scale(x_min, x_max), Names::Outside))?;
+    let picture = svg(SIZE, |area| draw(area, curves, axes, Names::Outside))?;
     let picture = with_titles(&picture, "<circle ", &axes.titles(curves));
     Ok(names_of(curves.iter().map(|curve| curve.name.as_str())) + &picture)
 }
 
 /// The same over a varied x, as a picture of its own with the curves' names inside.
-pub(super) fn curve_picture(
-    curves: &[Curve],
-    axes: &CurveAxes<'_>,
-    [x_min, x_max]: [f64; 2],
-) -> Result<String, ChartError> {
-    svg(SIZE, |area| draw(area, curves, axes, &x_scale(x_min, x_max), Names::Inside))
+pub(super) fn curve_picture(curves: &[Curve], axes: &CurveAxes<'_>) -> Result<String, ChartError> {
+    svg(SIZE, |area| draw(area, curves, axes, Names::Inside))
 }
 
 /// Where the names of the curves are.
@@ -85,22 +96,8 @@ enum Names {
     Outside,
 }
 
-fn x_scale(min: f64, max: f64) -> Scale {
-    if max >= WIDE * min {
-        Scale::logarithmic(min / SPACE, max * SPACE)
-    } else {
-        Scale::above(max, Unit::Number)
-    }
-}
-
-fn draw(
-    area: &Area<'_>,
-    curves: &[Curve],
-    axes: &CurveAxes<'_>,
-    x: &Scale,
-    names: Names,
-) -> Result<(), ChartError> {
-    let y = axes.scale(curves);
+fn draw(area: &Area<'_>, curves: &[Curve], axes: &CurveAxes<'_>, names: Names) -> Result<(), ChartError> {
+    let (x, y) = (axes.x_scale(curves), axes.y_scale(curves));
     let mut chart = ChartBuilder::on(area)
         .margin(12)
         .x_label_area_size(46)
@@ -140,7 +137,7 @@ fn draw(
 
 /// One row for each curve, which has one point.
 fn dot_chart(curves: &[Curve], axes: &CurveAxes<'_>) -> Result<String, ChartError> {
-    let scale = axes.scale(curves);
+    let scale = axes.y_scale(curves);
     let label_width = curves.iter().map(|curve| curve.name.len() as u32 * 9 + 16).max().unwrap_or(60).max(60);
     let size = (SIZE.0, curves.len() as u32 * ROW + FRAME);
     let picture = svg(size, |area| {

@@ -54,10 +54,12 @@ pub struct LatencyPoint {
     pub p50_us: Spread,
     /// Time that 99 % of a run's asks do not exceed.
     pub p99_us: Spread,
-    /// Whether the mode placed about as much as was asked for. If not, its asks wait ever longer.
+    /// Whether the mode placed about as much as was asked for. If not, its asks pile up.
     pub keeps_up: bool,
+    /// The number of runs.
+    pub runs: usize,
     #[serde(skip)]
-    runs: Vec<[f64; 3]>,
+    figures: Vec<[f64; 3]>,
 }
 
 fn mode_name<S: serde::Serializer>(mode: &Mode, serializer: S) -> Result<S::Ok, S::Error> {
@@ -91,9 +93,10 @@ impl LatencyReport {
             counted(self.apps.into(), "application"),
             leaves_text(self.leaves.into()),
             self.seed,
-            match self.repeat {
-                1 => "one run".to_owned(),
-                runs => format!("medians of {runs} runs"),
+            match (self.repeat, self.interrupted_at_s) {
+                (1, _) => "one run".to_owned(),
+                (runs, None) => format!("medians of {runs} runs"),
+                (runs, Some(_)) => format!("medians of up to {runs} runs"),
             },
             self.seconds,
         )
@@ -125,15 +128,17 @@ impl LatencyPoint {
             p50_us: none,
             p99_us: none,
             keeps_up: false,
-            runs: Vec::new(),
+            runs: 0,
+            figures: Vec::new(),
         };
         point.add(run);
         point
     }
 
     fn add(&mut self, run: [f64; 3]) {
-        self.runs.push(run);
-        let spread = |figure: usize| Spread::of(self.runs.iter().map(|run| run[figure]).collect());
+        self.figures.push(run);
+        self.runs = self.figures.len();
+        let spread = |figure: usize| Spread::of(self.figures.iter().map(|run| run[figure]).collect());
         [self.allocations_per_second, self.p50_us, self.p99_us] = [spread(0), spread(1), spread(2)];
         self.keeps_up = self.allocations_per_second.median >= KEPT_UP * f64::from(self.rate);
     }
@@ -189,13 +194,19 @@ pub fn to_latency_html(report: &LatencyReport) -> Result<String, ChartError> {
                 mode does not keep up with are left out.";
     let curves = report.curves();
     let plot = if curves.is_empty() { String::new() } else { curve_chart(&curves, &axes(report))? };
-    let cells =
-        |row: &Vec<String>| row.iter().map(|cell| format!("<td>{}", escape(cell))).collect::<String>();
-    let rows: String = rows(report).iter().map(|row| format!("<tr>{}", cells(row))).collect();
-    let table = format!("<table>{rows}</table>");
-    let sections = section("Time from ask to commit", note, &plot) + &section("All figures", "", &table);
+    let sections = section("Time from ask to commit", note, &plot) + &table(report);
     let sub = format!("{}{}", interrupted_first(report.interrupted_at_s), escape(&report.sentence()));
     Ok(document("Apportion: how long asks wait", &sub, &format!("<main>{sections}</main>")))
+}
+
+fn table(report: &LatencyReport) -> String {
+    let cells = |row: &Vec<String>, tag: &str| -> String {
+        row.iter().map(|cell| format!("<{tag}>{}", escape(cell))).collect()
+    };
+    let tag = |number: usize| if number == 0 { "th" } else { "td" };
+    let rows = rows(report).into_iter().enumerate();
+    let rows: String = rows.map(|(number, row)| format!("<tr>{}", cells(&row, tag(number)))).collect();
+    format!("<section><h2>All figures</h2><table>{rows}</table></section>")
 }
 
 /// The plot alone, as SVG.
@@ -203,14 +214,14 @@ pub fn to_latency_html(report: &LatencyReport) -> Result<String, ChartError> {
 /// # Errors
 /// When it cannot be drawn.
 pub fn to_latency_svg(report: &LatencyReport) -> Result<String, ChartError> {
-    let rates = || report.points.iter().map(|point| f64::from(point.rate));
-    let ends = [rates().fold(f64::MAX, f64::min), rates().fold(0.0, f64::max)];
-    curve_picture(&report.curves(), &axes(report), ends)
+    curve_picture(&report.curves(), &axes(report))
 }
 
 fn axes(report: &LatencyReport) -> CurveAxes<'static> {
+    let rates = || report.points.iter().map(|point| f64::from(point.rate));
     CurveAxes {
         x: "asks a second",
+        x_range: Some([rates().fold(f64::MAX, f64::min), rates().fold(0.0, f64::max)]),
         y: "time from ask to commit, us",
         y_unit: Unit::Count,
         // Without any curve there is no value for such an axis.

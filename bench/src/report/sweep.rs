@@ -244,8 +244,14 @@ fn chart(points: &[SweepPoint], column: &Column) -> Result<String, ChartError> {
     curves.truncate(SERIES.len());
     let x = if varied.size { "nodes" } else { "compress" };
     let (y, y_unit, factor) = column.axis;
-    let axes =
-        CurveAxes { x, y, y_unit, is_y_logarithmic: false, y_text: &|value| (column.text)(value / factor) };
+    let axes = CurveAxes {
+        x,
+        x_range: None,
+        y,
+        y_unit,
+        is_y_logarithmic: false,
+        y_text: &|value| (column.text)(value / factor),
+    };
     let note = if left_out == 0 {
         String::new()
     } else {

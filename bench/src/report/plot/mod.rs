@@ -15,7 +15,7 @@ use super::palette::colour;
 use crate::sim::Interval;
 
 pub(super) use live::assets;
-pub(super) use scale::Scale;
+pub(super) use scale::{Scale, Side};
 pub(super) use ticks::Unit;
 
 /// Values over an axis.

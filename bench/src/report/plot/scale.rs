@@ -14,8 +14,22 @@ pub(in super::super) struct Scale {
     ticks: Vec<(f64, String)>,
 }
 
-/// More texts do not fit side by side on a logarithmic axis.
-const LOGARITHMIC_TICKS_MAX: usize = 9;
+/// Where an axis is. More texts fit above each other than side by side.
+#[derive(Clone, Copy, Debug)]
+pub(in super::super) enum Side {
+    Below,
+    Left,
+}
+
+impl Side {
+    /// The most texts of a logarithmic axis.
+    fn ticks_max(self) -> usize {
+        match self {
+            Self::Below => 9,
+            Self::Left => 14,
+        }
+    }
+}
 
 impl Scale {
     /// A scale from 0 to somewhat above `highest`.
@@ -29,7 +43,7 @@ impl Scale {
     }
 
     /// A logarithmic scale with these ends, which are above 0.
-    pub(in super::super) fn logarithmic(from: f64, to: f64) -> Self {
+    pub(in super::super) fn logarithmic(from: f64, to: f64, side: Side) -> Self {
         let powers = from.log10().floor() as i32..=to.log10().ceil() as i32;
         let ticks = |digits: &[f64]| -> Vec<(f64, String)> {
             let ticks =
@@ -37,7 +51,7 @@ impl Scale {
             ticks.filter(|tick| (from..=to).contains(tick)).map(|tick| (tick, plain(tick))).collect()
         };
         let all = ticks(&[1.0, 2.0, 5.0]);
-        let ticks = if all.len() > LOGARITHMIC_TICKS_MAX { ticks(&[1.0]) } else { all };
+        let ticks = if all.len() > side.ticks_max() { ticks(&[1.0]) } else { all };
         Self { range: from..to, is_logarithmic: true, ticks }
     }
 

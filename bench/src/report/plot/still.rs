@@ -4,7 +4,7 @@ use plotters::prelude::*;
 
 use super::super::chart::{Area, ChartError, SIZE, svg};
 use super::super::palette::{GRID, SERIES, TEXT};
-use super::{Line, Plot, Scale};
+use super::{Line, Plot, Scale, Side};
 
 /// Columns of pixels between the axes.
 const COLUMNS: usize = 660;
@@ -17,7 +17,7 @@ impl Plot<'_> {
     fn draw(&self, area: &Area<'_>) -> Result<(), ChartError> {
         let (from, to) = self.ends();
         let x = if self.x.is_logarithmic {
-            Scale::logarithmic(from, to)
+            Scale::logarithmic(from, to, Side::Below)
         } else {
             Scale::between(from, to, self.x.unit)
         };

@@ -80,6 +80,20 @@ fn runs_of_throughput_that_ended_are_reported() {
     }
 }
 
+/// A run that the signal cut short does not count.
+#[test]
+fn points_of_latency_have_the_runs_that_ended() {
+    let command =
+        "latency --nodes 100 --apps 8 --leaves 4 --seconds 0.1 --repeat 1000 --rates 2000,4000 --mode serial";
+    let Partial { figures, text, .. } = interrupted(command, &["json", "report"]);
+    let runs: Vec<u64> =
+        figures["points"].as_array().unwrap().iter().map(|point| point["runs"].as_u64().unwrap()).collect();
+    assert!((1..1000).contains(&runs[0]), "{figures}");
+    // The rates take turns.
+    assert!(runs.get(1).is_none_or(|second| runs[0] - second <= 1), "{figures}");
+    contains_all(&text, &["medians of up to 1000 runs"]);
+}
+
 #[test]
 fn fairness_is_read_at_the_signal() {
     let command = "fairness --nodes 40 --apps 400 --leaves 20 --asks 16000 --seconds 86400";
