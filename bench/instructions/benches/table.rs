@@ -86,7 +86,7 @@ pub(crate) fn print_misses(instructions: &Steps, first: &Steps, second: &Steps) 
 
 struct Row {
     step: &'static str,
-    /// `bench/compare` looks for the label of the whole.
+    /// `bench/compare` looks for the label of the whole, and for lower-case words after a number.
     label: &'static str,
     budget: Option<u64>,
     tolerance: f64,
