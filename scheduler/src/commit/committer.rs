@@ -76,7 +76,7 @@ impl Committer<'_> {
     /// caller gives back the lease outside the guard. Returns the number of rejected requests.
     pub(crate) fn commit_batch(&mut self, batch: &mut ProposalBatch) -> usize {
         let ProposalBatch { proposals, work, .. } = batch;
-        let set = match work {
+        let mut set = match work {
             Work::GangSearch(search) => return self.commit_gangs(search, &mut proposals.requests),
             Work::Pass(set) => Some(&mut **set),
             Work::Unleased | Work::Round(_) => None,
@@ -103,7 +103,10 @@ impl Committer<'_> {
             self.state.wake_after(&proposals.amounts);
         }
         proposals.amounts.clear();
-        self.record_observations(set, proposals, rejected);
+        if let Some(set) = set.as_mut().filter(|_| rejected == 0) {
+            set.trust_debits();
+        }
+        self.record_observations(set.as_deref(), proposals, rejected);
         self.stats.batches += 1;
         rejected
     }

@@ -37,17 +37,12 @@ impl Committer<'_> {
     /// Records the observations of a pass after its requests were decided. `set` is the set that it leased.
     pub(super) fn record_observations(
         &mut self,
-        set: Option<&mut PlacementSet>,
+        set: Option<&PlacementSet>,
         proposals: &Proposals,
         rejected: usize,
     ) {
         match set {
-            Some(set) => {
-                if rejected == 0 {
-                    set.trust_debits();
-                }
-                self.record(&proposals.observations, set, proposals.version, rejected > 0);
-            }
+            Some(set) => self.record(&proposals.observations, set, proposals.version, rejected > 0),
             // Otherwise a lane may be reported as blocked only by the amounts of a rejected request.
             None if rejected == 0 => self.record_without_lease(&proposals.observations),
             None => {}
