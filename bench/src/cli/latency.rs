@@ -1,9 +1,8 @@
 //! `apportion-bench latency`.
 
 use std::collections::BTreeSet;
-use std::io::Write;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use apportion::Mode;
@@ -13,10 +12,13 @@ use clap::Args;
 use super::Failure;
 use super::limit::seconds;
 use super::mode::ModeArg;
+use super::outputs::{OpenOutputs, Outputs};
 use super::progress::parts_bar;
 use crate::interrupt::{Interruptible, Interruption};
-use crate::output::{OutputFile, check_distinct};
-use crate::report::{LatencyReport, to_latency_html, to_latency_svg, to_latency_text};
+use crate::output::OutputFile;
+use crate::report::{
+    LatencyPoint, LatencyReport, LatencyRun, to_latency_html, to_latency_svg, to_latency_text,
+};
 
 /// Waiting times on the machine's own clock.
 #[derive(Clone, Debug, Args)]
@@ -55,14 +57,10 @@ pub(super) struct LatencyArgs {
     /// Seed of all random values.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Write the figures as JSON to this file; `-` prints them instead of the table.
-    #[arg(long, value_name = "FILE|-")]
-    json: Option<PathBuf>,
-    /// Write a report with a plot, one HTML file that opens without a network.
-    #[arg(long, value_name = "FILE.html")]
-    report: Option<PathBuf>,
-    /// Write the plot alone.
-    #[arg(long, value_name = "FILE.svg")]
+    #[command(flatten)]
+    outputs: Outputs,
+    /// Write the plot alone; `-` prints it instead of the lines of text.
+    #[arg(long, value_name = "FILE.svg|-")]
     plot: Option<PathBuf>,
 }
 
@@ -76,15 +74,11 @@ const ASKS_MIN: f64 = 100.0;
 type Clusters = Vec<(Mode, Churn)>;
 
 impl LatencyArgs {
-    /// The files of `--json`, `--report` and `--plot`.
-    fn outputs(&self) -> Result<[Option<OutputFile>; 3], Failure> {
-        let paths = [("--json", &self.json), ("--report", &self.report), ("--plot", &self.plot)];
-        let given: Vec<(&str, &Path)> =
-            paths.into_iter().filter_map(|(option, path)| Some((option, path.as_deref()?))).collect();
-        check_distinct(&given, &[]).map_err(Failure::input)?;
-        let open = |path: &Option<PathBuf>| path.as_deref().map(OutputFile::create).transpose();
-        let [json, report, plot] = paths.map(|(_, path)| open(path).map_err(Failure::input));
-        Ok([json?, report?, plot?])
+    /// The files of `--json` and `--report`, and that of `--plot`.
+    fn outputs(&self) -> Result<(OpenOutputs, Option<OutputFile>), Failure> {
+        let outputs = self.outputs.open_beside(self.plot.as_deref().map(|path| ("--plot", path)))?;
+        let plot = self.plot.as_deref().map(OutputFile::create).transpose().map_err(Failure::input)?;
+        Ok((outputs, plot))
     }
 
     /// The rates in rising order, each once.
@@ -143,36 +137,28 @@ impl LatencyArgs {
 
 pub(super) fn run(args: &LatencyArgs) -> Result<(), Failure> {
     let (modes, rates) = (args.modes()?, args.rates()?);
-    let [json, page, plot] = args.outputs()?;
+    let (outputs, plot) = args.outputs()?;
     let mut clusters = args.clusters(&modes)?;
-    let mut report = LatencyReport {
+    let (runs, interruption) = measure(args, &rates, &mut clusters)?;
+    if runs.is_empty() {
+        return Err(Failure::nothing_to_report("a run had ended"));
+    }
+    clusters.iter().try_for_each(|(_, churn)| churn.expect_sound())?;
+    let report = LatencyReport {
         nodes: args.nodes,
         apps: args.apps,
         leaves: args.leaves,
         seed: args.seed,
         repeat: args.repeat,
         seconds: args.seconds,
-        points: Vec::new(),
-        interrupted_at_s: None,
+        points: LatencyPoint::all(&runs),
+        interrupted_at_s: interruption,
     };
-    report.interrupted_at_s = measure(args, &rates, &mut clusters, &mut report)?;
-    if report.points.is_empty() {
-        return Err(Failure::nothing_to_report("a run had ended"));
-    }
-    clusters.iter().try_for_each(|(_, churn)| churn.expect_sound())?;
-    if let Some(file) = json {
-        file.write_text(&serde_json::to_string_pretty(&report).map_err(Failure::run)?)?;
-    }
-    if let Some(file) = page {
-        file.write_text(&to_latency_html(&report).map_err(Failure::run)?)?;
-    }
     if let Some(file) = plot {
         file.write_text(&to_latency_svg(&report).map_err(Failure::run)?)?;
     }
-    if args.json.as_deref() != Some(Path::new("-")) {
-        writeln!(std::io::stdout(), "{}", to_latency_text(&report)).map_err(Failure::output)?;
-    }
-    Failure::of_interruption(report.interrupted_at_s)
+    outputs.write(&report, || to_latency_html(&report), || to_latency_text(&report))?;
+    Failure::of_interruption(interruption)
 }
 
 /// Measures each mode at each rate, in turns. A run that a signal cut short does not count.
@@ -180,24 +166,24 @@ fn measure(
     args: &LatencyArgs,
     rates: &BTreeSet<u32>,
     clusters: &mut Clusters,
-    report: &mut LatencyReport,
-) -> Result<Option<Interruption>, Failure> {
+) -> Result<(Vec<LatencyRun>, Option<Interruption>), Failure> {
     let (interruptible, begun) = (Interruptible::begin(), Instant::now());
     let bar = parts_bar("measuring");
     bar.set_length(u64::from(args.repeat) * (rates.len() * clusters.len()) as u64);
+    let mut runs = Vec::new();
     for _ in 0..args.repeat {
         for &rate in rates {
             for (mode, churn) in &mut *clusters {
                 let duration = Duration::from_secs_f64(args.seconds);
                 let record = churn.run_at(f64::from(rate), duration, &|| interruptible.flow())?;
                 if interruptible.is_stopped() {
-                    return Ok(Some(Interruption::measured_since(begun)));
+                    return Ok((runs, Some(Interruption::measured_since(begun))));
                 }
-                report.record(*mode, rate, &record);
+                runs.push(LatencyRun::new(*mode, rate, &record));
                 bar.inc(1);
             }
         }
     }
     bar.finish_and_clear();
-    Ok(None)
+    Ok((runs, None))
 }

@@ -32,9 +32,14 @@ pub(super) struct OpenOutputs {
 impl Outputs {
     /// Checks before the work begins that the files can be written.
     pub(super) fn open(&self) -> Result<OpenOutputs, Failure> {
+        self.open_beside(None)
+    }
+
+    /// The same with the option and the path of another output of the command, which must differ from these.
+    pub(super) fn open_beside(&self, other: Option<(&str, &Path)>) -> Result<OpenOutputs, Failure> {
         let outputs = [("--json", &self.json), ("--report", &self.report)];
-        let given: Vec<(&str, &Path)> =
-            outputs.into_iter().filter_map(|(option, path)| Some((option, path.as_deref()?))).collect();
+        let outputs = outputs.into_iter().filter_map(|(option, path)| Some((option, path.as_deref()?)));
+        let given: Vec<(&str, &Path)> = outputs.chain(other).collect();
         check_distinct(&given, &[]).map_err(Failure::input)?;
         let open = |path: &Option<PathBuf>| path.as_deref().map(OutputFile::create).transpose();
         Ok(OpenOutputs {

@@ -58,28 +58,36 @@ pub struct LatencyPoint {
     pub keeps_up: bool,
     /// The number of runs.
     pub runs: usize,
-    #[serde(skip)]
-    figures: Vec<[f64; 3]>,
+}
+
+/// A run of a mode at a rate.
+#[derive(Clone, Copy, Debug)]
+pub struct LatencyRun {
+    mode: Mode,
+    rate: u32,
+    allocations_per_second: f64,
+    p50_us: f64,
+    p99_us: f64,
 }
 
 fn mode_name<S: serde::Serializer>(mode: &Mode, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(mode.name())
 }
 
-impl LatencyReport {
-    /// Adds a run of a mode at a rate.
-    pub fn record(&mut self, mode: Mode, rate: u32, record: &Record) {
+impl LatencyRun {
+    /// The figures of a record with latencies.
+    #[must_use]
+    pub fn new(mode: Mode, rate: u32, record: &Record) -> Self {
         let us = |quantile| {
             let ns = record.latency_ns.as_ref().map_or(0, |ns| ns.value_at_quantile(quantile));
             ns as f64 / 1e3
         };
-        let run = [record.per_second(), us(0.5), us(0.99)];
-        match self.points.iter_mut().find(|point| point.mode == mode && point.rate == rate) {
-            Some(point) => point.add(run),
-            None => self.points.push(LatencyPoint::new(mode, rate, run)),
-        }
+        let allocations_per_second = record.per_second();
+        Self { mode, rate, allocations_per_second, p50_us: us(0.5), p99_us: us(0.99) }
     }
+}
 
+impl LatencyReport {
     fn modes(&self) -> Vec<Mode> {
         let first = self.points.first().map(|point| point.rate);
         let points = self.points.iter().filter(|point| Some(point.rate) == first);
@@ -118,29 +126,33 @@ impl LatencyReport {
 }
 
 impl LatencyPoint {
-    fn new(mode: Mode, rate: u32, run: [f64; 3]) -> Self {
-        let none = Spread::of(Vec::new());
-        let mut point = Self {
+    /// The points of these runs, in the order of the first run of each.
+    #[must_use]
+    pub fn all(runs: &[LatencyRun]) -> Vec<Self> {
+        let mut points: Vec<Self> = Vec::new();
+        for LatencyRun { mode, rate, .. } in runs {
+            if !points.iter().any(|point| (point.mode, point.rate) == (*mode, *rate)) {
+                points.push(Self::of(*mode, *rate, runs));
+            }
+        }
+        points
+    }
+
+    /// The point of this mode at this rate.
+    fn of(mode: Mode, rate: u32, runs: &[LatencyRun]) -> Self {
+        let its = || runs.iter().filter(|run| (run.mode, run.rate) == (mode, rate));
+        let spread = |figure: fn(&LatencyRun) -> f64| Spread::of(its().map(figure).collect());
+        let allocations_per_second = spread(|run| run.allocations_per_second);
+        Self {
             mode,
             proposers: mode.proposers(),
             rate,
-            allocations_per_second: none,
-            p50_us: none,
-            p99_us: none,
-            keeps_up: false,
-            runs: 0,
-            figures: Vec::new(),
-        };
-        point.add(run);
-        point
-    }
-
-    fn add(&mut self, run: [f64; 3]) {
-        self.figures.push(run);
-        self.runs = self.figures.len();
-        let spread = |figure: usize| Spread::of(self.figures.iter().map(|run| run[figure]).collect());
-        [self.allocations_per_second, self.p50_us, self.p99_us] = [spread(0), spread(1), spread(2)];
-        self.keeps_up = self.allocations_per_second.median >= KEPT_UP * f64::from(self.rate);
+            allocations_per_second,
+            p50_us: spread(|run| run.p50_us),
+            p99_us: spread(|run| run.p99_us),
+            keeps_up: allocations_per_second.median >= KEPT_UP * f64::from(rate),
+            runs: its().count(),
+        }
     }
 
     /// The median over the runs of the median and of the 99 % of each.
@@ -236,10 +248,19 @@ mod tests {
 
     /// One mode at two rates. Its median run places 95 and 94 % of what is asked for.
     fn report() -> LatencyReport {
-        let mut fast = LatencyPoint::new(Mode::Background, 1_000, [990.0, 30.0, 90.0]);
-        fast.add([950.0, 10.0, 70.0]);
-        fast.add([100.0, 20.0, 5_000.0]);
-        let slow = LatencyPoint::new(Mode::Background, 20_000, [18_999.0, 40.0, 12_345.0]);
+        let run = |rate, allocations_per_second, p50_us, p99_us| LatencyRun {
+            mode: Mode::Background,
+            rate,
+            allocations_per_second,
+            p50_us,
+            p99_us,
+        };
+        let runs = [
+            run(1_000, 990.0, 30.0, 90.0),
+            run(20_000, 18_999.0, 40.0, 12_345.0),
+            run(1_000, 950.0, 10.0, 70.0),
+            run(1_000, 100.0, 20.0, 5_000.0),
+        ];
         LatencyReport {
             nodes: 10,
             apps: 2,
@@ -247,7 +268,7 @@ mod tests {
             seed: 1,
             repeat: 3,
             seconds: 1.5,
-            points: vec![fast, slow],
+            points: LatencyPoint::all(&runs),
             interrupted_at_s: None,
         }
     }
@@ -256,6 +277,7 @@ mod tests {
     fn a_point_has_the_medians_of_its_runs() {
         let report = report();
         assert_eq!(report.points[0].p50_us, Spread { median: 20.0, min: 10.0, max: 30.0 });
+        assert_eq!(report.points.iter().map(|point| point.runs).collect::<Vec<_>>(), [3, 1]);
         assert_eq!(report.points[0].cells(), ["20 us", "90 us"]);
         assert_eq!([1_234.5, 12_345.0].map(us_text), ["1,235 us", "12.3 ms"]);
     }

@@ -27,7 +27,9 @@ pub use compare::{CompareJson, to_compare_html, to_compare_text};
 pub use control::{ControlJson, ControlReport, to_control_html, to_control_text};
 pub use json::{JsonReport, RunParameters};
 pub use json_text::to_json_text;
-pub use latency::{LatencyPoint, LatencyReport, to_latency_html, to_latency_svg, to_latency_text};
+pub use latency::{
+    LatencyPoint, LatencyReport, LatencyRun, to_latency_html, to_latency_svg, to_latency_text,
+};
 pub use policy::{write_containers_csv, write_jobs_csv};
 pub use reclaim::{ReclaimReport, to_reclaim_html, to_reclaim_text};
 pub use run::to_html;

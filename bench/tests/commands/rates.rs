@@ -70,6 +70,11 @@ fn a_busy_cluster_is_kept_busy() {
     contains_all(&String::from_utf8(one.stdout).unwrap(), &["allocations per second (one run), "]);
     contains_all(&fs::read_to_string(case.folder.path().join("one.html")).unwrap(), &["seed 1; one run<"]);
     contains_all(&page, &["throughput of churn", "run 2", "All figures"]);
+    let page_alone = String::from_utf8(case.run(&format!("{churn} --report -")).stdout).unwrap();
+    assert!(
+        page_alone.starts_with("<!doctype html>") && page_alone.trim_end().ends_with("</html>"),
+        "{page_alone}"
+    );
     fetches_nothing(&page);
     for wrong in ["--json out --report ./out", "--report nowhere/r.html"] {
         assert_eq!(case.run(&format!("{churn} {wrong}")).status.code(), Some(2), "{wrong}");
@@ -113,6 +118,10 @@ fn waiting_times_are_measured_by_rate_and_mode() {
     let text = String::from_utf8(case.run(&format!("{tiny} --mode serial,serial")).stdout).unwrap();
     contains_all(&text, &["serial: median", "2,000", "too fast: ", "audit: nothing found"]);
     assert_eq!(text.matches("serial: median").count(), 1, "{text}");
+    for (option, start) in [("--plot -", "<svg"), ("--report -", "<!doctype html>")] {
+        let text = String::from_utf8(case.run(&format!("{tiny} --mode serial {option}")).stdout).unwrap();
+        assert!(text.starts_with(start) && !text.contains("audit: nothing found"), "{option}: {text}");
+    }
 }
 
 #[test]
@@ -125,6 +134,7 @@ fn a_wrong_rate_or_mode_measures_nothing() {
         ("--mode background,serial --proposers 2", "background mode has no proposers; add --mode parallel"),
         ("--mode sideways", "background"),
         ("--json out --plot ./out", "--plot"),
+        ("--report - --plot -", "standard output takes one of them"),
     ] {
         let output = case.run(&format!("latency {wrong}"));
         assert_eq!(output.status.code(), Some(2), "{wrong}");

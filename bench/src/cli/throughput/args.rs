@@ -1,14 +1,12 @@
 //! The command line of `throughput`.
 
-use std::path::{Path, PathBuf};
-
 use apportion_load::{ClusterShape, Profile, Room, Setup};
 use clap::{Args, ValueEnum};
 
 use super::super::Failure;
 use super::super::limit::seconds;
 use super::super::mode::ModeArg;
-use crate::output::check_distinct;
+use super::super::outputs::Outputs;
 use crate::report::ThroughputParameters;
 
 /// The workload of the engine.
@@ -84,12 +82,8 @@ pub(in crate::cli) struct ThroughputArgs {
     /// Seed of all random values.
     #[arg(long, default_value_t = 1)]
     pub(super) seed: u64,
-    /// Write the figures as JSON to this file; `-` prints them instead of the lines of text.
-    #[arg(long, value_name = "FILE|-")]
-    pub(super) json: Option<PathBuf>,
-    /// Write a report with plots, one HTML file that opens without a network.
-    #[arg(long, value_name = "FILE.html")]
-    pub(super) report: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) outputs: Outputs,
 }
 
 /// The defaults of a workload.
@@ -135,7 +129,7 @@ impl ThroughputArgs {
         self.workload.defaults().asks.map(|asks| self.asks.unwrap_or(asks))
     }
 
-    /// Checks that every option applies to the workload, and that no output overwrites another.
+    /// Checks that every option applies to the workload.
     pub(super) fn check(&self) -> Result<(), Failure> {
         let is_fill = self.workload == WorkloadName::Fill;
         let in_vain = [
@@ -147,10 +141,7 @@ impl ThroughputArgs {
             let name = self.workload.name();
             return Err(Failure::input(format!("{option} does not apply to the workload {name}")));
         }
-        let outputs = [("--json", &self.json), ("--report", &self.report)];
-        let given: Vec<(&str, &Path)> =
-            outputs.into_iter().filter_map(|(option, path)| Some((option, path.as_deref()?))).collect();
-        check_distinct(&given, &[]).map_err(Failure::input)
+        Ok(())
     }
 
     pub(super) fn setup(&self) -> Result<Setup, Failure> {

@@ -2,9 +2,7 @@
 
 mod args;
 
-use std::io::Write;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use apportion_load::{Churn, CycleRate, CycleYardstick, GoOn, Memory, Record, Setup, fill};
@@ -14,7 +12,6 @@ use args::WorkloadName;
 use super::Failure;
 use super::progress::parts_bar;
 use crate::interrupt::{Interruptible, Interruption};
-use crate::output::OutputFile;
 use crate::report::{Measured, ThroughputReport, to_throughput_html};
 use crate::yardstick::Yardstick;
 
@@ -28,9 +25,7 @@ const RUN_S: f64 = 1.0;
 pub(super) fn run(args: &ThroughputArgs) -> Result<(), Failure> {
     args.check()?;
     let setup = args.setup()?;
-    let open = |path: &Option<PathBuf>| path.as_deref().map(OutputFile::create).transpose();
-    let json = open(&args.json).map_err(Failure::input)?;
-    let page = open(&args.report).map_err(Failure::input)?;
+    let outputs = args.outputs.open()?;
     let measured = match args.workload {
         WorkloadName::Fill => measure_fill(args, &setup)?,
         _ => measure_churn(args, &setup)?,
@@ -44,15 +39,7 @@ pub(super) fn run(args: &ThroughputArgs) -> Result<(), Failure> {
         ));
     }
     let report = ThroughputReport::new(args.parameters(&setup), &measured);
-    if let Some(file) = json {
-        file.write_text(&serde_json::to_string_pretty(&report).map_err(Failure::run)?)?;
-    }
-    if let Some(file) = page {
-        file.write_text(&to_throughput_html(&report, &measured).map_err(Failure::run)?)?;
-    }
-    if args.json.as_deref() != Some(Path::new("-")) {
-        writeln!(std::io::stdout(), "{}", report.to_text()).map_err(Failure::output)?;
-    }
+    outputs.write(&report, || to_throughput_html(&report, &measured), || report.to_text())?;
     Failure::of_interruption(measured.interruption)
 }
 
